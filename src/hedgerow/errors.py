@@ -1,0 +1,62 @@
+"""The exceptions and warnings of hedgerow, and their tree.
+
+HedgerowError (Exception)
+  ConfigurationError (also ValueError)      a public setting is wrong
+    SchemaError                             the schema is wrong, or does not fit the data's columns
+  FileFormatError (also ValueError)         a model or schema file cannot be read
+  DatasetError (also OSError)               a data set could not be found, fetched or verified
+  LedgerPickleError (also TypeError)        a ledger was about to be copied to another process
+BudgetExceeded (BaseException)              the ledger refused; nothing was drawn
+PrivacyLeakWarning (UserWarning)            a step reads records without protection
+
+No exception here is ever raised because of what a record holds.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceeded",
+    "ConfigurationError",
+    "DatasetError",
+    "FileFormatError",
+    "HedgerowError",
+    "LedgerPickleError",
+    "PrivacyLeakWarning",
+    "SchemaError",
+]
+
+
+class HedgerowError(Exception):
+    """The parent of every error that hedgerow raises on purpose, but for a refused budget."""
+
+
+class ConfigurationError(HedgerowError, ValueError):
+    """A public setting is wrong; the message says what, why it matters and what to do."""
+
+
+class SchemaError(ConfigurationError):
+    """The schema is wrong, or it and the data have different columns."""
+
+
+class FileFormatError(HedgerowError, ValueError):
+    """A file is not a model or a schema that this version can read."""
+
+
+class DatasetError(HedgerowError, OSError):
+    """A data set could not be found, fetched or verified."""
+
+
+class LedgerPickleError(HedgerowError, TypeError):
+    """A ledger cannot be pickled: two copies of a budget are two budgets."""
+
+
+class BudgetExceeded(BaseException):
+    """The ledger refused a plan or a curator a question; nothing was drawn.
+
+    It derives from BaseException so that code which turns every failed fit into a missing score
+    (GridSearchCV with its default ``error_score``) cannot hide a refusal.
+    """
+
+
+class PrivacyLeakWarning(UserWarning):
+    """A step reads the records without protection, so no guarantee holds."""

@@ -1,0 +1,34 @@
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+BENCH_STAMP := .venv/.installed-bench
+
+.PHONY: venv demo test test-slow lint bench
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -e ".[test,demo]" -c constraints.txt
+	touch $@
+
+$(BENCH_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[bench]" -c constraints.txt
+	touch $@
+
+demo: venv
+	$(BIN)/hedgerow demo
+
+test: lint
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+test-slow: venv
+	$(BIN)/pytest -n 2 -m slow
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(BENCH_STAMP)
+	$(BIN)/python benchmarks/edprf.py

@@ -1,0 +1,13 @@
+"""Published data sets, each with a public schema.
+
+A loader looks in the folder that its ``data_home`` names, else in ``HEDGEROW_DATA``, else in the cache, and fetches the
+files if their licence allows it. hedgerow carries no data itself.
+"""
+
+from hedgerow.datasets.adult import load_adult
+from hedgerow.datasets.affairs import load_affairs
+from hedgerow.datasets.dataset import Dataset
+from hedgerow.datasets.diabetes import load_diabetes_prediction
+from hedgerow.datasets.wall_following import load_wall_following
+
+__all__ = ["Dataset", "load_adult", "load_affairs", "load_diabetes_prediction", "load_wall_following"]

@@ -1,0 +1,88 @@
+"""A data set in memory: its records, their labels and its public schema."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError, DatasetError
+from hedgerow.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Dataset"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A published data set with its public schema.
+
+    Parameters
+    ----------
+    name : str
+        The name of the set.
+    X : ndarray of shape (n_records, n_features)
+        Text cells (dtype object) if the set has words in it, else float64; columns in the order of the schema.
+    y : ndarray of shape (n_records,)
+        The labels.
+    schema : Schema
+        What is public about the set: written by hand from its codebook, not read off the records.
+    X_test, y_test : ndarray or None
+        The test part, if the set is published with one.
+    """
+
+    name: str
+    X: npt.NDArray[Any]
+    y: npt.NDArray[Any]
+    schema: Schema
+    X_test: npt.NDArray[Any] | None = None
+    y_test: npt.NDArray[Any] | None = None
+
+    def split(
+        self, test_size: float, seed: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Split `X` and `y` at random, as the figures that this library is compared with were split.
+
+        The test part is the first ``ceil(n * test_size)`` of ``numpy.random.RandomState(seed).permutation(n)``, the
+        rest trains. A published test part (`X_test`) stays out of it.
+
+        Returns
+        -------
+        X_train, X_test, y_train, y_test : ndarray
+
+        Raises
+        ------
+        ConfigurationError
+            `test_size` does not leave both parts at least one record.
+        """
+        n = len(self.y)
+        size = math.ceil(n * test_size) if 0 < test_size < 1 else 0
+        if not 0 < size < n:
+            raise ConfigurationError(
+                f"test_size={test_size!r} leaves one part of the {n} records empty. Pass a fraction between 0 and 1."
+            )
+        # The legacy generator, because the published splits came from it.
+        order = np.random.RandomState(seed).permutation(n)
+        test, train = order[:size], order[size:]
+        return self.X[train], self.X[test], self.y[train], self.y[test]
+
+    def frame(self) -> pd.DataFrame:
+        """Return `X` and `y` as a pandas DataFrame, the label in the last column under the schema's target name.
+
+        Raises
+        ------
+        DatasetError
+            pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise DatasetError('A frame needs pandas: install it with pip install "hedgerow[demo]".') from error
+        frame = pd.DataFrame(self.X, columns=list(self.schema.features))
+        frame[self.schema.target] = self.y
+        return frame

@@ -1,0 +1,18 @@
+"""Mechanisms: each knows its cost, draws its own noise exactly, and can say its exact law."""
+
+from hedgerow.mechanisms.assignment import PerRecordCoin
+from hedgerow.mechanisms.noise import AtMost, Geometric, RoundedNormal
+from hedgerow.mechanisms.randomness import Mechanism, Randomness
+from hedgerow.mechanisms.selection import Exponential, PermuteAndFlip, Selection
+
+__all__ = [
+    "AtMost",
+    "Exponential",
+    "Geometric",
+    "Mechanism",
+    "PerRecordCoin",
+    "PermuteAndFlip",
+    "Randomness",
+    "RoundedNormal",
+    "Selection",
+]

@@ -1,0 +1,393 @@
+"""Everything random in a private fit: words, exact coins, and the samplers made of them, in compiled code.
+
+Words   the ChaCha20 stream cipher of Bernstein (2008), with a 64-bit block counter and a 64-bit stream number; RFC 8439
+        has its test vectors. One key of 256 bits belongs to one fit, and a stream is named by a number under that key.
+Coins   each reads whole words and succeeds with an exact probability, never a rounded float: Canonne, Kamath and
+        Steinke, "The discrete Gaussian for differential privacy", 2020, algorithm 1, on dyadic arguments.
+Samplers one call draws for a whole batch of nodes.
+
+A kernel keeps its compiled form on disk and notices a change of its own file only. So no kernel of this library calls
+one of another file (a test holds this), and this file is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.compiled import compiled
+
+__all__ = [
+    "add_geometric",
+    "add_normal",
+    "assign",
+    "at_most",
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_exp_product",
+    "exponential",
+    "next_word",
+    "open_stream",
+    "permute_and_flip",
+    "uniform_below",
+    "word_at",
+]
+
+DIGIT = 20  # bits of the second factor that one coin of bernoulli_exp_product handles
+FACTOR_BITS = 43  # bits of the first factor: FACTOR_BITS + DIGIT = 63 keeps every product in an int64
+OUTPUT = 16  # where the current block stands, behind the cipher's 16 input words
+POSITION = 32  # where the number of used words of that block stands
+CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
+
+Stream = npt.NDArray[np.uint32]
+
+
+def open_stream(key: bytes, stream: int) -> Stream:
+    """Return the state of stream number ``stream`` under the 32-byte ``key``, at its beginning."""
+    state = np.zeros(POSITION + 1, dtype=np.uint32)
+    state[0:4] = CONSTANTS
+    state[4:12] = np.frombuffer(key, dtype="<u4")
+    state[14] = stream & 0xFFFFFFFF
+    state[15] = stream >> 32
+    state[POSITION] = 16
+    return state
+
+
+@compiled
+def _rotated(word, left):
+    return np.uint32(np.uint32(word << np.uint32(left)) | np.uint32(word >> np.uint32(32 - left)))
+
+
+@compiled
+def _quarter_round(a, b, c, d):
+    a = np.uint32(a + b)
+    d = _rotated(np.uint32(d ^ a), 16)
+    c = np.uint32(c + d)
+    b = _rotated(np.uint32(b ^ c), 12)
+    a = np.uint32(a + b)
+    d = _rotated(np.uint32(d ^ a), 8)
+    c = np.uint32(c + d)
+    b = _rotated(np.uint32(b ^ c), 7)
+    return a, b, c, d
+
+
+@compiled
+def _refill(state):
+    """Compute the next block and advance the counter.  IN/OUT state."""
+    x0, x1, x2, x3, x4, x5, x6, x7 = state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7]
+    x8, x9, x10, x11 = state[8], state[9], state[10], state[11]
+    x12, x13, x14, x15 = state[12], state[13], state[14], state[15]
+    for _ in range(10):
+        x0, x4, x8, x12 = _quarter_round(x0, x4, x8, x12)
+        x1, x5, x9, x13 = _quarter_round(x1, x5, x9, x13)
+        x2, x6, x10, x14 = _quarter_round(x2, x6, x10, x14)
+        x3, x7, x11, x15 = _quarter_round(x3, x7, x11, x15)
+        x0, x5, x10, x15 = _quarter_round(x0, x5, x10, x15)
+        x1, x6, x11, x12 = _quarter_round(x1, x6, x11, x12)
+        x2, x7, x8, x13 = _quarter_round(x2, x7, x8, x13)
+        x3, x4, x9, x14 = _quarter_round(x3, x4, x9, x14)
+    rounds = (x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15)
+    for i in range(16):
+        state[OUTPUT + i] = np.uint32(rounds[i] + state[i])
+    state[12] = np.uint32(state[12] + np.uint32(1))
+    if state[12] == 0:
+        state[13] = np.uint32(state[13] + np.uint32(1))
+    state[POSITION] = np.uint32(0)
+
+
+@compiled
+def next_word(state):
+    """Return the next 64 random bits of the stream.  IN/OUT state."""
+    if state[POSITION] >= 16:
+        _refill(state)
+    position = state[POSITION]
+    state[POSITION] = np.uint32(position + 2)
+    return np.uint64(state[OUTPUT + position]) | (np.uint64(state[OUTPUT + position + 1]) << np.uint64(32))
+
+
+@compiled
+def word_at(state, row):
+    """Return the 64 random bits at position ``row`` of the stream, whatever was read before.  IN/OUT state.
+
+    Rows read in rising order cost no more than ``next_word``.
+    """
+    block = np.uint64(row) >> np.uint64(3)
+    counter = np.uint64(state[12]) | (np.uint64(state[13]) << np.uint64(32))
+    if state[POSITION] >= 16 or counter != block + np.uint64(1):
+        state[12] = np.uint32(block & np.uint64(0xFFFFFFFF))
+        state[13] = np.uint32(block >> np.uint64(32))
+        _refill(state)
+    state[POSITION] = np.uint32(2 * (np.uint64(row) & np.uint64(7)))
+    return next_word(state)
+
+
+@compiled
+def uniform_below(state, bound):
+    """Return an integer uniform in [0, bound).  IN/OUT state, IN bound >= 1 (int64)."""
+    mask = np.uint64(bound - 1)
+    mask |= mask >> np.uint64(1)
+    mask |= mask >> np.uint64(2)
+    mask |= mask >> np.uint64(4)
+    mask |= mask >> np.uint64(8)
+    mask |= mask >> np.uint64(16)
+    mask |= mask >> np.uint64(32)
+    if mask == 0:
+        return np.int64(0)
+    while True:
+        word = next_word(state) & mask
+        if word < np.uint64(bound):
+            return np.int64(word)
+
+
+@compiled
+def bernoulli(state, numerator, bits):
+    """Return True with probability numerator / 2**bits.  IN/OUT state, IN 0 <= numerator <= 2**bits, below 2**63."""
+    while bits > 63:  # the leading bits must all be zero
+        chunk = min(bits - 63, 32)
+        if next_word(state) >> np.uint64(64 - chunk) != 0:
+            return False
+        bits -= chunk
+    if bits == 0:
+        return numerator >= 1
+    return (next_word(state) >> np.uint64(64 - bits)) < np.uint64(numerator)
+
+
+@compiled
+def _bernoulli_exp_fraction(state, numerator, bits):
+    """Return True with probability exp(-numerator / 2**bits), for an argument in [0, 1].  IN/OUT state."""
+    k = 1
+    while uniform_below(state, k) == 0 and bernoulli(state, numerator, bits):
+        k += 1
+    return k % 2 == 1
+
+
+@compiled
+def bernoulli_exp(state, numerator, bits):
+    """Return True with probability exp(-numerator / 2**bits).  IN/OUT state, IN 0 <= numerator < 2**63, bits >= 0."""
+    if numerator == 0:
+        return True
+    if bits <= 62:
+        whole = numerator >> bits
+        numerator -= whole << bits
+        for _ in range(whole):
+            if not _bernoulli_exp_fraction(state, np.int64(1), 0):
+                return False
+    return numerator == 0 or _bernoulli_exp_fraction(state, numerator, bits)
+
+
+@compiled
+def bernoulli_exp_product(state, factor, bits, difference):
+    """Return True with probability exp(-factor * difference / 2**bits), without ever forming the long product.
+
+    The difference is read in digits of 20 bits, the highest first, one coin for each.
+    IN/OUT state, IN 0 <= factor < 2**43, 0 <= difference < 2**60, bits >= 0.
+    """
+    for digit in range(2, -1, -1):
+        part = (difference >> (digit * DIGIT)) & ((1 << DIGIT) - 1)
+        if part == 0:
+            continue
+        product = factor * part
+        exponent = bits - digit * DIGIT
+        if exponent < 0:
+            # exp(-product * 2**-exponent) is the coin exp(-product), 2**-exponent times over; the first
+            # failure ends it, so the expected number of coins is below 1 / (1 - exp(-1)).
+            for _ in range(1 << -exponent):
+                if not bernoulli_exp(state, product, 0):
+                    return False
+        elif not bernoulli_exp(state, product, exponent):
+            return False
+    return True
+
+
+@compiled
+def _geometric(state, factor, bits):
+    """Return x >= 0 with probability proportional to exp(-x * factor / 2**bits).  IN/OUT state.
+
+    With t = 2**bits: u uniform below t, kept with probability exp(-u/t), and v counted with coins exp(-1) make u + t v
+    geometric at rate 1/t; its quotient by the factor has the rate wanted. The count v ends at 2**(62 - bits) - 1, which
+    it reaches with probability below exp(-1023) for the bits <= 52 that are asked for.
+    """
+    size = np.int64(1) << bits
+    low = uniform_below(state, size)
+    while not bernoulli_exp(state, low, bits):
+        low = uniform_below(state, size)
+    high = np.int64(0)
+    while high < (np.int64(1) << (62 - bits)) - 1 and bernoulli_exp(state, np.int64(1), 0):
+        high += 1
+    return (low + (high << bits)) // factor
+
+
+@compiled
+def _two_sided_geometric(state, factor, bits):
+    """Return k with probability proportional to exp(-abs(k) * factor / 2**bits).  IN/OUT state."""
+    while True:
+        magnitude = _geometric(state, factor, bits)
+        negative = next_word(state) & np.uint64(1) == 1
+        if magnitude != 0:
+            return -magnitude if negative else magnitude
+        if not negative:  # zero must not be counted twice
+            return magnitude
+
+
+@compiled
+def add_geometric(state, factor, bits, values):
+    """Return values (int64, 1-D) plus independent two-sided geometric noise.  IN/OUT state."""
+    noisy = np.empty_like(values)
+    for i in range(len(values)):
+        noisy[i] = values[i] + _two_sided_geometric(state, factor, bits)
+    return noisy
+
+
+@compiled
+def at_most(state, factor, bits, values, threshold):
+    """Return for each value (int64, 1-D) whether it plus two-sided geometric noise is at most the threshold.  IN/OUT state."""
+    below = np.empty(len(values), dtype=np.bool_)
+    for i in range(len(values)):
+        below[i] = values[i] + _two_sided_geometric(state, factor, bits) <= threshold
+    return below
+
+
+@compiled
+def _half_square(state, x):
+    """Return True with probability exp(-t * t / 2), t = x / 2**63.  IN/OUT state."""
+    k = 1
+    while (
+        uniform_below(state, 2 * k) == 0  # probability (1 / k) * (1 / 2)
+        and bernoulli(state, x, 63)
+        and bernoulli(state, x, 63)
+    ):
+        k += 1
+    return k % 2 == 1
+
+
+@compiled
+def _normal(state):
+    """Return (k, x, negative): a standard normal is in the cell k + [x, x + 1) / 2**63, with the sign given.  IN/OUT state.
+
+    Karney, "Sampling exactly from the normal distribution", 2016, algorithm N, stopped at 63 bits: the density at the
+    lower end of the cell stands for the density in it. docs/proofs/gaussian.md bounds the total variation by 2**-62.
+    """
+    while True:
+        k = np.int64(0)
+        while bernoulli_exp(state, np.int64(1), 1):  # k with probability proportional to exp(-k / 2)
+            k += 1
+        accepted = True
+        for _ in range(k * (k - 1)):
+            if not bernoulli_exp(state, np.int64(1), 1):
+                accepted = False
+                break
+        if not accepted:
+            continue
+        x = np.int64(next_word(state) >> np.uint64(1))
+        for _ in range(k):  # exp(-k t)
+            if not bernoulli_exp(state, x, 63):
+                accepted = False
+                break
+        if accepted and _half_square(state, x):
+            return k, x, next_word(state) & np.uint64(1) == 1
+
+
+@compiled
+def _rounded_scaled(state, k, x, sigma, bits):
+    """Return the integer nearest to (k + t) * sigma / 2**bits, t uniform in [x, x + 1) / 2**63.  IN/OUT state.
+
+    With S = sigma, the answer is floor((S * (k * 2**63 + x + u) + half) / 2**(63 + bits)) for u uniform in [0, 1). The long
+    product S * x is formed in two halves; a further draw settles u only where it matters.
+    """
+    shift = np.uint64(63)
+    low_mask = np.uint64(0x7FFFFFFF)
+    scale = np.uint64(sigma)
+    # S * x in base 2**63: x = x1 * 2**32 + x0, S < 2**31 keeps every part below 2**63.
+    x1 = np.uint64(x) >> np.uint64(32)
+    x0 = np.uint64(x) & np.uint64(0xFFFFFFFF)
+    part = scale * x0
+    upper = scale * x1 + (part >> np.uint64(32))  # S * x = upper * 2**32 + lower
+    lower = part & np.uint64(0xFFFFFFFF)
+    quotient = upper >> np.uint64(31)
+    rest = ((upper & low_mask) << np.uint64(32)) | lower  # S * x = quotient * 2**63 + rest
+    if rest + scale > (np.uint64(1) << shift):  # S * (x + u) passes a multiple of 2**63 for some u
+        to_next = (np.uint64(1) << shift) - rest
+        if np.uint64(uniform_below(state, np.int64(scale))) >= to_next:
+            quotient += np.uint64(1)
+    total = scale * np.uint64(k) + quotient
+    half = (np.uint64(1) << np.uint64(bits)) >> np.uint64(1)
+    return np.int64((total + half) >> np.uint64(bits))
+
+
+@compiled
+def add_normal(state, sigma, bits, values):
+    """Return values (int64, 1-D) plus rounded normals of standard deviation sigma / 2**bits.
+
+    IN/OUT state, IN 0 < sigma < 2**31, bits >= 1.
+    """
+    noisy = np.empty_like(values)
+    for i in range(len(values)):
+        k, x, negative = _normal(state)
+        noise = _rounded_scaled(state, k, x, sigma, bits)
+        noisy[i] = values[i] - noise if negative else values[i] + noise
+    return noisy
+
+
+@compiled
+def permute_and_flip(state, factor, bits, scores, offered):
+    """Choose one candidate in each row: random order, the first whose coin exp(-rate * (best - score)) succeeds.
+
+    IN/OUT state, IN scores (rows, candidates) int64, offered (rows, candidates) bool, at least one in each row.
+    """
+    rows, candidates = scores.shape
+    chosen = np.empty(rows, dtype=np.int64)
+    left = np.empty(candidates, dtype=np.int64)
+    for row in range(rows):
+        count = 0
+        best = np.int64(0)
+        for candidate in range(candidates):
+            if offered[row, candidate]:
+                if count == 0 or scores[row, candidate] > best:
+                    best = scores[row, candidate]
+                left[count] = candidate
+                count += 1
+        while True:
+            position = uniform_below(state, count)
+            candidate = left[position]
+            if bernoulli_exp_product(state, factor, bits, best - scores[row, candidate]):
+                chosen[row] = candidate
+                break
+            count -= 1
+            left[position] = left[count]
+    return chosen
+
+
+@compiled
+def exponential(state, factor, bits, scores, weights):
+    """Choose one candidate in each row with probability proportional to weight * exp(rate * score), by rejection.
+
+    IN/OUT state, IN scores (rows, candidates) int64, weights (rows, candidates) int64 >= 0 with a positive sum below 2**62.
+    """
+    rows, candidates = scores.shape
+    chosen = np.empty(rows, dtype=np.int64)
+    total = np.empty(candidates, dtype=np.int64)
+    for row in range(rows):
+        best = np.int64(0)
+        running = np.int64(0)
+        for candidate in range(candidates):
+            if weights[row, candidate] > 0 and (running == 0 or scores[row, candidate] > best):
+                best = scores[row, candidate]
+            running += weights[row, candidate]
+            total[candidate] = running
+        while True:
+            candidate = np.searchsorted(total, uniform_below(state, running), side="right")
+            if bernoulli_exp_product(state, factor, bits, best - scores[row, candidate]):
+                chosen[row] = candidate
+                break
+    return chosen
+
+
+@compiled
+def assign(state, first_row, parts, out):
+    """Send each record to one of the parts by the word that belongs to its row.  IN/OUT state, OUT out (rows,) int32.
+
+    The part is floor(word * parts / 2**64): its law need not be uniform for the privacy proof, only the record's own.
+    """
+    for i in range(len(out)):
+        word = word_at(state, first_row + i) >> np.uint64(32)
+        out[i] = np.int32((word * np.uint64(parts)) >> np.uint64(32))

@@ -1,0 +1,154 @@
+"""Adding noise to integers: the two-sided geometric and the rounded normal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from hedgerow.mechanisms import kernels
+from hedgerow.mechanisms.kernels import Stream
+from hedgerow.privacy.events import Gaussian, Pure
+from hedgerow.privacy.exact import Dyadic, dyadic_below
+
+__all__ = ["AtMost", "Geometric", "RoundedNormal"]
+
+Integers = npt.NDArray[np.int64]
+
+RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
+SIGMA_DIGITS = 30
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """Two-sided geometric noise: integer k with probability proportional to exp(-rate * abs(k)).
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The budget, an upper bound on the cost under add/remove adjacency.
+    sensitivity : int, default 1
+        The largest L1 change of the batch's values when one record is added.
+
+    Notes
+    -----
+    Costs ``epsilon``, pure; one record replaced costs twice as much. The rate is epsilon / sensitivity rounded down to a
+    dyadic number. Ghosh, Roughgarden and Sundararajan 2009; docs/proofs/geometric.md.
+    """
+
+    epsilon: Fraction
+    sensitivity: int = 1
+
+    name = "two-sided geometric noise"
+
+    @property
+    def rate(self) -> Dyadic:
+        """The decay of the noise per integer step."""
+        return dyadic_below(self.epsilon / self.sensitivity, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
+
+    @property
+    def cost(self) -> Fraction:
+        """The epsilon of one batch under add/remove adjacency."""
+        return self.rate.fraction * self.sensitivity
+
+    def event(self, purpose: str, level: int = 0) -> Pure:
+        """Return what one batch of disjoint counts costs."""
+        return Pure(self.cost, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
+
+    def sample(self, stream: Stream, values: Integers) -> Integers:
+        """Return the values plus noise, in the same shape."""
+        rate = self.rate
+        noisy: Integers = kernels.add_geometric(stream, rate.numerator, rate.bits, values.ravel())
+        return noisy.reshape(values.shape)
+
+    def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
+        """Return the probability of each outcome."""
+        rate = float(self.rate.fraction)
+        return np.asarray(np.exp(-rate * np.abs(outcomes - value)) * math.tanh(rate / 2))
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Says whether a count plus two-sided geometric noise is at most a public threshold; the noisy count stays hidden.
+
+    Costs what the noise costs: comparing is post-processing.
+    """
+
+    noise: Geometric
+    threshold: int
+
+    def sample(self, stream: Stream, values: Integers) -> npt.NDArray[np.bool_]:
+        """Return the answer for each value (1-D)."""
+        rate = self.noise.rate
+        below: npt.NDArray[np.bool_] = kernels.at_most(stream, rate.numerator, rate.bits, values, self.threshold)
+        return below
+
+    def law(self, value: int) -> npt.NDArray[np.float64]:
+        """Return the probabilities of no and yes."""
+        rate = float(self.noise.rate.fraction)
+        room = self.threshold - int(value)  # the noise must be at most this
+        if room >= 0:
+            no = math.exp(-rate * (room + 1)) / (1 + math.exp(-rate))
+            return np.array([no, 1 - no])
+        yes = math.exp(rate * room) / (1 + math.exp(-rate))
+        return np.array([1 - yes, yes])
+
+
+@dataclass(frozen=True)
+class RoundedNormal:
+    """Normal noise rounded to integers: exactly Gaussian-DP when it is added to integers.
+
+    Parameters
+    ----------
+    mu_squared : Fraction
+        The budget: the squared mu of Gaussian differential privacy under add/remove adjacency.
+    squared_sensitivity : Fraction
+        The largest squared L2 change of the batch's values when one record is added.
+
+    Notes
+    -----
+    The standard deviation is sensitivity / mu, rounded up to a dyadic number. round(x + N) = x + round(N) for an integer
+    x, so this is post-processing of the continuous Gaussian mechanism. The sampler's law is within a total variation of
+    2**-62 per draw; the event counts the draws, and accounting books them in delta. docs/proofs/gaussian.md.
+    """
+
+    mu_squared: Fraction
+    squared_sensitivity: Fraction = Fraction(1)
+
+    name = "rounded normal noise"
+
+    @property
+    def sigma(self) -> Dyadic:
+        """The standard deviation before rounding."""
+        variance = self.squared_sensitivity / self.mu_squared
+        bits = max(1, min(SIGMA_DIGITS, SIGMA_DIGITS - 1 - math.ceil(math.log2(variance) / 2)))
+        numerator = math.isqrt(int(variance * 4**bits)) + 1
+        if numerator >= 2 ** (SIGMA_DIGITS + 1):
+            raise ValueError(f"a standard deviation of about {math.sqrt(variance):.3g} is too large for the sampler")
+        return Dyadic(numerator, bits)
+
+    @property
+    def cost(self) -> Fraction:
+        """The squared mu of one batch under add/remove adjacency."""
+        return self.squared_sensitivity / self.sigma.fraction**2
+
+    def event(self, purpose: str, draws: int, level: int = 0) -> Gaussian:
+        """Return what one batch of so many draws costs."""
+        return Gaussian(self.cost, draws, purpose, level)
+
+    def sample(self, stream: Stream, values: Integers) -> Integers:
+        """Return the values plus noise, in the same shape."""
+        sigma = self.sigma
+        noisy: Integers = kernels.add_normal(stream, sigma.numerator, sigma.bits, values.ravel())
+        return noisy.reshape(values.shape)
+
+    def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
+        """Return the probability of each outcome."""
+        sigma = float(self.sigma.fraction)
+        distance = np.abs(outcomes - value)
+        # Both ends in the lower tail, where the normal distribution function keeps its relative accuracy.
+        return np.asarray(ndtr((0.5 - distance) / sigma) - ndtr((-0.5 - distance) / sigma))

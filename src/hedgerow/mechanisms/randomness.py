@@ -1,0 +1,63 @@
+"""The one object through which a fit draws everything random."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, Protocol
+
+import numpy as np
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms.kernels import Stream, open_stream
+
+__all__ = ["Mechanism", "Randomness"]
+
+
+class Mechanism(Protocol):
+    """What every mechanism has: a sampler over a batch, and its exact law for one item of the batch."""
+
+    def sample(self, stream: Stream, *statistics: Any) -> Any:
+        """Draw an outcome for every item of the batch."""
+
+    def law(self, *statistics: Any) -> Any:
+        """Return the probabilities of the outcomes for one item."""
+
+
+class Randomness:
+    """Random streams of one fit.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        None takes a key from the operating system, as every private fit must. Anything else is for tests and
+        reproduction: ``seeded`` is then True and certificates say so.
+
+    Notes
+    -----
+    Draw number i of a fit reads stream number i, so what a draw returns depends on the key, its number and its
+    statistics only. An audit replaces this object by one that walks through all outcomes.
+    """
+
+    def __init__(self, random_state: object = None) -> None:
+        self.seeded = random_state is not None
+        self._key = os.urandom(32) if random_state is None else _seeded_key(random_state)
+        self._draws = 0
+
+    def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
+        """Return one outcome of the mechanism for every item of the batch."""
+        self._draws += 1
+        return mechanism.sample(open_stream(self._key, self._draws), *statistics)
+
+
+def _seeded_key(random_state: object) -> bytes:
+    if isinstance(random_state, np.random.Generator) or isinstance(random_state, np.random.RandomState):
+        seed = random_state.bytes(32)
+    elif isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        seed = str(int(random_state)).encode()
+    else:
+        raise ConfigurationError(
+            f"random_state is {random_state!r}, but it must be None (the operating system's entropy, which a guarantee "
+            "needs), a non-negative integer or a numpy generator; pass random_state=None."
+        )
+    return hashlib.sha256(b"hedgerow random_state " + seed).digest()

@@ -1,0 +1,129 @@
+"""Choosing one candidate by its score: permute-and-flip and the exponential mechanism."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.mechanisms import kernels
+from hedgerow.mechanisms.kernels import Stream
+from hedgerow.privacy.events import Pure
+from hedgerow.privacy.exact import Dyadic, dyadic_below
+
+__all__ = ["Exponential", "PermuteAndFlip", "Selection"]
+
+Scores = npt.NDArray[np.int64]
+Probabilities = npt.NDArray[np.float64]
+
+RATE_BITS = 120
+
+
+@dataclass(frozen=True)
+class Selection(ABC):
+    """A mechanism that chooses by integer scores.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The budget, an upper bound on the cost under add/remove adjacency.
+    score_range : int
+        R, the largest spread of the scores' changes when one record is added: for one-sided scores the largest change,
+        not twice that (SYSTEMS.md 2.3, lemma 1).
+
+    Notes
+    -----
+    The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``cost`` is what the rounded
+    rate costs. One record replaced costs twice as much.
+    """
+
+    epsilon: Fraction
+    score_range: int
+
+    name = "selection"
+
+    @property
+    def rate(self) -> Dyadic:
+        """The factor in front of the score."""
+        return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
+
+    @property
+    def cost(self) -> Fraction:
+        """The epsilon of one selection under add/remove adjacency."""
+        return self.rate.fraction * self.score_range
+
+    @abstractmethod
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+
+    @abstractmethod
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row."""
+
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        """Return what one selection costs; ``detail`` names the score."""
+        return Pure(self.cost, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection):
+    """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
+
+    Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
+    Source    McKenna and Sheldon 2020; SYSTEMS.md lemma 1; docs/proofs/selection.md.
+    """
+
+    name = "permute-and-flip"
+
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+        rate = self.rate
+        chosen: npt.NDArray[np.int64] = kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered)
+        return chosen
+
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row.
+
+        With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
+        over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
+        """
+        accept = _acceptance(self.rate, scores, offered)
+        nodes, weights = np.polynomial.legendre.leggauss(len(scores) // 2 + 1)
+        times = (nodes + 1) / 2
+        stay = 1 - np.outer(accept, times)
+        others = np.array([np.prod(np.delete(stay, r, axis=0), axis=0) for r in range(len(scores))])
+        return np.asarray(accept * (others @ weights) / 2)
+
+
+@dataclass(frozen=True)
+class Exponential(Selection):
+    """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
+
+    Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).
+    Source    McSherry and Talwar 2007; SYSTEMS.md lemma 1; docs/proofs/selection.md.
+    """
+
+    name = "exponential mechanism"
+
+    def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
+        rate = self.rate
+        chosen: npt.NDArray[np.int64] = kernels.exponential(
+            stream, rate.numerator, rate.bits, scores, offered.astype(np.int64)
+        )
+        return chosen
+
+    def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+        """Return the probability of each candidate of one row."""
+        mass = _acceptance(self.rate, scores, offered > 0) * offered
+        return np.asarray(mass / math.fsum(mass))
+
+
+def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
+    gaps = (scores[offered].max() - scores).astype(np.float64)
+    return np.where(offered, np.exp(-float(rate.fraction) * np.where(offered, gaps, 0.0)), 0.0)

@@ -1,0 +1,1 @@
+"""What privacy costs: exact numbers, events, accounting, ledger and certificate."""

@@ -1,0 +1,134 @@
+"""What happened to the records, as frozen values.
+
+An event says which mechanism ran and what it cost under add/remove adjacency; composite events say how the parts
+share the records. ``hedgerow.privacy.accounting`` gives them their meaning, which never changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from hedgerow.errors import FileFormatError
+
+__all__ = [
+    "Event",
+    "Gaussian",
+    "Parallel",
+    "PerRecordAssignment",
+    "Pure",
+    "Sequence",
+    "Unprotected",
+    "event_from_dict",
+    "event_to_dict",
+]
+
+
+@dataclass(frozen=True)
+class Event:
+    """The parent of all events."""
+
+
+@dataclass(frozen=True)
+class Pure(Event):
+    """A mechanism that is epsilon-DP when one record is added or removed.
+
+    ``level`` is the level of the tree it belongs to, 0 where there is none.
+    """
+
+    epsilon: Fraction
+    mechanism: str
+    purpose: str
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class Gaussian(Event):
+    """Gaussian noise that is mu-Gaussian-DP, ``mu**2 = mu_squared``, but for ``draws`` draws of an approximate sampler.
+
+    Each draw is within a total variation of 2**-62 of the exact law (docs/proofs/gaussian.md).
+    """
+
+    mu_squared: Fraction
+    draws: int
+    purpose: str
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class Sequence(Event):
+    """Parts that each read all the records: their costs add up."""
+
+    parts: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Parallel(Event):
+    """Parts that read disjoint records by released tests: the largest cost counts.
+
+    ``label`` names the cases, for people.
+    """
+
+    parts: tuple[Event, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class PerRecordAssignment(Event):
+    """``count`` copies of one plan; each record goes to one of them by its own coin (SYSTEMS.md lemma 4)."""
+
+    part: Event
+    count: int
+
+
+@dataclass(frozen=True)
+class Unprotected(Event):
+    """A step that reads records without protection; it costs infinity. ``reason`` says which and why."""
+
+    reason: str
+
+
+_KINDS: dict[str, type[Event]] = {
+    kind.__name__: kind for kind in (Pure, Gaussian, Sequence, Parallel, PerRecordAssignment, Unprotected)
+}
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """Return an event as plain values for JSON; fractions become text."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, Event):
+            return event_to_dict(value)
+        if isinstance(value, tuple):
+            return [plain(part) for part in value]
+        return str(value) if isinstance(value, Fraction) else value
+
+    return {"event": type(event).__name__} | {name: plain(value) for name, value in vars(event).items()}
+
+
+def event_from_dict(data: object, depth: int = 0) -> Event:
+    """Return the event that ``event_to_dict`` wrote.
+
+    Raises
+    ------
+    FileFormatError
+        If the values are not those of an event.
+    """
+    try:
+        if depth > 50 or not isinstance(data, dict):
+            raise TypeError
+        kind = _KINDS[data["event"]]
+        fields: dict[str, Any] = {name: value for name, value in data.items() if name != "event"}
+        for name, value in fields.items():
+            if name in ("epsilon", "mu_squared"):
+                fields[name] = Fraction(value)
+            elif name == "parts":
+                fields[name] = tuple(event_from_dict(part, depth + 1) for part in value)
+            elif name == "part":
+                fields[name] = event_from_dict(value, depth + 1)
+            elif not isinstance(value, int if name in ("level", "draws", "count") else str):
+                raise TypeError
+        return kind(**fields)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise FileFormatError("the file's list of privacy events is damaged; fit the model again.") from error

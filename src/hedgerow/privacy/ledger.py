@@ -1,0 +1,139 @@
+"""One budget for many fits, which nothing can copy and nothing can overdraw."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+from hedgerow.errors import BudgetExceeded, LedgerPickleError
+from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost, unprotected
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+
+__all__ = ["Ledger", "LedgerEntry"]
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One booked fit: its certificate, and its (epsilon, delta) under the ledger's adjacency."""
+
+    label: str
+    epsilon: Fraction
+    delta: Fraction
+    certificate: Certificate
+
+
+class Ledger:
+    """A ceiling on the privacy loss of several fits on the same records, which add up.
+
+    Parameters
+    ----------
+    epsilon : float
+        The ceiling, read as its shortest decimal.
+    delta : float, default 0
+        The ceiling on the sum of the fits' deltas.
+    adjacency : {"add-remove", "replace-one"}
+        What a neighboring data set is, for the ceiling. In a replace-one ledger a fit planned for add/remove is booked
+        at twice its epsilon and (1 + e**epsilon) times its delta; a fit planned for replace-one is refused in an
+        add/remove ledger.
+
+    Notes
+    -----
+    A fit books its whole plan before anything is drawn, and nothing is refunded once a draw began. Copies made by
+    ``sklearn.base.clone``, ``copy`` and ``deepcopy`` are this same ledger; pickling is refused, since two copies of a
+    budget are two budgets. Thread-safe. Basic composition: Dwork and Roth 2014, theorem 3.16.
+
+    Examples
+    --------
+    >>> from hedgerow import Ledger
+    >>> ledger = Ledger(epsilon=1.0)
+    >>> float(ledger.remaining)
+    1.0
+    """
+
+    def __init__(self, epsilon: float, delta: float = 0.0, adjacency: Adjacency = "add-remove") -> None:
+        self.epsilon = exact(epsilon)
+        self.delta = exact_delta(delta)
+        self.adjacency = check_adjacency(adjacency)
+        self._entries: list[LedgerEntry] = []
+        self._lock = threading.Lock()
+
+    def reserve(self, certificate: Certificate) -> None:
+        """Book a plan by its certificate, or raise BudgetExceeded with nothing booked."""
+        label, epsilon, delta = certificate.system, certificate.epsilon, certificate.delta
+        reasons = unprotected(certificate.event)
+        if reasons:
+            raise BudgetExceeded(
+                f"{label} has unprotected steps, so no budget covers it and the ledger refused it: {'; '.join(reasons)}."
+            )
+        if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
+            raise BudgetExceeded(
+                f"{label} is planned for one record replaced, which says nothing about one record added or removed; "
+                "fit with adjacency='add-remove' or open the ledger with adjacency='replace-one'."
+            )
+        if not cost(certificate.event).under(certificate.adjacency).within(epsilon, delta):
+            raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
+        if certificate.adjacency != self.adjacency:
+            delta = Fraction(math.nextafter(float(delta) * (1 + math.exp(float(epsilon))), math.inf)) if delta else delta
+            epsilon = 2 * epsilon
+        with self._lock:
+            left = self.epsilon - sum((entry.epsilon for entry in self._entries), Fraction(0))
+            left_delta = self.delta - sum((entry.delta for entry in self._entries), Fraction(0))
+            if epsilon > left or delta > left_delta:
+                raise BudgetExceeded(
+                    f"{label} asks for epsilon {decimal_text(epsilon)} and delta {decimal_text(delta)}, but the ledger has "
+                    f"{decimal_text(left)} and {decimal_text(left_delta)} left of {decimal_text(self.epsilon)} and "
+                    f"{decimal_text(self.delta)}; nothing was drawn."
+                )
+            self._entries.append(LedgerEntry(label, epsilon, delta, certificate))
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """Everything booked so far, in order."""
+        with self._lock:
+            return tuple(self._entries)
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon booked so far, exact."""
+        return sum((entry.epsilon for entry in self.entries), Fraction(0))
+
+    @property
+    def spent_delta(self) -> Fraction:
+        """The delta booked so far, exact."""
+        return sum((entry.delta for entry in self.entries), Fraction(0))
+
+    @property
+    def remaining(self) -> Fraction:
+        """The epsilon left, exact."""
+        return self.epsilon - self.spent
+
+    @property
+    def holds(self) -> bool:
+        """Whether every booked fit drew its noise from the operating system; a seeded fit voids the sum."""
+        return not any(entry.certificate.seeded for entry in self.entries)
+
+    def __repr__(self) -> str:
+        note = "" if self.holds else ", a seeded fit voids the guarantee"
+        return (
+            f"Ledger(epsilon={decimal_text(self.epsilon)}, delta={decimal_text(self.delta)}, adjacency={self.adjacency!r}, "
+            f"spent={decimal_text(self.spent)} in {len(self.entries)} fits{note})"
+        )
+
+    def __sklearn_clone__(self) -> Ledger:
+        return self
+
+    def __copy__(self) -> Ledger:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerPickleError(
+            "a ledger cannot be pickled or sent to another process, because each copy would spend the whole budget again; "
+            "use n_jobs=1 or a threading backend, and save models with model.save(path)."
+        )

@@ -1,0 +1,9 @@
+"""What is public about the data, and the codes that records get from it."""
+
+from __future__ import annotations
+
+from hedgerow.schema.encoder import Encoder
+from hedgerow.schema.features import Categorical, Numeric
+from hedgerow.schema.schema import Schema
+
+__all__ = ["Categorical", "Encoder", "Numeric", "Schema"]

@@ -1,0 +1,252 @@
+"""Records as small unsigned codes: a bin or a category per feature, computed cell by cell from the public schema."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema.cells import CategoryReader, CategorySession, number, numbers
+from hedgerow.schema.columns import Columns, read_columns, read_labels
+from hedgerow.schema.features import Categorical, Numeric
+from hedgerow.schema.kernels import bin_columns
+from hedgerow.schema.schema import Schema
+
+__all__ = ["Encoder", "raw_columns"]
+
+Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+
+BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
+SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
+MOST_THREADS = 8
+MOST_CODES = 65_536
+
+
+class Encoder:
+    """Encode records for one schema and one number of bins.
+
+    Parameters
+    ----------
+    schema
+        What is public about the records.
+    max_bins
+        The most bins that a numeric feature is cut into.
+
+    Attributes
+    ----------
+    n_codes
+        Number of codes of each feature, those of missing (and undeclared) cells included.
+    dtype
+        The smallest unsigned type that holds every code: uint8 or uint16.
+    edges
+        The inner cut points of each feature; none for a categorical one.
+
+    Raises
+    ------
+    SchemaError
+        When a feature needs more than 65 536 codes.
+
+    Notes
+    -----
+    A value's bin is the number of edges that are not above it, so bins are closed on the left and values outside the
+    range fall into the outer bins. The code of a cell depends on that cell and the schema alone.
+    """
+
+    def __init__(self, schema: Schema, max_bins: int) -> None:
+        self.schema = schema
+        self.max_bins = max_bins
+        features = schema.features.items()
+        self.n_codes: npt.NDArray[np.int64] = np.array([f.n_codes(max_bins) for _, f in features], dtype=np.int64)
+        for name, count in zip(schema.names, self.n_codes.tolist(), strict=True):
+            if count > MOST_CODES:
+                raise SchemaError(
+                    f"feature {name!r} needs {count} codes, but a code has 16 bits. Declare fewer values, or lower "
+                    "max_bins."
+                )
+        self.dtype: np.dtype[Any] = np.dtype(np.uint8 if self.n_codes.max() <= 256 else np.uint16)
+        none = np.empty(0, dtype=np.float64)
+        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(
+            feature.bin_edges(max_bins) if isinstance(feature, Numeric) else none for _, feature in features
+        )
+        self._all_edges = np.concatenate(self.edges)
+        self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
+        self._markers = numeric_markers(schema)
+        self._readers = category_readers(schema)
+        self._label_reader = CategoryReader(schema.classes, schema.missing)
+
+    def transform(self, X: Any, *, threads: int | None = None, allow_empty: bool = True) -> Codes:
+        """Return the codes of all records, as a C-ordered array of shape (records, features).
+
+        Parameters
+        ----------
+        X
+            See ``read_columns``.
+        threads
+            How many threads read columns of machine numbers; by default one per core, at most 8, and one for few
+            records. The result is the same for any number.
+        allow_empty
+            Whether there may be no records.
+
+        Raises
+        ------
+        SchemaError, ConfigurationError
+            When the columns of ``X`` are not those of the schema; never because of what a cell holds.
+        """
+        columns = read_columns(X, self.schema.names, allow_empty=allow_empty)
+        return _Pass(self, columns).encode(0, columns.n_rows, threads)
+
+    def blocks(self, X: Any, size: int = 65_536, *, threads: int | None = None) -> Iterator[tuple[int, Codes]]:
+        """Yield (first row, codes) for blocks of at most ``size`` records, so that memory stays bounded."""
+        if size < 1:
+            raise ConfigurationError(f"size is {size}, but a block holds records. Pass an integer from 1 up.")
+        columns = read_columns(X, self.schema.names)
+        one_pass = _Pass(self, columns)
+        return (
+            (start, one_pass.encode(start, min(start + size, columns.n_rows), threads))
+            for start in range(0, columns.n_rows, size)
+        )
+
+    def labels(self, y: Any) -> npt.NDArray[np.int16] | npt.NDArray[np.int32]:
+        """Return the position of each record's label among the classes, or -1.
+
+        A label that is missing or undeclared has no position. Whoever fits drops such records: that is a public rule
+        about each record alone.
+        """
+        codes = self._label_reader.codes(read_labels(y))
+        n_classes = len(self.schema.classes)
+        codes[codes >= n_classes] = -1
+        return codes.astype(np.int16) if n_classes <= np.iinfo(np.int16).max else codes
+
+
+class _Pass:
+    """One pass over records: where each column is read, and the caches that live no longer than the pass."""
+
+    def __init__(self, encoder: Encoder, columns: Columns) -> None:
+        self._encoder = encoder
+        self._columns = columns
+        self._sessions = [None if reader is None else reader.session() for reader in encoder._readers]
+        machine = [i for i in range(len(columns.names)) if columns.holds_machine_numbers(i)]
+        self._objects = [i for i in range(len(columns.names)) if i not in set(machine)]
+        self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
+        self._categorical = [i for i in machine if encoder._readers[i] is not None]
+
+    def encode(self, start: int, stop: int, threads: int | None) -> Codes:
+        """Return the codes of the rows from ``start`` up to ``stop``."""
+        n_features = len(self._columns.names)
+        codes: Codes = np.empty((stop - start, n_features), dtype=self._encoder.dtype)
+        firsts = range(start, stop, BLOCK_ROWS)
+
+        def encode_numbers(first: int) -> None:
+            last = min(first + BLOCK_ROWS, stop)
+            self._encode_numbers(first, last, codes[first - start : last - start])
+
+        if self._numeric.size or self._categorical:
+            cells = (stop - start) * (n_features - len(self._objects))
+            _run(encode_numbers, firsts, _thread_count(threads, cells))
+        if self._objects:  # Python objects are read under the interpreter lock: more threads would only wait
+            for first in firsts:
+                last = min(first + BLOCK_ROWS, stop)
+                self._encode_objects(first, last, codes[first - start : last - start])
+        return codes
+
+    def _encode_numbers(self, first: int, last: int, codes: Codes) -> None:
+        """Encode the columns of machine numbers in one block of rows."""
+        matrix = self._columns.matrix
+        if matrix is not None:
+            with np.errstate(all="ignore"):
+                block = np.ascontiguousarray(matrix[first:last], dtype=np.float64)
+            self._bin(block, self._numeric, self._numeric, codes)
+        else:
+            for i in self._numeric.tolist():
+                self._bin_one(numbers(self._columns.cells(i, first, last)), i, codes)
+        for i in self._categorical:
+            codes[:, i] = self._session(i).codes(self._columns.cells(i, first, last))
+
+    def _encode_objects(self, first: int, last: int, codes: Codes) -> None:
+        """Encode the columns of Python objects in one block of rows."""
+        for i in self._objects:
+            cells = self._columns.cells(i, first, last)
+            if self._sessions[i] is None:
+                self._bin_one(numbers(cells), i, codes)
+            else:
+                codes[:, i] = self._session(i).codes(cells)
+
+    def _session(self, i: int) -> CategorySession:
+        session = self._sessions[i]
+        assert session is not None
+        return session
+
+    def _bin_one(self, values: npt.NDArray[np.float64], i: int, codes: Codes) -> None:
+        block = np.ascontiguousarray(values).reshape(-1, 1)
+        self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes)
+
+    def _bin(
+        self,
+        block: npt.NDArray[np.float64],
+        sources: npt.NDArray[np.int64],
+        targets: npt.NDArray[np.int64],
+        codes: Codes,
+    ) -> None:
+        encoder = self._encoder
+        bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, encoder._markers, codes)
+
+
+def _thread_count(threads: int | None, cells: int) -> int:
+    if threads is None:
+        return 1 if cells < SMALL_CELLS else min(os.cpu_count() or 1, MOST_THREADS)
+    if threads < 1:
+        raise ConfigurationError(f"threads is {threads}, but someone has to do the work. Pass an integer from 1 up.")
+    return threads
+
+
+def _run(work: Callable[[int], None], items: range, threads: int) -> None:
+    """Do independent pieces of work; where they run cannot be seen in what they write."""
+    threads = min(threads, len(items))
+    if threads <= 1:
+        for item in items:
+            work(item)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, items):
+            pass
+
+
+def category_readers(schema: Schema) -> list[CategoryReader | None]:
+    """Return a reader per feature, None for a numeric one."""
+    return [
+        CategoryReader(feature.values, schema.missing) if isinstance(feature, Categorical) else None
+        for feature in schema.features.values()
+    ]
+
+
+def numeric_markers(schema: Schema) -> npt.NDArray[np.float64]:
+    """Return the numbers among the schema's markers of missing cells."""
+    markers = np.array([number(marker) for marker in schema.missing], dtype=np.float64)
+    return markers[~np.isnan(markers)]
+
+
+def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
+    """Return records as float64 for learners without a guarantee, as an array of shape (records, features).
+
+    Numbers are neither clipped nor binned, and NaN stands for missing. Categories are their codes, those of missing and
+    undeclared cells included.
+    """
+    columns = read_columns(X, schema.names)
+    markers = numeric_markers(schema)
+    result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
+    for i, reader in enumerate(category_readers(schema)):
+        session = None if reader is None else reader.session()
+        for first in range(0, columns.n_rows, BLOCK_ROWS):
+            last = min(first + BLOCK_ROWS, columns.n_rows)
+            cells = columns.cells(i, first, last)
+            if session is not None:
+                result[first:last, i] = session.codes(cells)
+            else:
+                values = numbers(cells)
+                result[first:last, i] = np.where(np.isin(values, markers), np.nan, values) if markers.size else values
+    return result

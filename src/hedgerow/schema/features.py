@@ -1,0 +1,263 @@
+"""One feature's public knowledge: a range with its cut points, or a list of values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema.cells import NUMBER, Key, category_key
+
+__all__ = ["Categorical", "Feature", "Numeric", "Origin", "Value", "distinct_values"]
+
+Origin = Literal["given", "inferred"]
+Value = bool | int | float | str
+
+NO_RANGE = (
+    "has no range. A range must be public knowledge. "
+    "Pass hr.Numeric(0, 120), or use Schema.infer to explore without a guarantee."
+)
+
+
+def _check_origin(origin: object) -> None:
+    if origin not in ("given", "inferred"):
+        raise SchemaError(
+            f"The origin of an entry is {origin!r}, but certificates depend on it. Pass 'given' or 'inferred'."
+        )
+
+
+def _check_max_bins(max_bins: int) -> None:
+    if isinstance(max_bins, bool) or not isinstance(max_bins, int | np.integer) or max_bins < 1:
+        raise ConfigurationError(
+            f"max_bins is {max_bins!r}, but a range is divided into a whole number of bins. Pass an integer from 1 up."
+        )
+
+
+def _finite(value: Any, what: str) -> float:
+    """Return a public number as a finite float."""
+    try:
+        result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
+    except (OverflowError, ValueError):
+        result = math.inf
+    if not math.isfinite(result):
+        raise SchemaError(
+            f"The {what} of a numeric feature is {value!r}, but bins need finite ends. Pass a finite number."
+        )
+    return result
+
+
+@dataclass(frozen=True, repr=False)
+class Numeric:
+    """A numeric feature with a public range.
+
+    Parameters
+    ----------
+    low, high
+        The range. Values outside it are read as the nearer end; what is no number is missing.
+    cuts
+        Public cut points in ascending order, strictly inside the range. Without them bins have equal widths.
+    origin
+        "given", or "inferred" when the entry was read off records, which no certificate survives.
+
+    Raises
+    ------
+    SchemaError
+        When the range is absent, empty or infinite, or the cut points do not ascend inside it.
+
+    Examples
+    --------
+    >>> Numeric(0, 120).bin_edges(4)
+    array([30., 60., 90.])
+    """
+
+    low: float
+    high: float
+    cuts: Sequence[float] | None = None
+    origin: Origin = field(default="given", kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_origin(self.origin)
+        if self.low is None or self.high is None:
+            raise SchemaError(f"A numeric feature {NO_RANGE}")
+        low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
+        if high <= low:
+            raise SchemaError(
+                f"A numeric feature has low {low:g} and high {high:g}, so its range is empty and nothing can be cut. "
+                "Pass the smaller end first, as in hr.Numeric(0, 120)."
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        if self.cuts is not None:
+            object.__setattr__(self, "cuts", self._checked_cuts(self.cuts))
+
+    def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise SchemaError(
+                f"The cut points are {given!r}, but they divide a range in order. Pass a list of numbers."
+            )
+        cuts = tuple(_finite(cut, "cut point") for cut in given)
+        ends = (self.low, *cuts, self.high)
+        if any(right <= left for left, right in zip(ends, ends[1:], strict=False)):
+            raise SchemaError(
+                f"The cut points {list(cuts)} do not ascend strictly inside ({self.low:g}, {self.high:g}), so some "
+                "bins would be empty. Pass each cut once, in ascending order, without the ends of the range."
+            )
+        return cuts or None
+
+    def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
+        """Return the inner cut points of at most ``max_bins`` bins, ascending.
+
+        Public cut points are used where given; of too many, evenly spaced ones. A range too narrow for so many
+        different numbers has fewer bins.
+        """
+        _check_max_bins(max_bins)
+        steps = np.arange(1, max_bins)
+        if self.cuts is not None:
+            cuts = np.array(self.cuts, dtype=np.float64)
+            if cuts.size + 1 <= max_bins:
+                return cuts
+            # More cuts than steps: the stride is above 1, so the places differ.
+            return cuts[steps * (cuts.size + 1) // max_bins - 1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            edges = self.low + (self.high - self.low) * steps / max_bins
+        if not np.isfinite(edges).all():  # the width is above the largest float64
+            share = steps / max_bins
+            edges = self.low * (1 - share) + self.high * share
+        edges = np.unique(edges)
+        return edges[(edges > self.low) & (edges < self.high)]
+
+    def n_codes(self, max_bins: int) -> int:
+        """Return the number of codes: one per bin, then one for missing."""
+        return len(self.bin_edges(max_bins)) + 2
+
+    def code_label(self, code: int, max_bins: int) -> str:
+        """Return what a code stands for, such as "[17, 31.6)" or "missing"."""
+        edges = self.bin_edges(max_bins)
+        _check_code(code, len(edges) + 2)
+        if code == len(edges) + 1:
+            return "missing"
+        ends = _texts([self.low, *edges.tolist(), self.high])
+        return f"[{ends[code]}, {ends[code + 1]}{']' if code == len(edges) else ')'}"
+
+    def __repr__(self) -> str:
+        parts = [_short(self.low), _short(self.high)]
+        if self.cuts is not None:
+            parts.append(f"[{', '.join(map(_short, self.cuts))}]")
+        return f"Numeric({', '.join(parts)}{_origin_text(self.origin)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Categorical:
+    """A categorical feature with its public list of values.
+
+    Parameters
+    ----------
+    values
+        Texts, numbers or truth values, in the order of their codes. Numbers are compared as float64, and a number as
+        text is that number: 1, 1.0, True and "1" are one value.
+    origin
+        "given", or "inferred" when the entry was read off records, which no certificate survives.
+
+    Raises
+    ------
+    SchemaError
+        When there is no value, a value is missing or infinite or of another type, or two values are one.
+    """
+
+    values: Sequence[Value]
+    origin: Origin = field(default="given", kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_origin(self.origin)
+        object.__setattr__(self, "values", distinct_values(self.values, "A categorical feature", "value"))
+
+    def n_codes(self, max_bins: int) -> int:
+        """Return the number of codes: one per value, then one for missing and one for undeclared."""
+        return len(self.values) + 2
+
+    def code_label(self, code: int, max_bins: int) -> str:
+        """Return what a code stands for: a value, "missing" or "undeclared"."""
+        _check_code(code, len(self.values) + 2)
+        labels = [str(value) for value in self.values]
+        return [*labels, "missing", "undeclared"][code]
+
+    def __repr__(self) -> str:
+        return f"Categorical({list(self.values)!r}{_origin_text(self.origin)})"
+
+
+Feature = Numeric | Categorical
+
+
+def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
+    """Return public values as Python scalars, after checking that records can tell them apart."""
+    plural = "classes" if noun == "class" else f"{noun}s"
+    if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
+        raise SchemaError(
+            f"{owner} has {plural} of type {type(values).__name__}, but each needs its place in a fixed order. "
+            "Pass a list."
+        )
+    result = tuple(_scalar(value, owner, noun) for value in values)
+    if not result:
+        raise SchemaError(f"{owner} has no {plural}, so no record could be told from another. List them.")
+    seen: dict[Key, Value] = {}
+    for value in result:
+        first = seen.setdefault(category_key(value), value)
+        if first is not value:
+            raise SchemaError(
+                f"{owner} lists {first!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
+                "written as text or not, and text without the white space around it. Keep one of them."
+            )
+    return result
+
+
+def _scalar(value: Any, owner: str, noun: str) -> Value:
+    if isinstance(value, np.generic):
+        value = value.item()
+    result: Value
+    if isinstance(value, bool | str):
+        result = str.__str__(value) if isinstance(value, str) else value
+    elif isinstance(value, int):
+        result = int(value)
+    elif isinstance(value, float):
+        result = float(value)
+    else:
+        raise SchemaError(
+            f"{owner} lists {value!r} as a {noun}, but records are compared as text or numbers, and what is missing has "
+            "a code of its own. Pass text, numbers or truth values."
+        )
+    key = category_key(result)
+    if isinstance(key, float) and not math.isfinite(key):
+        raise SchemaError(
+            f"{owner} lists a {noun} that is not a finite float64, so it cannot be told from others. Pass it as text "
+            "that is no number."
+        )
+    return result
+
+
+def _check_code(code: int, n_codes: int) -> None:
+    if not 0 <= code < n_codes:
+        raise ConfigurationError(f"Code {code} names nothing: this feature has the codes 0 to {n_codes - 1}.")
+
+
+def _short(value: float) -> str:
+    """Return a float without a needless decimal point, and exactly."""
+    text = repr(float(value))
+    return text.removesuffix(".0")
+
+
+def _texts(ends: list[float]) -> list[str]:
+    """Return the ends of bins with six digits, or with as many as it takes to tell them apart."""
+    for digits in range(6, 17):
+        texts = [f"{end:.{digits}g}" for end in ends]
+        if len(set(texts)) == len(ends):
+            return texts
+    return [_short(end) for end in ends]
+
+
+def _origin_text(origin: Origin) -> str:
+    return "" if origin == "given" else f", origin={origin!r}"

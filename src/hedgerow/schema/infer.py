@@ -1,0 +1,113 @@
+"""Guesses of a schema from records: for exploration, outside every guarantee."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema.cells import (
+    HASHABLE,
+    MACHINE_NUMBERS,
+    NEVER_NUMBERS,
+    Cells,
+    Key,
+    category_key,
+    is_missing_key,
+    numbers,
+)
+from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+
+__all__ = ["guess_classes", "guess_feature"]
+
+FEW_NUMBERS = 10  # text with at most so many different numbers is taken for categories
+
+
+def guess_feature(cells: Cells, max_categories: int) -> Feature:
+    """Return the entry that a column's cells suggest.
+
+    Machine numbers give their range, truth values two categories. Other columns are numeric if every cell that is not
+    missing is a number and more than 10 differ; otherwise they are the sorted values, the ``max_categories`` most
+    frequent ones if there are more.
+    """
+    kind = cells.dtype.kind
+    if kind == "b":
+        return Categorical([False, True], origin="inferred")
+    if kind in MACHINE_NUMBERS or kind in NEVER_NUMBERS:
+        return _range(cells)
+    counts = _distinct(cells)
+    if not counts:
+        return _range(cells)
+    if len(counts) > FEW_NUMBERS and all(isinstance(key, float) for key in counts):
+        return _range(cells)
+    frequent = sorted(counts, key=lambda key: (-counts[key], _rank(key)))[:max_categories]
+    only_bools = all(isinstance(cell, bool | np.bool_ | None) for cell in cells.tolist())
+    return Categorical([_public(key, only_bools) for key in sorted(frequent, key=_rank)], origin="inferred")
+
+
+def _range(cells: Cells) -> Numeric:
+    values = numbers(cells)
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return Numeric(0, 1, origin="inferred")
+    low, high = float(values.min()), float(values.max())
+    if high <= low:  # one value: any range around it will do
+        low, high = low - max(abs(low) * 1e-6, 0.5), high + max(abs(high) * 1e-6, 0.5)
+        largest = float(np.finfo(np.float64).max)
+        low, high = max(low, -largest), min(high, largest)
+    return Numeric(low, high, origin="inferred")
+
+
+def _distinct(cells: Cells) -> Counter[float | str]:
+    """Count the cells per key, leaving out what is missing, infinite or unreadable."""
+    objects = cells.astype(object).tolist()
+    plain = Counter(cell for cell in objects if type(cell) in HASHABLE)
+    odd = [cell for cell in objects if type(cell) not in HASHABLE]
+    counts: Counter[float | str] = Counter()
+    for cell, count in [*plain.items(), *((cell, 1) for cell in odd)]:
+        key = _key(cell)
+        if key is not None and not is_missing_key(key) and not (isinstance(key, float) and np.isinf(key)):
+            counts[key] += count
+    return counts
+
+
+def _key(cell: Any) -> Key:
+    try:
+        return category_key(cell)
+    except Exception:
+        return None
+
+
+def _rank(key: float | str) -> tuple[bool, float, str]:
+    """Sort numbers before text."""
+    return (True, 0.0, key) if isinstance(key, str) else (False, key, "")
+
+
+def _public(key: float | str, as_bool: bool = False) -> Value:
+    """Return the plainest value with this key."""
+    if isinstance(key, str):
+        return key
+    if as_bool:
+        return bool(key)
+    return int(key) if key.is_integer() else key
+
+
+def guess_classes(labels: Cells) -> list[Value]:
+    """Return the sorted distinct labels, as ``numpy.unique`` finds them, without missing ones."""
+    if labels.dtype.kind in MACHINE_NUMBERS:
+        found = np.unique(labels)
+        classes: list[Value] = [label for label in found.tolist() if np.isfinite(label)]
+    else:
+        first: dict[float | str, Value] = {}
+        for label in labels.astype(object).tolist():
+            key = _key(label)
+            if key is not None and not is_missing_key(key) and not (isinstance(key, float) and np.isinf(key)):
+                first.setdefault(key, label if isinstance(label, bool | int | float | str) else _public(key))
+        classes = [first[key] for key in sorted(first, key=_rank)]
+        if all(isinstance(label, str) for label in classes):
+            classes.sort()
+    if not classes:
+        raise ConfigurationError("y holds no label, so there is no class to learn. Pass one label per record.")
+    return classes

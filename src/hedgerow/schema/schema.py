@@ -1,0 +1,376 @@
+"""The schema: all that a private fit may know about the records before it asks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
+from hedgerow.schema.cells import category_key
+from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.schema.features import NO_RANGE, Categorical, Feature, Numeric, Origin, Value, distinct_values
+from hedgerow.schema.infer import guess_classes, guess_feature
+from hedgerow.schema.toml import dump_toml, parse_toml
+
+__all__ = ["Schema"]
+
+CLASSES = "classes"  # the name under which the classes entry is listed and confirmed
+
+
+class Schema:
+    """The public description of records: their features and the classes.
+
+    Parameters
+    ----------
+    features
+        A ``Numeric`` or ``Categorical`` for each column name, in the order of columns without names.
+    classes
+        The labels, in the order of probabilities. Like categories, 1 and "1" are one label.
+    missing
+        What else stands for a missing cell in any column, such as "?". Where a categorical feature or the classes
+        declare the same value, it is that value.
+    target
+        The name of the label's column in files that hold records and labels together.
+    classes_origin
+        "given", or "inferred" when the classes were read off records.
+
+    Raises
+    ------
+    SchemaError
+        When an entry is wrong.
+
+    Notes
+    -----
+    A schema is immutable; copying returns the schema itself. It is equal to another one if entries, their order,
+    classes, markers, target and origins are equal.
+
+    Examples
+    --------
+    >>> schema = Schema({"age": Numeric(17, 90), "sex": Categorical(["Female", "Male"])}, classes=["<=50K", ">50K"])
+    >>> schema.names
+    ('age', 'sex')
+    """
+
+    __slots__ = ("_classes", "_classes_origin", "_features", "_missing", "_target")
+
+    def __init__(
+        self,
+        features: Mapping[str, Feature],
+        classes: Sequence[Value],
+        *,
+        missing: Sequence[str] = (),
+        target: str | None = None,
+        classes_origin: Origin = "given",
+    ) -> None:
+        if classes_origin not in ("given", "inferred"):
+            raise SchemaError(
+                f"classes_origin is {classes_origin!r}, but certificates depend on it. Pass 'given' or 'inferred'."
+            )
+        self._set("_features", MappingProxyType(_checked_features(features)))
+        self._set("_classes", distinct_values(classes, "The schema", "class"))
+        self._set("_classes_origin", classes_origin)
+        self._set("_missing", _checked_missing(missing))
+        if target is not None and (not isinstance(target, str) or target in self._features):
+            raise SchemaError(
+                f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
+                "the column of the labels. Pass that column's name, and leave it out of the features."
+            )
+        self._set("_target", target)
+
+    def _set(self, slot: str, value: object) -> None:
+        object.__setattr__(self, slot, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"A schema is immutable, so {name!r} cannot be set. Make another one with Schema.replace.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A schema is immutable, so {name!r} cannot be deleted.")
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """The entry of each feature by name, in order (read-only)."""
+        features: Mapping[str, Feature] = self._features
+        return features
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features, in order."""
+        return tuple(self._features)
+
+    @property
+    def classes(self) -> tuple[Value, ...]:
+        """The labels, as given."""
+        classes: tuple[Value, ...] = self._classes
+        return classes
+
+    @property
+    def classes_origin(self) -> Origin:
+        """Whether the classes were given or inferred."""
+        origin: Origin = self._classes_origin
+        return origin
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The texts that stand for a missing cell in any column."""
+        missing: tuple[str, ...] = self._missing
+        return missing
+
+    @property
+    def target(self) -> str | None:
+        """The name of the label's column in files."""
+        target: str | None = self._target
+        return target
+
+    @property
+    def inferred(self) -> list[str]:
+        """The names of the entries that were read off records, "classes" last if the classes were."""
+        names = [name for name, feature in self._features.items() if feature.origin == "inferred"]
+        return names + [CLASSES] * (self.classes_origin == "inferred")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether every entry was given, so that none reveals anything about a record."""
+        return not self.inferred
+
+    def replace(
+        self,
+        features: Mapping[str, Feature] | None = None,
+        *,
+        classes: Sequence[Value] | None = None,
+        missing: Sequence[str] | None = None,
+        target: str | None = None,
+    ) -> Schema:
+        """Return a schema with some entries replaced; features that are new come last.
+
+        Examples
+        --------
+        >>> Schema({"age": Numeric(17, 90)}, [0, 1]).replace({"age": Numeric(0, 120)})
+        Schema({'age': Numeric(0, 120)}, classes=[0, 1])
+        """
+        return Schema(
+            {**self._features, **(features or {})},
+            self.classes if classes is None else classes,
+            missing=self.missing if missing is None else missing,
+            target=self.target if target is None else target,
+            classes_origin=self.classes_origin if classes is None else "given",
+        )
+
+    def confirm(self, *names: str) -> Schema:
+        """Return a schema in which these inferred entries count as given; all entries if none is named.
+
+        Whoever calls this states that the entries are public knowledge and would have been the same without looking at
+        the records. "classes" names the classes (and a feature of that name, if there is one).
+        """
+        known = {*self._features, CLASSES}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise SchemaError(
+                f"The schema has no entry {unknown[0]!r}, so there is nothing to confirm. Pass names out of "
+                "schema.inferred."
+            )
+        chosen = set(names) if names else known
+        features = {name: _given(entry) if name in chosen else entry for name, entry in self._features.items()}
+        origin = "given" if CLASSES in chosen else self.classes_origin
+        return Schema(features, self.classes, missing=self.missing, target=self.target, classes_origin=origin)
+
+    @classmethod
+    def infer(cls, X: Any, y: Any, max_categories: int = 50) -> Schema:
+        """Guess a schema from records, for exploration only.
+
+        The ranges, values and classes are read off the records, so no guarantee holds for what is fitted with them
+        until their owner replaces or confirms each entry.
+
+        Parameters
+        ----------
+        X, y
+            Records and their labels.
+        max_categories
+            The most values that a categorical feature gets: the most frequent ones.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            Always.
+        """
+        warnings.warn(
+            "Schema.infer reads ranges, values and classes off the records, which no guarantee covers. "
+            "Replace or confirm each entry by public knowledge before you rely on a certificate.",
+            PrivacyLeakWarning,
+            stacklevel=2,
+        )
+        if max_categories < 1:
+            raise ConfigurationError(
+                f"max_categories is {max_categories}, but a feature needs a value. Pass 1 or more."
+            )
+        columns = read_columns(X, allow_empty=False)
+        features = {name: guess_feature(columns.cells(i), max_categories) for i, name in enumerate(columns.names)}
+        name = getattr(y, "name", None)
+        return cls(
+            features,
+            guess_classes(read_labels(y)),
+            target=name if isinstance(name, str) and name and name not in features else None,
+            classes_origin="inferred",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as JSON-able values, the features as a list in order."""
+        entries = [{"name": name, **_entry(feature)} for name, feature in self._features.items()]
+        result: dict[str, Any] = {} if self.target is None else {"target": self.target}
+        result["missing"] = list(self.missing)
+        result["classes"] = list(self.classes)
+        if self.classes_origin != "given":
+            result["classes_origin"] = self.classes_origin
+        return {**result, "features": entries}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
+        """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
+        _check_keys(values, {"features", "classes"}, {"missing", "target", "classes_origin"}, place)
+        entries = values["features"]
+        if not isinstance(entries, list) or not all(
+            isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries
+        ):
+            raise SchemaError(f"{place}: features is no list of entries with names, so none can be read. Write one.")
+        features: dict[str, Feature] = {}
+        for entry in entries:
+            if entry["name"] in features:
+                raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
+            features[entry["name"]] = _read_entry(entry, f"{place}: features.{entry['name']}")
+        rest = {key: value for key, value in values.items() if key not in ("features", "classes")}
+        return _at(place, cls, features, values["classes"], **rest)
+
+    def to_toml(self) -> str:
+        """Return the schema as TOML text."""
+        return dump_toml(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str, place: str = "schema") -> Schema:
+        """Return the schema that a TOML text describes.
+
+        Raises
+        ------
+        FileFormatError
+            When the text is not TOML.
+        SchemaError
+            When it describes no schema; the message names the place.
+        """
+        return cls.from_dict(parse_toml(text, place), place)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the schema to a TOML file."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Schema:
+        """Read a schema from a TOML file; errors as in ``from_toml``."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise FileFormatError(f"{path} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
+        return cls.from_toml(text, str(path))
+
+    def _state(self) -> tuple[Any, ...]:
+        return tuple(self._features.items()), self.classes, self.missing, self.target, self.classes_origin
+
+    def __eq__(self, other: object) -> bool:
+        return self._state() == other._state() if isinstance(other, Schema) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._state())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Schema.from_dict, (self.to_dict(),)
+
+    def __repr__(self) -> str:
+        parts = [repr(dict(self._features)), f"classes={list(self.classes)!r}"]
+        parts += [f"missing={list(self.missing)!r}"] if self.missing else []
+        parts += [f"target={self.target!r}"] if self.target is not None else []
+        parts += [f"classes_origin={self.classes_origin!r}"] if self.classes_origin != "given" else []
+        return f"Schema({', '.join(parts)})"
+
+
+def _checked_features(features: Any) -> dict[str, Feature]:
+    if not isinstance(features, Mapping) or not features:
+        raise SchemaError(
+            "The schema has no features, but what is public about each column must be said. "
+            'Pass a mapping such as {"age": hr.Numeric(0, 120)}.'
+        )
+    for name, feature in features.items():
+        if not isinstance(name, str) or not name:
+            raise SchemaError(f"feature {name!r} has no name that is text, but columns are matched by it. Name it.")
+        if isinstance(feature, list | tuple | set | frozenset):
+            raise SchemaError(
+                f"feature {name!r} is a bare {type(feature).__name__}, which may mean values or a range. "
+                "Pass hr.Categorical([...]) for values, or hr.Numeric(low, high) for a range."
+            )
+        if not isinstance(feature, Numeric | Categorical):
+            raise SchemaError(f"feature {name!r} {NO_RANGE}")
+    return dict(features)
+
+
+def _checked_missing(missing: Any) -> tuple[str, ...]:
+    markers = (missing,) if isinstance(missing, str) else tuple(missing)
+    for marker in markers:
+        if not isinstance(marker, str):
+            raise SchemaError(
+                f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
+                "Pass it as text; numbers equal to it are markers too."
+            )
+    seen = {category_key(marker): marker for marker in markers}
+    return tuple(marker for marker in markers if seen[category_key(marker)] == marker)
+
+
+def _given(feature: Feature) -> Feature:
+    if isinstance(feature, Numeric):
+        return Numeric(feature.low, feature.high, feature.cuts)
+    return Categorical(feature.values)
+
+
+def _entry(feature: Feature) -> dict[str, Any]:
+    entry: dict[str, Any]
+    if isinstance(feature, Numeric):
+        entry = {"low": feature.low, "high": feature.high}
+        if feature.cuts is not None:
+            entry["cuts"] = list(feature.cuts)
+    else:
+        entry = {"values": list(feature.values)}
+    return entry if feature.origin == "given" else {**entry, "origin": feature.origin}
+
+
+def _read_entry(entry: Mapping[str, Any], place: str) -> Feature:
+    if "values" in entry:
+        _check_keys(entry, {"name", "values"}, {"origin"}, place)
+        kind: type[Feature] = Categorical
+    else:
+        _check_keys(entry, {"name", "low", "high"}, {"cuts", "origin"}, place)
+        kind = Numeric
+    return _at(place, kind, **{key: value for key, value in entry.items() if key != "name"})
+
+
+def _check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:
+    for key in sorted(needed - set(values)):
+        raise SchemaError(f"{place} lacks {key!r}, without which it says too little. Add it.")
+    for key in sorted(set(values) - needed - allowed):
+        raise SchemaError(
+            f"{place} has the unknown key {key!r}, which may be a misspelling. Use {sorted(needed | allowed)}."
+        )
+
+
+def _at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make a part of a schema; an error names the place it was read from."""
+    try:
+        return make(*args, **kwargs)
+    except SchemaError as error:
+        raise SchemaError(f"{place}: {error}") from error
+    except TypeError as error:
+        raise SchemaError(f"{place} holds a value of the wrong type ({error}). Correct it.") from error

@@ -1,0 +1,1 @@
+"""The published systems, one file each."""

@@ -1,0 +1,5 @@
+"""The records of one fit, and exact integer counts over them."""
+
+from hedgerow.table.table import Frontier, Table
+
+__all__ = ["Frontier", "Table"]

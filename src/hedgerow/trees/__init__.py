@@ -1,0 +1,7 @@
+"""Private trees and forests: parts, schedule, grower, model."""
+
+from hedgerow.trees.grower import Grower
+from hedgerow.trees.model import Forest
+from hedgerow.trees.recipe import NoisyMinority, Recipe, Schedule, SelectLabel, SelectTest
+
+__all__ = ["Forest", "Grower", "NoisyMinority", "Recipe", "Schedule", "SelectLabel", "SelectTest"]

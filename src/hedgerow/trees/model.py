@@ -1,0 +1,106 @@
+"""Grown trees: what a private forest releases, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import FileFormatError
+from hedgerow.scores import Candidates
+from hedgerow.trees import kernels
+
+__all__ = ["Forest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose nodes stand in one array, children of a node side by side and behind it.
+
+    Parameters
+    ----------
+    roots : ndarray of shape (trees,), int32
+        The root of each tree.
+    test : ndarray of shape (nodes,), int32
+        The candidate that a node tests, -1 for a leaf.
+    first_child : ndarray of shape (nodes,), int32
+        The node's first child, 0 for a leaf; the child for branch b stands b places behind it.
+    label : ndarray of shape (nodes,), int32
+        The class of a leaf, -1 for other nodes.
+    candidates : Candidates
+        The public tests.
+    """
+
+    roots: npt.NDArray[np.int32]
+    test: npt.NDArray[np.int32]
+    first_child: npt.NDArray[np.int32]
+    label: npt.NDArray[np.int32]
+    candidates: Candidates
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes all trees have together."""
+        return len(self.test)
+
+    @property
+    def n_leaves(self) -> int:
+        """How many leaves all trees have together."""
+        return int(np.count_nonzero(self.test < 0))
+
+    def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
+        """Return how many trees give each class to each record, of shape (records, classes)."""
+        out = np.zeros((len(codes), n_classes), dtype=np.int32)
+        kernels.votes(
+            codes,
+            self.roots,
+            self.test,
+            self.first_child,
+            self.label,
+            self.candidates.feature,
+            self.candidates.branch,
+            out,
+        )
+        return out
+
+    def levels(self) -> npt.NDArray[np.int32]:
+        """Return the level of each node; roots are on level 1."""
+        level = np.ones(self.n_nodes, dtype=np.int32)
+        for node in np.flatnonzero(self.test >= 0):  # children stand behind their parent
+            arity = self.candidates.arity[self.test[node]]
+            level[self.first_child[node] : self.first_child[node] + arity] = level[node] + 1
+        return level
+
+    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return the trees as named arrays; the candidates follow from the schema and are not among them."""
+        return {"roots": self.roots, "test": self.test, "first_child": self.first_child, "label": self.label}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, npt.NDArray[np.generic]], candidates: Candidates, n_classes: int
+    ) -> Forest:
+        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError where they are no trees."""
+        try:
+            roots, test, first_child, label = (
+                np.ascontiguousarray(arrays[name].astype(np.int32, casting="safe"))
+                for name in ("roots", "test", "first_child", "label")
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise FileFormatError("the file's trees are damaged; fit the model again.") from error
+        nodes = np.arange(len(test))
+        inner = test >= 0
+        sound = (
+            roots.ndim == test.ndim == 1
+            and len(roots) > 0
+            and test.shape == first_child.shape == label.shape
+            and bool(np.all((roots >= 0) & (roots < len(test))))
+            and bool(np.all((test >= -1) & (test < len(candidates))))
+            and bool(np.all(label[~inner] >= 0) and np.all(label < n_classes))
+            # Children behind their parent: no path can be endless.
+            and bool(np.all(first_child[inner] > nodes[inner]))
+            and bool(np.all(first_child[inner].astype(np.int64) + candidates.arity[test[inner]] <= len(test)))
+        )
+        if not sound:
+            raise FileFormatError("the file's trees are damaged; fit the model again.")
+        return cls(roots, test, first_child, label, candidates)

@@ -1,0 +1,235 @@
+import http.client
+import io
+import urllib.error
+import urllib.request
+import zipfile
+
+import pytest
+
+from hedgerow.datasets import fetch
+from hedgerow.datasets.fetch import Source, digest, read_file, read_files
+from hedgerow.errors import DatasetError
+
+CONTENT = {"a.data": b"1,2\n3,4\n", "b.data": b"5,6\n"}
+SOURCE = Source(
+    folder="made_up",
+    hashes={name: digest(content) for name, content in CONTENT.items()},
+    page="https://example.org/made_up",
+    url="https://example.org/made_up.zip",
+)
+TEXTS = {name: content.decode() for name, content in CONTENT.items()}
+WAY_OUT = "set HEDGEROW_DATA to a folder that holds made_up/a.data and made_up/b.data"
+
+
+def archive(members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, content in members.items():
+            opened.writestr(name, content)
+    return file.getvalue()
+
+
+def place(home, contents=CONTENT):
+    folder = home / "made_up"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return home
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Make every address answer with the given bytes; return the list of addresses asked for."""
+
+    def answer_with(content):
+        asked = []
+
+        def opened(url):
+            asked.append(url)
+            return io.BytesIO(content)
+
+        monkeypatch.setattr(fetch, "_open_url", opened)
+        return asked
+
+    return answer_with
+
+
+def test_the_named_folder_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEDGEROW_DATA", str(place(tmp_path / "other", {"a.data": b"", "b.data": b""})))
+    assert read_files(SOURCE, place(tmp_path / "named")) == TEXTS
+
+
+def test_a_named_folder_without_the_files_is_an_error_and_not_a_download(tmp_path, serve):
+    asked = serve(archive(CONTENT))
+    with pytest.raises(DatasetError, match=WAY_OUT):
+        read_files(SOURCE, tmp_path)
+    assert asked == []
+
+
+def test_the_environment_comes_before_cache_and_network(tmp_path, monkeypatch, serve):
+    asked = serve(archive(CONTENT))
+    monkeypatch.setenv("HEDGEROW_DATA", str(place(tmp_path / "home")))
+    assert read_files(SOURCE) == TEXTS
+    assert asked == []
+    assert not (tmp_path / "cache").exists()
+
+
+def test_an_environment_that_lacks_this_set_is_passed_over(tmp_path, monkeypatch, serve):
+    monkeypatch.setenv("HEDGEROW_DATA", str(place(tmp_path / "home", {"a.data": CONTENT["a.data"]})))
+    serve(archive(CONTENT))
+    assert read_files(SOURCE) == TEXTS
+
+
+def test_an_environment_that_names_no_folder_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEDGEROW_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(DatasetError, match="not a folder"):
+        read_files(SOURCE)
+
+
+def test_a_changed_local_file_is_an_error(tmp_path, monkeypatch, serve):
+    serve(archive(CONTENT))
+    home = place(tmp_path / "home", {**CONTENT, "b.data": b"5,7\n"})
+    monkeypatch.setenv("HEDGEROW_DATA", str(home))
+    for data_home in (None, home):
+        with pytest.raises(DatasetError, match=r"b\.data is not the published b\.data: its SHA-256 is"):
+            read_files(SOURCE, data_home)
+
+
+def test_line_ends_make_no_difference(tmp_path):
+    home = place(tmp_path, {name: content.replace(b"\n", b"\r\n") for name, content in CONTENT.items()})
+    assert read_files(SOURCE, home) == TEXTS
+
+
+def test_a_fetched_set_is_cached(tmp_path, serve):
+    asked = serve(archive({"folder/a.data": CONTENT["a.data"], "b.data": CONTENT["b.data"], "unneeded.txt": b"x"}))
+    assert read_files(SOURCE) == TEXTS
+    assert read_files(SOURCE) == TEXTS
+    assert asked == [SOURCE.url]
+    assert {path.name for path in (tmp_path / "cache" / "made_up").iterdir()} == set(CONTENT)
+
+
+def test_a_damaged_cache_is_fetched_again(tmp_path, serve):
+    place(tmp_path / "cache", {**CONTENT, "a.data": b"1,"})
+    asked = serve(archive(CONTENT))
+    assert read_files(SOURCE) == TEXTS
+    assert asked == [SOURCE.url]
+    assert (tmp_path / "cache" / "made_up" / "a.data").read_bytes() == CONTENT["a.data"]
+
+
+def test_a_member_cannot_choose_where_it_is_written(tmp_path, serve):
+    serve(archive({"../../a.data": CONTENT["a.data"], "/b.data": CONTENT["b.data"]}))
+    assert read_files(SOURCE) == TEXTS
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {"cache/made_up/a.data", "cache/made_up/b.data"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (archive({**CONTENT, "b.data": b"9\n"}), r"member b\.data, is not the published b\.data"),
+        (archive({"a.data": CONTENT["a.data"]}), r"it holds no b\.data"),
+        (archive(CONTENT)[:40], "did not give the published archive"),
+        (b"<html>moved</html>", "did not give the published archive"),
+    ],
+)
+def test_a_wrong_download_is_an_error_and_leaves_no_cache(tmp_path, serve, content, reason):
+    serve(content)
+    with pytest.raises(DatasetError, match=reason) as caught:
+        read_files(SOURCE)
+    assert WAY_OUT in str(caught.value)
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    "members", [{**CONTENT, "a.data": b"0" * 1000}, {"a.data": b"0", "b.data": bytes(range(256)) * 4}]
+)
+def test_sizes_are_limited(monkeypatch, serve, members):
+    monkeypatch.setattr(fetch, "MAX_BYTES", 500)
+    serve(archive(members))
+    with pytest.raises(DatasetError, match="larger than 500 bytes"):
+        read_files(SOURCE)
+
+
+def test_a_download_above_the_limit_is_not_unpacked(monkeypatch, serve):
+    monkeypatch.setattr(fetch, "MAX_BYTES", 100)
+    serve(archive(CONTENT))
+    with pytest.raises(DatasetError, match=r"made_up\.zip is larger than 100 bytes"):
+        read_files(SOURCE)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        urllib.error.URLError("no route"),
+        TimeoutError("timed out"),
+        http.client.IncompleteRead(b""),
+        ConnectionResetError(),
+    ],
+)
+def test_offline_says_the_way_out(monkeypatch, error):
+    def fail(url):
+        raise error
+
+    monkeypatch.setattr(fetch, "_open_url", fail)
+    with pytest.raises(DatasetError, match=r"https://example\.org/made_up\.zip could not be fetched") as caught:
+        read_files(SOURCE)
+    assert WAY_OUT in str(caught.value)
+    assert SOURCE.page in str(caught.value)
+
+
+def test_a_set_without_licence_is_not_fetched(serve):
+    asked = serve(archive(CONTENT))
+    with pytest.raises(DatasetError, match="no licence allows it"):
+        read_files(Source("made_up", SOURCE.hashes, SOURCE.page))
+    assert asked == []
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
+    path = tmp_path / "cache" / "a.data"
+    fetch._write_atomically(path, b"old")
+
+    def fail(old, new):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(fetch.os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        fetch._write_atomically(path, b"new")
+    assert [(entry.name, entry.read_bytes()) for entry in path.parent.iterdir()] == [("a.data", b"old")]
+
+
+def test_an_unwritable_cache_is_named(tmp_path, monkeypatch, serve):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HEDGEROW_CACHE", str(tmp_path / "file"))
+    serve(archive(CONTENT))
+    with pytest.raises(DatasetError, match="set HEDGEROW_CACHE"):
+        read_files(SOURCE)
+
+
+def test_one_file_under_any_name(tmp_path):
+    source = Source("made_up", {"a.data": SOURCE.hashes["a.data"]}, SOURCE.page)
+    (tmp_path / "copy.csv").write_bytes(CONTENT["a.data"])
+    assert read_file(source, tmp_path / "copy.csv") == TEXTS["a.data"]
+    with pytest.raises(DatasetError, match="cannot be read"):
+        read_file(source, tmp_path / "nothing.csv")
+
+
+OPEN_URL = fetch._open_url
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/a.zip", "file:///etc/hostname", "ftp://127.0.0.1:9/a.zip"])
+def test_only_https_is_spoken(url):
+    with pytest.raises(urllib.error.URLError, match="unknown url type"):
+        OPEN_URL(url)
+
+
+def test_a_redirect_to_plain_http_is_refused(monkeypatch):
+    class Moved(urllib.request.HTTPSHandler):
+        def https_open(self, request):
+            headers = http.client.parse_headers(io.BytesIO(b"Location: http://127.0.0.1:9/a.zip\r\n\r\n"))
+            response = urllib.request.addinfourl(io.BytesIO(), headers, request.full_url, 302)
+            response.msg = "Found"
+            return response
+
+    monkeypatch.setattr(urllib.request, "HTTPSHandler", Moved)
+    with pytest.raises(urllib.error.URLError, match="unknown url type: http"):
+        OPEN_URL("https://example.org/made_up.zip")

@@ -1,0 +1,170 @@
+"""Each loader on made-up files of the published form, and on the published files where they are at hand."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hedgerow.datasets import adult, diabetes, load_adult, load_affairs, load_diabetes_prediction, load_wall_following
+from hedgerow.datasets import wall_following as robot
+from hedgerow.datasets.fetch import digest
+from hedgerow.errors import ConfigurationError, DatasetError
+from hedgerow.schema import Categorical
+
+ADULT = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, {}, {}\n"
+DIABETES_HEAD = "gender,age,hypertension,heart_disease,smoking_history,bmi,HbA1c_level,blood_glucose_level,diabetes\n"
+DIABETES = "Female,{age},0,1,never,25.19,6.6,140,{label}\n"
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """Place files of a set under tmp_path and make the loader take them for the published ones."""
+
+    def place(module, **files):
+        contents = {name.replace("__", "."): text.encode() for name, text in files.items()}
+        hashes = {name: digest(content) for name, content in contents.items()}
+        monkeypatch.setattr(module, "SOURCE", replace(module.SOURCE, hashes=hashes))
+        (tmp_path / module.SOURCE.folder).mkdir(exist_ok=True)
+        for name, content in contents.items():
+            (tmp_path / module.SOURCE.folder / name).write_bytes(content)
+        return tmp_path
+
+    return place
+
+
+@pytest.fixture
+def small_adult(made_up):
+    train = ADULT.format("United-States", "<=50K") + ADULT.format("?", ">50K") + "\n"
+    test = "|1x3 Cross validator\n" + ADULT.format("Cuba", "<=50K.") + ADULT.format("United-States", ">50K.") + "\n"
+    return made_up(adult, adult__data=train, adult__test=test)
+
+
+def test_adult_cells_and_labels(small_adult):
+    data = load_adult(small_adult)
+    assert data.X.dtype == object
+    assert data.X.shape == data.X_test.shape == (2, 14)
+    assert data.X[0].tolist()[:4] == ["39", "State-gov", "77516", "Bachelors"]
+    assert data.X[:, -1].tolist() == ["United-States", "?"]
+    assert data.y.tolist() == data.y_test.tolist() == ["<=50K", ">50K"]
+
+
+def test_adult_options_drop_records_and_columns(small_adult):
+    data = load_adult(small_adult, us_born=True, drop_fnlwgt=True)
+    assert data.y.tolist() == ["<=50K"]
+    assert data.y_test.tolist() == [">50K"]
+    names = list(data.schema.features)
+    assert len(names) == data.X.shape[1] == data.X_test.shape[1] == 12
+    assert not {"fnlwgt", "native-country"} & set(names)
+    assert data.X[0, names.index("education")] == "Bachelors"
+
+
+def test_robot_merges_moves(made_up):
+    readings = [",".join(f"{sensor / 10 + row:.3f}" for sensor in range(24)) for row in range(4)]
+    home = made_up(robot, one__data="".join(f"{row},{move}\n" for row, move in zip(readings, robot.MOVES, strict=True)))
+    four, two = load_wall_following(home), load_wall_following(home, classes=2)
+    assert four.X.dtype == np.float64
+    assert four.X.shape == (4, 24)
+    assert four.X[1, 23] == 3.3
+    assert four.y.tolist() == robot.MOVES
+    forward, other = two.schema.classes
+    assert two.y.tolist() == [forward, other, other, forward]
+    with pytest.raises(ConfigurationError, match="Pass 4 or 2"):
+        load_wall_following(home, classes=3)
+
+
+def test_diabetes_balanced_draws_class_by_class(made_up, monkeypatch):
+    labels = "0100100100"
+    text = DIABETES_HEAD + "".join(DIABETES.format(age=row, label=label) for row, label in enumerate(labels))
+    home = made_up(diabetes, one__csv=text)
+    monkeypatch.setattr(diabetes, "BALANCED_PER_CLASS", 2)
+    generator = np.random.RandomState(42)
+    expected = [str([0, 2, 3, 5, 6, 8, 9][drawn]) for drawn in generator.choice(7, 2, replace=False)]
+    expected += [str([1, 4, 7][drawn]) for drawn in generator.choice(3, 2, replace=False)]
+    for data_home in (home, home / "diabetes_prediction" / "one.csv"):
+        data = load_diabetes_prediction(data_home, balanced=True)
+        assert data.y.tolist() == ["0", "0", "1", "1"]
+        assert data.X[:, 1].tolist() == expected
+    assert load_diabetes_prediction(home).y.tolist() == list(labels)
+
+
+def test_diabetes_is_never_fetched():
+    assert diabetes.SOURCE.url is None
+    with pytest.raises(DatasetError, match="no licence"):
+        load_diabetes_prediction()
+
+
+def test_fetched_sets_are_fetched_over_https():
+    for source in (adult.SOURCE, robot.SOURCE):
+        assert source.url.startswith("https://archive.ics.uci.edu/static/public/")
+
+
+def undeclared(X, schema):
+    """Cells that the schema does not know, by feature."""
+    found = {}
+    for (name, feature), column in zip(schema.features.items(), X.T, strict=True):
+        cells = set(column.tolist()) - {"?"}
+        if isinstance(feature, Categorical):
+            odd = cells - {float(cell) for cell in feature.values} if X.dtype == float else cells - set(feature.values)
+        else:
+            odd = {cell for cell in cells if not feature.low <= float(cell) <= feature.high}
+        if odd:
+            found[name] = sorted(odd)
+    return found
+
+
+def test_affairs_fit_their_schema():
+    data = load_affairs()
+    assert data.X.shape == (6366, 8)
+    assert data.X.dtype == np.float64
+    assert dict(zip(*np.unique(data.y, return_counts=True), strict=True)) == {"no": 4313, "yes": 2053}
+    assert undeclared(data.X, data.schema) == {}
+    assert "affairs" not in data.schema.features
+
+
+def test_affairs_without_statsmodels_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
+    with pytest.raises(DatasetError, match=r"hedgerow\[demo\]"):
+        load_affairs()
+
+
+@pytest.mark.usefixtures("published")
+class TestPublishedFiles:
+    def test_adult(self):
+        data = load_adult()
+        assert data.X.shape == (32561, 14)
+        assert data.X_test.shape == (16281, 14)
+        assert (data.y == ">50K").sum() == 7841
+        assert (data.y_test == ">50K").sum() == 3846
+        assert set(data.y) == set(data.y_test) == set(data.schema.classes)
+        assert undeclared(data.X, data.schema) == undeclared(data.X_test, data.schema) == {}
+
+    def test_adult_as_the_dpada_paper_uses_it(self):
+        data = load_adult(us_born=True, drop_fnlwgt=True)
+        assert data.X.shape == (29170, 12)
+        assert data.X_test.shape == (14662, 12)
+        assert undeclared(data.X, data.schema) == {}
+
+    def test_robot(self):
+        data = load_wall_following()
+        assert data.X.shape == (5456, 24)
+        moves = dict(zip(*np.unique(data.y, return_counts=True), strict=True))
+        assert moves == dict(zip(robot.MOVES, (2205, 2097, 328, 826), strict=True))
+        assert data.X.min() >= 0
+        assert data.X.max() == 5.087  # above the range of the sensors by 87 mm
+        assert len(data.split(0.2, 42)[1]) == 1092
+
+    def test_robot_in_two_classes(self):
+        data = load_wall_following(classes=2)
+        assert (data.y == "Move-Forward-or-Slight-Right-Turn").sum() == 3031
+
+    def test_diabetes(self):
+        data = load_diabetes_prediction()
+        assert data.X.shape == (100000, 8)
+        assert (data.y == "1").sum() == 8500
+        assert undeclared(data.X, data.schema) == {}
+
+    def test_diabetes_balanced(self):
+        data = load_diabetes_prediction(balanced=True)
+        assert data.y.tolist() == ["0"] * 7000 + ["1"] * 7000
+        assert len(data.split(0.2, 42)[1]) == 2800

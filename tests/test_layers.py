@@ -1,0 +1,210 @@
+"""The parts of the library know each other in one direction, and each package's public names are sorted and real."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
+
+# Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
+RANKS = (
+    {"errors", "compiled"},
+    {"schema"},
+    {"parameters"},
+    {"privacy"},
+    {"mechanisms"},
+    {"scores"},
+    {"table"},
+    {"curator"},
+    {"estimator"},
+    {"trees"},
+    {"boosting", "cells", "published"},
+    {"systems", "datasets"},
+    {"plots"},
+    {"reproduce"},
+    {"cli"},
+)
+PARTS = set().union(*RANKS) | {"audit"}
+# The package itself hands out public names of every part, so importing from it would go around the ranks.
+PACKAGE = "hedgerow"
+
+
+def allowed(part: str) -> set[str]:
+    if part in (PACKAGE, "cli"):
+        return PARTS | {PACKAGE}
+    if part == "audit":
+        return PARTS - {"cli", "reproduce", "plots"}
+    if part == "datasets":
+        return {"datasets", "errors", "schema"}
+    rank = next(index for index, parts in enumerate(RANKS) if part in parts)
+    return set().union(*RANKS[:rank]) | {part}
+
+
+def violations(imports: dict[str, set[str]]) -> list[str]:
+    """Say what is wrong with a graph that maps each part to the parts it imports."""
+    found = []
+    for part, targets in sorted(imports.items()):
+        if part not in PARTS | {PACKAGE}:
+            found.append(f"{part} has no rank: place it in RANKS")
+            continue
+        found += [f"{part} imports {target}" for target in sorted(targets - allowed(part))]
+    return found
+
+
+def imported_modules(tree: ast.AST, module: str, *, is_package: bool) -> set[str]:
+    """Full names of everything under `hedgerow` that a module imports, wherever in it the import stands."""
+    names = set()
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            # The name may be a module: "from hedgerow import schema" imports hedgerow.schema.
+            names |= {f"{origin}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "__import__",
+            "import_module",
+            "importlib.import_module",
+        ):
+            names |= {argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant)}
+    return {name for name in names if name.split(".")[0] == PACKAGE}
+
+
+def part_of(name: str, parts: set[str]) -> str:
+    """The part that a full module name lies in; names that are no module belong to the package itself."""
+    pieces = name.split(".")
+    return pieces[1] if len(pieces) > 1 and pieces[1] in parts else PACKAGE
+
+
+def import_graph(root: Path) -> dict[str, set[str]]:
+    parts = {path.stem for path in root.glob("*.py")} | {path.parent.name for path in root.glob("*/*.py")}
+    parts -= {"__init__", root.name}
+    graph: dict[str, set[str]] = {}
+    for path in sorted(root.rglob("*.py")):
+        pieces = [PACKAGE, *path.relative_to(root).with_suffix("").parts]
+        is_package = pieces[-1] == "__init__"
+        module = ".".join(pieces[:-1] if is_package else pieces)
+        names = imported_modules(ast.parse(path.read_text("utf-8")), module, is_package=is_package)
+        # The version is a plain fact, which every part may state.
+        targets = {part_of(name, parts) for name in names if name != f"{PACKAGE}.__version__"}
+        graph.setdefault(part_of(module, parts), set()).update(targets)
+    return graph
+
+
+def test_imports_go_one_way():
+    assert violations(import_graph(ROOT)) == []
+
+
+def test_ranks_name_no_part_twice():
+    assert len(PARTS) == sum(len(parts) for parts in RANKS) + 1
+
+
+@pytest.mark.parametrize(
+    ("part", "target"),
+    [
+        ("errors", "schema"),
+        ("schema", "parameters"),
+        ("privacy", "mechanisms"),
+        ("mechanisms", "table"),
+        ("table", "curator"),
+        ("trees", "boosting"),
+        ("boosting", "cells"),
+        ("published", "boosting"),
+        ("systems", "plots"),
+        ("systems", "datasets"),
+        ("datasets", "privacy"),
+        ("datasets", "systems"),
+        ("plots", "reproduce"),
+        ("reproduce", "cli"),
+        ("audit", "reproduce"),
+        ("reproduce", "audit"),
+        ("curator", PACKAGE),
+    ],
+)
+def test_a_wrong_import_is_found(part, target):
+    assert violations({part: {target}}) == [f"{part} imports {target}"]
+
+
+@pytest.mark.parametrize(
+    ("part", "target"),
+    [
+        ("parameters", "schema"),
+        ("table", "scores"),
+        ("curator", "errors"),
+        ("published", "trees"),
+        ("datasets", "schema"),
+        ("reproduce", "plots"),
+        ("reproduce", "datasets"),
+        ("audit", "systems"),
+        ("cli", "audit"),
+        (PACKAGE, "cli"),
+        ("trees", "trees"),
+    ],
+)
+def test_a_right_import_passes(part, target):
+    assert violations({part: {target}}) == []
+
+
+def test_an_unplaced_part_is_found():
+    assert violations({"gardening": set()}) == ["gardening has no rank: place it in RANKS"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import hedgerow.table",
+        "import hedgerow.table.kernels as k",
+        "from hedgerow import table",
+        "from hedgerow.table import Table",
+        "from ..table import Table",
+        "from .. import table",
+        "def f():\n    from hedgerow.table import Table",
+        "if TYPE_CHECKING:\n    from hedgerow.table import Table",
+        "importlib.import_module('hedgerow.table')",
+    ],
+)
+def test_every_way_to_import_is_seen(tmp_path, line):
+    root = tmp_path / PACKAGE
+    for folder in ("privacy", "table"):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "__init__.py").write_text("")
+    (root / "__init__.py").write_text("")
+    (root / "privacy" / "ledger.py").write_text(line)
+    assert violations(import_graph(root)) == ["privacy imports table"]
+
+
+def test_a_public_name_of_the_package_is_no_way_around(tmp_path):
+    root = tmp_path / PACKAGE
+    root.mkdir()
+    (root / "__init__.py").write_text("")
+    (root / "schema.py").write_text("import numpy\nfrom hedgerow import EDPRFClassifier\n")
+    assert violations(import_graph(root)) == [f"schema imports {PACKAGE}"]
+
+
+def packages_with_names() -> list[str]:
+    found = []
+    for path in sorted(ROOT.rglob("__init__.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+        targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            found.append(".".join([PACKAGE, *path.relative_to(ROOT).parts[:-1]]))
+    return found
+
+
+def sort_key(name: str) -> tuple[int, list[int | str]]:
+    """The linter's order: constants, then classes, then the rest; numbers within a name by value."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, [int(piece) if piece.isdigit() else piece for piece in re.split(r"(\d+)", name)]
+
+
+@pytest.mark.parametrize("package", packages_with_names())
+def test_public_names_are_sorted_and_real(package):
+    module = importlib.import_module(package)
+    assert list(module.__all__) == sorted(set(module.__all__), key=sort_key)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 # Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
 RANKS = (
     {"errors", "compiled"},
+    {"archive"},
     {"schema"},
     {"parameters"},
     {"privacy"},

@@ -75,7 +75,9 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RuntimeError, NotImplementedError) as error:
         if isinstance(error, FileFormatError):
             raise
-        raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged; save the model again.") from error
+        raise FileFormatError(
+            f"{path} is not a model file of hedgerow, or it is damaged; save the model again."
+        ) from error
     if not isinstance(document, dict):
         raise FileFormatError(f"{path} is not a model file of hedgerow; save the model again.")
     return document, arrays

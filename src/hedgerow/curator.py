@@ -107,7 +107,7 @@ class Curator:
         noise = Geometric(budget, sensitivity=len(features))
         frontier = self._charge(nodes, noise.cost)
         offsets = self._table.offsets
-        exact = self._table.histogram(frontier, 0, len(frontier))
+        exact = self._table.histogram(frontier)
         cells = [exact[:, offsets[feature] : offsets[feature + 1]] for feature in features]
         noisy = self._randomness.draw(noise, np.concatenate([np.empty(0, np.int64), *(cell.ravel() for cell in cells)]))
         parts = np.split(noisy, np.cumsum([cell.size for cell in cells])[:-1])
@@ -129,10 +129,10 @@ class Curator:
         return chosen
 
     def _scores(self, frontier: Frontier, chunk: slice, candidates: Candidates, score: Gini) -> Integers:
-        part = Frontier(frontier.order, frontier.starts[chunk.start : chunk.stop + 1])
+        part = frontier.part(chunk.start, chunk.stop)
         scores = np.empty((len(part), len(candidates)), dtype=np.int64)
         offsets = self._table.offsets
-        self._table.for_blocks(
+        self._table.for_histograms(
             part, lambda first, last, counts: score.score(counts, offsets, candidates, scores[first:last])
         )
         return scores
@@ -192,13 +192,14 @@ class Curator:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
         frontier = self._frontier(nodes)
         account = self._account[nodes.generation]
-        old, inverse = np.unique(account[nodes.index], return_inverse=True)
+        of_nodes = account[nodes.index]
+        old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
         new = [self._accounts[i] + amount for i in old]
         if any(total > self._budget for total in new):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
             )
-        account[nodes.index] = len(self._accounts) + inverse
+        account[nodes.index] = len(self._accounts) + np.searchsorted(old, of_nodes)
         self._accounts += new
         return frontier

@@ -24,7 +24,7 @@ SOURCE = Source(
     url="https://archive.ics.uci.edu/static/public/2/adult.zip",
 )
 
-FEATURES = {
+FEATURES: dict[str, Numeric | Categorical] = {
     "age": Numeric(17, 90),
     "workclass": Categorical(
         [

@@ -11,7 +11,7 @@ from hedgerow.schema import Categorical, Numeric, Schema
 __all__ = ["load_affairs"]
 
 # The scales of the package's note on the set; where it states none, round numbers chosen without the answers.
-FEATURES = {
+FEATURES: dict[str, Numeric | Categorical] = {
     "rate_marriage": Numeric(1, 5),
     "age": Numeric(15, 50),
     "yrs_married": Numeric(0, 30),

@@ -72,7 +72,7 @@ class Dataset:
         return self.X[train], self.X[test], self.y[train], self.y[test]
 
     def frame(self) -> pd.DataFrame:
-        """Return `X` and `y` as a pandas DataFrame, the label in the last column under the schema's target name.
+        """Return `X` and `y` as a pandas DataFrame, the label last, under the schema's target name (else ``label``).
 
         Raises
         ------
@@ -84,5 +84,5 @@ class Dataset:
         except ImportError as error:
             raise DatasetError('A frame needs pandas: install it with pip install "hedgerow[demo]".') from error
         frame = pd.DataFrame(self.X, columns=list(self.schema.features))
-        frame[self.schema.target] = self.y
+        frame[self.schema.target or "label"] = self.y
         return frame

@@ -21,7 +21,7 @@ SOURCE = Source(
     page="https://www.kaggle.com/datasets/iammustafatz/diabetes-prediction-dataset",
 )
 
-FEATURES = {
+FEATURES: dict[str, Numeric | Categorical] = {
     "gender": Categorical(["Female", "Male", "Other"]),
     "age": Numeric(0, 80),
     "hypertension": Categorical(["0", "1"]),

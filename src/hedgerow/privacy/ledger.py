@@ -77,7 +77,9 @@ class Ledger:
         if not cost(certificate.event).under(certificate.adjacency).within(epsilon, delta):
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
         if certificate.adjacency != self.adjacency:
-            delta = Fraction(math.nextafter(float(delta) * (1 + math.exp(float(epsilon))), math.inf)) if delta else delta
+            delta = (
+                Fraction(math.nextafter(float(delta) * (1 + math.exp(float(epsilon))), math.inf)) if delta else delta
+            )
             epsilon = 2 * epsilon
         with self._lock:
             left = self.epsilon - sum((entry.epsilon for entry in self._entries), Fraction(0))

@@ -223,10 +223,8 @@ class CategorySession:
         kind = cells.dtype.kind
         if kind in MACHINE_NUMBERS:
             return self._reader.codes_of_numbers(numbers(cells))
-        if kind == "O":
-            objects = cells.tolist()
-        else:  # dates stay numpy scalars: tolist would turn some of them into integers
-            objects = list(cells) if kind in NEVER_NUMBERS else cells.astype(object).tolist()
+        # Dates stay numpy scalars: tolist would turn some of them into integers.
+        objects = list(cells) if kind in NEVER_NUMBERS else cells.astype(object, copy=False).tolist()
         result = np.empty(len(objects), dtype=np.int32)
         for start in range(0, len(objects), CHUNK):
             chunk = objects[start : start + CHUNK]

@@ -9,13 +9,53 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, object_array
 
 __all__ = ["Columns", "read_columns", "read_labels"]
 
 # These numbers have no machine type; as Python objects they keep their values.
 WIDE_NUMBERS = (nw.Decimal, nw.Int128, nw.UInt128)
+ARRAY_KINDS = MACHINE_NUMBERS + "cO"
+
+
+class SeriesPart:
+    """One series of a data frame; how its cells are read is settled once, from its type."""
+
+    def __init__(self, series: nw.Series[Any]) -> None:
+        dtype = series.dtype
+        if dtype == nw.Categorical and series.implementation.is_pyarrow():
+            # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
+            native = series.to_native()
+            series = nw.from_native(native.cast(native.type.value_type), series_only=True)
+            dtype = series.dtype
+        self._series = series
+        self.is_machine = bool(dtype.is_numeric()) and not isinstance(dtype, WIDE_NUMBERS)
+        # Text goes through Python objects: a fixed-width array would be as wide as one record's longest text.
+        self._as_array = self.is_machine or dtype == nw.Boolean
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def cells(self, start: int, stop: int) -> Cells:
+        """Return some cells as machine numbers or as Python objects."""
+        series = self._series
+        if start > 0 or stop < len(series):
+            series = series[start:stop]
+        return series.to_numpy() if self._as_array else object_array(series.to_list(), len(series))
+
+
+Part = Cells | SeriesPart
+
+
+def _series_part(series: nw.Series[Any]) -> Part:
+    """Return a series for reading; a pandas column that is a numpy array inside, as that array."""
+    if series.implementation.is_pandas():
+        native = series.to_native()
+        if isinstance(native.dtype, np.dtype) and native.dtype.kind in ARRAY_KINDS:
+            array: Cells = native.to_numpy()
+            return array
+    return SeriesPart(series)
 
 
 class Columns:
@@ -25,7 +65,7 @@ class Columns:
     """
 
     def __init__(
-        self, names: Sequence[str], n_rows: int, *, matrix: Cells | None = None, parts: Sequence[Any] = ()
+        self, names: Sequence[str], n_rows: int, *, matrix: Cells | None = None, parts: Sequence[Part] = ()
     ) -> None:
         self.names = tuple(names)
         self.n_rows = n_rows
@@ -38,34 +78,12 @@ class Columns:
         if self.matrix is not None:
             return self.matrix[start:stop, column]
         part = self.parts[column]
-        return part[start:stop] if isinstance(part, np.ndarray) else series_cells(part[start:stop])
+        return part[start:stop] if isinstance(part, np.ndarray) else part.cells(start, stop)
 
     def holds_machine_numbers(self, column: int) -> bool:
         """Return whether a column's cells come as machine numbers, which threads can read side by side."""
-        if self.matrix is not None:
-            return self.matrix.dtype.kind in MACHINE_NUMBERS
-        part = self.parts[column]
-        if isinstance(part, np.ndarray):
-            return part.dtype.kind in MACHINE_NUMBERS
-        return _is_machine_type(part.dtype)
-
-
-def _is_machine_type(dtype: Any) -> bool:
-    return bool(dtype.is_numeric()) and not isinstance(dtype, WIDE_NUMBERS)
-
-
-def series_cells(series: nw.Series[Any]) -> Cells:
-    """Return the cells of a series as machine numbers or as Python objects."""
-    dtype = series.dtype
-    if _is_machine_type(dtype) or dtype == nw.Boolean or (dtype == nw.Object and series.implementation.is_pandas()):
-        return series.to_numpy()
-    if dtype == nw.Categorical and series.implementation.is_pyarrow():
-        # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
-        native = series.to_native()
-        series = nw.from_native(native.cast(native.type.value_type), series_only=True)
-        return series_cells(series)
-    # Text goes through Python objects: a fixed-width array would be as wide as one record's longest text.
-    return object_array(series.to_list(), len(series))
+        part = self.parts[column] if self.matrix is None else self.matrix
+        return part.dtype.kind in MACHINE_NUMBERS if isinstance(part, np.ndarray) else part.is_machine
 
 
 def read_columns(X: Any, names: Sequence[str] | None = None, *, allow_empty: bool = True) -> Columns:
@@ -108,7 +126,7 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     if isinstance(X, np.ndarray | list | tuple):
         return None
     try:
-        frame = nw.from_native(X, eager_only=True)
+        frame: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
     except TypeError:
         if hasattr(X, "collect") and hasattr(X, "lazy"):
             raise ConfigurationError(
@@ -120,13 +138,13 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 def _from_frame(frame: nw.DataFrame[Any], names: Sequence[str] | None) -> Columns:
     try:
-        parts = list(frame.iter_columns())
+        series = list(frame.iter_columns())
     except DuplicateError:
         raise SchemaError(
             "Two columns of X have the same name, so it is open which one the schema means. Rename or drop one."
         ) from None
-    order, parts = _in_order([str(part.name) for part in parts], parts, names)
-    return Columns(order, len(frame), parts=parts)
+    order, series = _in_order([str(one.name) for one in series], series, names)
+    return Columns(order, len(frame), parts=[_series_part(one) for one in series])
 
 
 def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
@@ -140,13 +158,13 @@ def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
     return Columns(order, max(lengths, default=0), parts=parts)
 
 
-def _as_part(column: Any) -> Any:
+def _as_part(column: Any) -> Part:
     """Return one column as a series or a 1-D array."""
     if isinstance(column, list | tuple):
         return object_array(column, len(column))
     series = _as_series(column)
     if series is not None:
-        return series
+        return _series_part(series)
     cells = _plain(column)
     if cells.ndim != 1:
         raise ConfigurationError(
@@ -159,15 +177,16 @@ def _as_series(column: Any) -> nw.Series[Any] | None:
     if isinstance(column, np.ndarray):
         return None
     try:
-        return nw.from_native(column, series_only=True)
+        series: nw.Series[Any] = nw.from_native(column, series_only=True)
     except TypeError:
         return None
+    return series
 
 
 def _plain(array: Any) -> Cells:
     """Return an array without a mask: a masked cell is missing, whatever lies beneath."""
     if isinstance(array, np.ma.MaskedArray):
-        return np.asarray(array.astype(object).filled(None))
+        array = np.ma.filled(array.astype(object), None)
     return np.asarray(array)
 
 
@@ -267,11 +286,11 @@ def read_labels(y: Any) -> Cells:
     if isinstance(y, list | tuple):
         return object_array(y, len(y))
     series = _as_series(y)
-    if series is not None:
-        return series_cells(series)
-    frame = _as_frame(y)
+    frame = _as_frame(y) if series is None else None
     if frame is not None and frame.shape[1] == 1:
-        return series_cells(next(frame.iter_columns()))
+        series = next(frame.iter_columns())
+    if series is not None:
+        return Columns(["y"], len(series), parts=[_series_part(series)]).cells(0)
     cells = _plain(y)
     if cells.ndim == 2 and cells.shape[1] == 1:
         return cells[:, 0]

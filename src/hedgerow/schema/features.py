@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -102,7 +103,7 @@ class Numeric:
             )
         cuts = tuple(_finite(cut, "cut point") for cut in given)
         ends = (self.low, *cuts, self.high)
-        if any(right <= left for left, right in zip(ends, ends[1:], strict=False)):
+        if any(right <= left for left, right in pairwise(ends)):
             raise SchemaError(
                 f"The cut points {list(cuts)} do not ascend strictly inside ({self.low:g}, {self.high:g}), so some "
                 "bins would be empty. Pass each cut once, in ascending order, without the ends of the range."

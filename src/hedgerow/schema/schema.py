@@ -57,6 +57,12 @@ class Schema:
 
     __slots__ = ("_classes", "_classes_origin", "_features", "_missing", "_target")
 
+    _features: Mapping[str, Feature]
+    _classes: tuple[Value, ...]
+    _classes_origin: Origin
+    _missing: tuple[str, ...]
+    _target: str | None
+
     def __init__(
         self,
         features: Mapping[str, Feature],
@@ -93,8 +99,7 @@ class Schema:
     @property
     def features(self) -> Mapping[str, Feature]:
         """The entry of each feature by name, in order (read-only)."""
-        features: Mapping[str, Feature] = self._features
-        return features
+        return self._features
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,26 +109,22 @@ class Schema:
     @property
     def classes(self) -> tuple[Value, ...]:
         """The labels, as given."""
-        classes: tuple[Value, ...] = self._classes
-        return classes
+        return self._classes
 
     @property
     def classes_origin(self) -> Origin:
         """Whether the classes were given or inferred."""
-        origin: Origin = self._classes_origin
-        return origin
+        return self._classes_origin
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The texts that stand for a missing cell in any column."""
-        missing: tuple[str, ...] = self._missing
-        return missing
+        return self._missing
 
     @property
     def target(self) -> str | None:
         """The name of the label's column in files."""
-        target: str | None = self._target
-        return target
+        return self._target
 
     @property
     def inferred(self) -> list[str]:
@@ -241,7 +242,8 @@ class Schema:
                 raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
             features[entry["name"]] = _read_entry(entry, f"{place}: features.{entry['name']}")
         rest = {key: value for key, value in values.items() if key not in ("features", "classes")}
-        return _at(place, cls, features, values["classes"], **rest)
+        schema: Schema = _at(place, cls, features, values["classes"], **rest)
+        return schema
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
@@ -354,7 +356,8 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> Feature:
     else:
         _check_keys(entry, {"name", "low", "high"}, {"cuts", "origin"}, place)
         kind = Numeric
-    return _at(place, kind, **{key: value for key, value in entry.items() if key != "name"})
+    feature: Feature = _at(place, kind, **{key: value for key, value in entry.items() if key != "name"})
+    return feature
 
 
 def _check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,7 +36,7 @@ class Candidates:
         return len(self.feature)
 
 
-def multiway(n_codes: Sequence[int]) -> Candidates:
+def multiway(n_codes: npt.ArrayLike) -> Candidates:
     """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
     codes = np.asarray(n_codes, dtype=np.int32)
     branch = np.tile(np.arange(codes.max(), dtype=np.uint16), (len(codes), 1))

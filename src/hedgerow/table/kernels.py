@@ -1,9 +1,12 @@
 """Counting and moving records, in exact integers.
 
-Records are named by row. ``order`` lists the rows node by node, and node i owns order[starts[i]:starts[i + 1]].
+Records stand node by node: node i owns rows starts[i] to starts[i + 1] - 1, so every kernel reads them in order.
+Unsigned indices spare the check for negative ones in the inner loops.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from hedgerow.compiled import compiled
 
@@ -11,34 +14,35 @@ __all__ = ["class_counts", "group", "histogram", "move"]
 
 
 @compiled
-def histogram(codes, labels, order, starts, first, last, offsets, out):
+def histogram(codes, labels, starts, first, last, offsets, out):
     """Add one to out[node - first, offsets[feature] + code, label] for every feature of every record of the nodes.
 
-    IN codes (records, features), labels (records,), order, starts, first <= node < last, offsets (features + 1).
+    IN codes (records, features), labels (records,), starts, first <= node < last, offsets (features + 1).
     OUT out (last - first, codes, classes) int64, which must be zero before.
     """
-    features = codes.shape[1]
+    features = np.uint64(codes.shape[1])
     for node in range(first, last):
-        for i in range(starts[node], starts[node + 1]):
-            record = order[i]
-            label = labels[record]
+        block = out[node - first]
+        for record in range(np.uint64(starts[node]), np.uint64(starts[node + 1])):
+            label = np.uint64(labels[record])
             for feature in range(features):
-                out[node - first, offsets[feature] + codes[record, feature], label] += 1
+                block[np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), label] += 1
 
 
 @compiled
-def class_counts(labels, order, starts, out):
-    """Add one to out[node, label] for every record of every node.  IN labels, order, starts  OUT out (nodes, classes)."""
+def class_counts(labels, starts, out):
+    """Add one to out[node, label] for every record of every node.  IN labels, starts  OUT out (nodes, classes)."""
     for node in range(len(starts) - 1):
-        for i in range(starts[node], starts[node + 1]):
-            out[node, labels[order[i]]] += 1
+        for record in range(np.uint64(starts[node]), np.uint64(starts[node + 1])):
+            out[node, np.uint64(labels[record])] += 1
 
 
 @compiled
-def group(part, labels, starts, order):
+def group(codes, labels, part, starts, grouped_codes, grouped_labels):
     """Sort the records that have a label by part, keeping their order in each.
 
-    IN part labels (records,)  OUT starts (parts + 1,) zero before, order (labeled records,).
+    IN codes (records, features), labels part (records,)
+    OUT starts (parts + 1,) zero before, grouped_codes (labeled records, features), grouped_labels (labeled records,).
     """
     for record in range(len(part)):
         if labels[record] >= 0:
@@ -46,29 +50,44 @@ def group(part, labels, starts, order):
     for i in range(1, len(starts)):
         starts[i] += starts[i - 1]
     place = starts[:-1].copy()
+    features = np.uint64(codes.shape[1])
     for record in range(len(part)):
         if labels[record] >= 0:
-            order[place[part[record]]] = record
+            to = np.uint64(place[part[record]])
             place[part[record]] += 1
+            grouped_labels[to] = labels[record]
+            for feature in range(features):
+                grouped_codes[to, feature] = codes[np.uint64(record), feature]
 
 
 @compiled
-def move(codes, order, starts, test, feature, branch, first_child, child_starts, child_order):
-    """Send the records of each node to its children by its test.
+def move(
+    codes, labels, starts, first, last, test, feature, branch, first_child, child_starts, moved_codes, moved_labels
+):
+    """Send the records of nodes first to last - 1 to their children by their tests.
 
-    IN codes (records, features), order, starts, test (nodes,), feature (tests,), branch (tests, codes), first_child (nodes,).
-    OUT child_starts (children + 1,) zero before, child_order (records,).
+    A node's children own the rows that it owned, so nodes can be moved one by one and at the same time.
+    IN codes (records, features), labels (records,), starts, test (nodes,), feature (tests,), branch (tests, codes),
+    first_child (nodes,).  OUT child_starts (children + 1,), moved_codes (records, features), moved_labels (records,).
     """
-    for node in range(len(test)):
-        column = feature[test[node]]
-        for i in range(starts[node], starts[node + 1]):
-            child_starts[first_child[node] + branch[test[node], codes[order[i], column]] + 1] += 1
-    for i in range(1, len(child_starts)):
-        child_starts[i] += child_starts[i - 1]
-    place = child_starts[:-1].copy()
-    for node in range(len(test)):
-        column = feature[test[node]]
-        for i in range(starts[node], starts[node + 1]):
-            child = first_child[node] + branch[test[node], codes[order[i], column]]
-            child_order[place[child]] = order[i]
+    features = np.uint64(codes.shape[1])
+    place = np.empty(branch.shape[1] + 1, dtype=np.int64)
+    for node in range(first, last):
+        column = np.uint64(feature[test[node]])
+        to_branch = branch[test[node]]
+        begin, end = np.uint64(starts[node]), np.uint64(starts[node + 1])
+        place[:] = 0
+        for record in range(begin, end):
+            place[np.uint64(to_branch[np.uint64(codes[record, column])]) + np.uint64(1)] += 1
+        place[0] = starts[node]
+        children = first_child[node + 1] - first_child[node]
+        for child in range(children):
+            child_starts[first_child[node] + child] = place[child]
+            place[child + 1] += place[child]
+        for record in range(begin, end):
+            child = np.uint64(to_branch[np.uint64(codes[record, column])])
+            to = np.uint64(place[child])
             place[child] += 1
+            moved_labels[to] = labels[record]
+            for other in range(features):
+                moved_codes[to, other] = codes[record, other]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
+from hedgerow.threads import for_each
 
 __all__ = ["Frontier", "Table"]
 
@@ -23,20 +22,25 @@ MANY_RECORDS = 1 << 16  # fewer are not worth a second thread
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Nodes and the records in each: node i owns order[starts[i]:starts[i + 1]]."""
+    """Disjoint sets of records: node i owns rows starts[i] to starts[i + 1] - 1 of the codes and labels."""
 
-    order: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.unsignedinteger]
+    labels: npt.NDArray[np.signedinteger]
     starts: Integers
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def part(self, first: int, last: int) -> Frontier:
+        """Return nodes first to last - 1."""
+        return Frontier(self.codes, self.labels, self.starts[first : last + 1])
+
     def take(self, nodes: npt.NDArray[np.intp]) -> Frontier:
-        """Return the frontier of some of the nodes, in the order given."""
+        """Return some of the nodes, in the order given."""
         sizes = np.diff(self.starts)[nodes]
         starts = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][nodes] - starts[:-1], sizes)
-        return Frontier(self.order[rows], starts)
+        return Frontier(self.codes[rows], self.labels[rows], starts)
 
 
 class Table:
@@ -71,67 +75,76 @@ class Table:
 
     def roots(self, part: npt.NDArray[np.int32], parts: int) -> Frontier:
         """Return one node for each part, holding the records that were assigned to it."""
-        starts = np.zeros(parts + 1, dtype=np.int64)
-        order = np.empty(np.count_nonzero(self._labels >= 0), dtype=np.int32)
-        kernels.group(part, self._labels, starts, order)
-        return Frontier(order, starts)
+        labeled = np.count_nonzero(self._labels >= 0)
+        roots = Frontier(
+            np.empty((labeled, self._codes.shape[1]), dtype=self._codes.dtype),
+            np.empty(labeled, dtype=self._labels.dtype),
+            np.zeros(parts + 1, dtype=np.int64),
+        )
+        kernels.group(self._codes, self._labels, part, roots.starts, roots.codes, roots.labels)
+        return roots
 
     def class_counts(self, frontier: Frontier) -> Integers:
         """Return the number of records of each class in each node, of shape (nodes, classes)."""
         out = np.zeros((len(frontier), self.n_classes), dtype=np.int64)
-        kernels.class_counts(self._labels, frontier.order, frontier.starts, out)
+        kernels.class_counts(frontier.labels, frontier.starts, out)
         return out
 
-    def histogram(self, frontier: Frontier, first: int, last: int) -> Integers:
-        """Return the records of nodes first to last - 1 by code and class, of shape (nodes, codes, classes).
+    def histogram(self, frontier: Frontier) -> Integers:
+        """Return the records of each node by code and class, of shape (nodes, codes, classes).
 
         The codes of all features stand one after another; ``offsets`` says where each feature's begin.
         """
-        out = np.zeros((last - first, int(self.offsets[-1]), self.n_classes), dtype=np.int64)
-        kernels.histogram(self._codes, self._labels, frontier.order, frontier.starts, first, last, self.offsets, out)
-        return out
+        return self._histogram(frontier, 0, len(frontier))
 
-    def for_blocks(self, frontier: Frontier, work: Callable[[int, int, Integers], None]) -> None:
-        """Call ``work(first, last, histogram)`` for blocks of nodes that together are all nodes; on threads where it pays."""
-        blocks = list(self._blocks(frontier))
-
-        def run(block: tuple[int, int]) -> None:
-            work(*block, self.histogram(frontier, *block))
-
-        if len(blocks) == 1 or len(frontier.order) < MANY_RECORDS:
-            for block in blocks:
-                run(block)
-        else:
-            with ThreadPoolExecutor(
-                len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-            ) as pool:
-                list(pool.map(run, blocks))
-
-    def _blocks(self, frontier: Frontier) -> Iterator[tuple[int, int]]:
+    def for_histograms(self, frontier: Frontier, work: Callable[[int, int, Integers], None]) -> None:
+        """Call ``work(first, last, histogram)`` for blocks of nodes that together are all nodes."""
         most = max(1, BLOCK_CELLS // (int(self.offsets[-1]) * self.n_classes))
-        share = max(MANY_RECORDS, len(frontier.order) // 8)
-        first = 0
-        while first < len(frontier):
-            last = int(np.searchsorted(frontier.starts, frontier.starts[first] + share, side="right")) - 1
-            last = min(max(last, first + 1), first + most, len(frontier))
-            yield first, last
-            first = last
+        _on_threads(frontier, most, lambda first, last: work(first, last, self._histogram(frontier, first, last)))
+
+    def _histogram(self, frontier: Frontier, first: int, last: int) -> Integers:
+        out = np.zeros((last - first, int(self.offsets[-1]), self.n_classes), dtype=np.int64)
+        kernels.histogram(frontier.codes, frontier.labels, frontier.starts, first, last, self.offsets, out)
+        return out
 
     def partition(self, frontier: Frontier, candidates: Candidates, chosen: Integers) -> Frontier:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones."""
-        arity = candidates.arity[chosen].astype(np.int64)
-        first_child = np.cumsum(arity) - arity
-        starts = np.zeros(int(arity.sum()) + 1, dtype=np.int64)
-        order = np.empty(len(frontier.order), dtype=np.int32)
-        kernels.move(
-            self._codes,
-            frontier.order,
-            frontier.starts,
-            chosen,
-            candidates.feature,
-            candidates.branch,
-            first_child,
-            starts,
-            order,
-        )
-        return Frontier(order, starts)
+        first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
+        starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
+        starts[-1] = frontier.starts[-1]
+        children = Frontier(np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts)
+
+        def move(first: int, last: int) -> None:
+            kernels.move(
+                frontier.codes,
+                frontier.labels,
+                frontier.starts,
+                first,
+                last,
+                chosen,
+                candidates.feature,
+                candidates.branch,
+                first_child,
+                starts,
+                children.codes,
+                children.labels,
+            )
+
+        _on_threads(frontier, len(frontier), move)
+        return children
+
+
+def _on_threads(frontier: Frontier, most: int, work: Callable[[int, int], None]) -> None:
+    """Call ``work(first, last)`` for blocks of at most so many nodes, on threads where there are records enough."""
+    few = len(frontier.labels) < MANY_RECORDS
+    for_each(_blocks(frontier, most), lambda block: work(*block), threads=1 if few else None)
+
+
+def _blocks(frontier: Frontier, most: int) -> Iterator[tuple[int, int]]:
+    share = max(MANY_RECORDS, len(frontier.labels) // 8)
+    first = 0
+    while first < len(frontier):
+        last = int(np.searchsorted(frontier.starts, frontier.starts[first] + share, side="right")) - 1
+        last = min(max(last, first + 1), first + most, len(frontier))
+        yield first, last
+        first = last

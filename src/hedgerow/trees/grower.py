@@ -57,9 +57,7 @@ class Frontier:
         return len(self.row)
 
     def __getitem__(self, chosen: Truth) -> Frontier:
-        return Frontier(
-            self.layer, self.row[chosen], self.nodes[chosen], self.unused[chosen], self.allowance[chosen]
-        )
+        return Frontier(self.layer, self.row[chosen], self.nodes[chosen], self.unused[chosen], self.allowance[chosen])
 
 
 class Grower:
@@ -107,7 +105,9 @@ class Grower:
 
     def _grow_level(self, frontier: Frontier, level: Level) -> Frontier:
         """Finish the leaves of a level, split its other nodes, and return their children."""
-        splits = self._offered(frontier).any(axis=1) & np.bool_(level.split is not None)
+        splits: Truth = self._offered(frontier).any(axis=1)
+        if level.split is None:
+            splits = np.zeros_like(splits)
         self._finish(frontier[~splits], level.leaf)
         frontier = frontier[splits]
         if level.stop is not None and len(frontier):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hedgerow.compiled import compiled
 
 __all__ = ["votes"]
+
+BLOCK = 2048  # records that pass one tree before the next one's nodes are fetched
 
 
 @compiled
@@ -14,9 +18,13 @@ def votes(codes, roots, test, first_child, label, feature, branch, out):
     IN codes (records, features), roots (trees,), test first_child label (nodes,), feature (tests,), branch (tests, codes).
     OUT out (records, classes) int32.
     """
-    for record in range(codes.shape[0]):
+    records = codes.shape[0]
+    for start in range(0, records, BLOCK):
         for tree in range(len(roots)):
-            node = roots[tree]
-            while test[node] >= 0:
-                node = first_child[node] + branch[test[node], codes[record, feature[test[node]]]]
-            out[record, label[node]] += 1
+            for record in range(np.uint64(start), np.uint64(min(start + BLOCK, records))):
+                node = np.uint64(roots[tree])
+                while test[node] >= 0:
+                    asked = np.uint64(test[node])
+                    code = np.uint64(codes[record, np.uint64(feature[asked])])
+                    node = np.uint64(first_child[node]) + np.uint64(branch[asked, code])
+                out[record, np.uint64(label[node])] += 1

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
 from hedgerow.scores import Candidates
+from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
 __all__ = ["Forest"]
@@ -52,16 +53,20 @@ class Forest:
     def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
         """Return how many trees give each class to each record, of shape (records, classes)."""
         out = np.zeros((len(codes), n_classes), dtype=np.int32)
-        kernels.votes(
-            codes,
-            self.roots,
-            self.test,
-            self.first_child,
-            self.label,
-            self.candidates.feature,
-            self.candidates.branch,
-            out,
-        )
+
+        def vote(rows: slice) -> None:
+            kernels.votes(
+                codes[rows],
+                self.roots,
+                self.test,
+                self.first_child,
+                self.label,
+                self.candidates.feature,
+                self.candidates.branch,
+                out[rows],
+            )
+
+        for_slices(len(codes), vote)
         return out
 
     def levels(self) -> npt.NDArray[np.int32]:

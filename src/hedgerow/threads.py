@@ -1,0 +1,39 @@
+"""Threads over independent pieces of work; kernels run without the interpreter lock, so they run side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["available_threads", "for_each", "for_slices"]
+
+Item = TypeVar("Item")
+
+FEW_ROWS = 1 << 13  # fewer are not worth a second thread
+
+
+def available_threads() -> int:
+    """Return how many processors this process may use, at most 8: beyond that the memory is the limit."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, 8)
+
+
+def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int | None = None) -> None:
+    """Call ``work`` for every item, on as many threads as asked for; the pieces must not share what they write."""
+    items = list(items)
+    threads = min(available_threads() if threads is None else threads, len(items))
+    if threads <= 1:
+        for item in items:
+            work(item)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, items):
+            pass
+
+
+def for_slices(rows: int, work: Callable[[slice], None]) -> None:
+    """Call ``work`` for slices that together are all rows."""
+    step = max(FEW_ROWS, -(-rows // available_threads()))
+    for_each([slice(start, start + step) for start in range(0, rows, step)], work)

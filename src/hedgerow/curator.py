@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PerRecordCoin, Randomness, Selection
-from hedgerow.scores import Candidates, Gini, Minority
+from hedgerow.scores import Candidates, ClassCount, Gini, Minority
 from hedgerow.table import Frontier, Table
 
 __all__ = ["Curator", "Nodes"]
@@ -117,8 +117,7 @@ class Curator:
         self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Gini, mechanism: Selection
     ) -> Integers:
         """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
-        if mechanism.score_range < score.range:
-            raise ConfigurationError(f"the mechanism is calibrated for a range below the {score.name}'s {score.range}.")
+        _check_range(mechanism, score.name, score.range)
         frontier = self._charge(nodes, mechanism.cost)
         chosen = np.empty(len(nodes), dtype=np.int64)
         step = max(1, CHUNK // len(candidates))
@@ -139,6 +138,7 @@ class Curator:
 
     def select_label(self, nodes: Nodes, mechanism: Selection) -> Integers:
         """Return one class for each node, chosen by the mechanism with the class counts as scores."""
+        _check_range(mechanism, ClassCount.name, ClassCount.range)
         frontier = self._charge(nodes, mechanism.cost)
         counts = self._table.class_counts(frontier)
         labels: Integers = self._randomness.draw(mechanism, counts, np.ones(counts.shape, dtype=np.bool_))
@@ -147,10 +147,8 @@ class Curator:
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
         frontier = self._charge(nodes, mechanism.noise.cost)
-        answers: npt.NDArray[np.bool_] = self._randomness.draw(
-            mechanism, Minority().of(self._table.class_counts(frontier))
-        )
-        return answers
+        minority = Minority().of(self._table.class_counts(frontier))
+        return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
 
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
@@ -178,15 +176,12 @@ class Curator:
 
     def _frontier(self, nodes: Nodes) -> Frontier:
         """Return the records of nodes that may still be asked, each once."""
-        still_open = self._open[nodes.generation][nodes.index]
-        if not still_open.all() or len(np.unique(nodes.index)) != len(nodes):
-            raise ConfigurationError(
-                "a node that was partitioned answers no more, and a node is asked once per question."
-            )
+        if not self._open[nodes.generation][nodes.index].all():
+            raise ConfigurationError("a node that was partitioned answers no more; ask its children.")
+        if not np.all(nodes.index[1:] > nodes.index[:-1]):
+            raise ConfigurationError("a question names a node twice, or nodes out of order; name each once, in order.")
         frontier = self._frontiers[nodes.generation]
-        if len(nodes) == len(frontier) and np.array_equal(nodes.index, np.arange(len(frontier))):
-            return frontier
-        return frontier.take(nodes.index)
+        return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
 
     def _charge(self, nodes: Nodes, amount: Fraction) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
@@ -203,3 +198,11 @@ class Curator:
         account[nodes.index] = len(self._accounts) + np.searchsorted(old, of_nodes)
         self._accounts += new
         return frontier
+
+
+def _check_range(mechanism: Selection, name: str, score_range: int) -> None:
+    if mechanism.score_range < score_range:
+        raise ConfigurationError(
+            f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
+            f"moves by up to {score_range}; build the mechanism with the score's range."
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -45,12 +46,12 @@ class Geometric:
 
     name = "two-sided geometric noise"
 
-    @property
+    @cached_property
     def rate(self) -> Dyadic:
         """The decay of the noise per integer step."""
         return dyadic_below(self.epsilon / self.sensitivity, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
-    @property
+    @cached_property
     def cost(self) -> Fraction:
         """The epsilon of one batch under add/remove adjacency."""
         return self.rate.fraction * self.sensitivity
@@ -121,7 +122,7 @@ class RoundedNormal:
 
     name = "rounded normal noise"
 
-    @property
+    @cached_property
     def sigma(self) -> Dyadic:
         """The standard deviation before rounding."""
         variance = self.squared_sensitivity / self.mu_squared
@@ -131,7 +132,7 @@ class RoundedNormal:
             raise ValueError(f"a standard deviation of about {math.sqrt(variance):.3g} is too large for the sampler")
         return Dyadic(numerator, bits)
 
-    @property
+    @cached_property
     def cost(self) -> Fraction:
         """The squared mu of one batch under add/remove adjacency."""
         return self.squared_sensitivity / self.sigma.fraction**2

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,12 @@ class Selection(ABC):
 
     name = "selection"
 
-    @property
+    @cached_property
     def rate(self) -> Dyadic:
         """The factor in front of the score."""
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
-    @property
+    @cached_property
     def cost(self) -> Fraction:
         """The epsilon of one selection under add/remove adjacency."""
         return self.rate.fraction * self.score_range
@@ -93,11 +94,10 @@ class PermuteAndFlip(Selection):
         over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
         """
         accept = _acceptance(self.rate, scores, offered)
-        nodes, weights = np.polynomial.legendre.leggauss(len(scores) // 2 + 1)
-        times = (nodes + 1) / 2
+        times, weights = _quadrature(len(scores))
         stay = 1 - np.outer(accept, times)
         others = np.array([np.prod(np.delete(stay, r, axis=0), axis=0) for r in range(len(scores))])
-        return np.asarray(accept * (others @ weights) / 2)
+        return np.asarray(accept * (others @ weights))
 
 
 @dataclass(frozen=True)
@@ -127,3 +127,10 @@ class Exponential(Selection):
 def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
     gaps = (scores[offered].max() - scores).astype(np.float64)
     return np.where(offered, np.exp(-float(rate.fraction) * np.where(offered, gaps, 0.0)), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _quadrature(factors: int) -> tuple[Probabilities, Probabilities]:
+    """Return places and weights in [0, 1] that integrate products of so many linear factors exactly."""
+    nodes, weights = np.polynomial.legendre.leggauss(factors // 2 + 1)
+    return (nodes + 1) / 2, weights / 2

@@ -37,10 +37,12 @@ NOT_A_NUMBER = (complex, np.complexfloating, np.datetime64, np.timedelta64)
 NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)
 
 # Types whose conversion runs no foreign code and never warns; only their exact instances take the fast paths.
-CASTABLE = frozenset({bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, np.float64, np.int64})
+CASTABLE: frozenset[type] = frozenset(
+    {bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, np.float64, np.int64}
+)
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
-HASHABLE = frozenset({bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64})
+HASHABLE: frozenset[type] = frozenset({bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64})
 
 CHUNK = 1024  # cells cast at once, and again in smaller pieces where one of them does not cast
 PIECE = 32
@@ -56,6 +58,20 @@ MISSING_TEXTS = frozenset({"", "<NA>", "None", "NaT"})
 def object_array(cells: Iterable[Any], count: int) -> Cells:
     """Return ``count`` Python objects as a 1-D array, whatever they are (``np.array`` would look into lists)."""
     return np.fromiter(cells, dtype=object, count=count)
+
+
+def _all_of(types: frozenset[type], cells: list[Any]) -> bool:
+    try:
+        return types.issuperset(map(type, cells))
+    except Exception:  # a class can be unhashable
+        return False
+
+
+def _is_hashable(cell: object) -> bool:
+    try:
+        return type(cell) in HASHABLE
+    except Exception:
+        return False
 
 
 def number(cell: object) -> float:
@@ -102,7 +118,7 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
 
 def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
     """Write the numbers of object cells into ``result``; a cell that does not cast costs its neighbors time only."""
-    if not CASTABLE.issuperset(map(type, cells.tolist())):
+    if not _all_of(CASTABLE, cells.tolist()):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result[:] = np.fromiter(map(number, cells.tolist()), dtype=np.float64, count=cells.shape[0])
@@ -206,7 +222,8 @@ class _Cache(dict[Any, int]):
 
     def __missing__(self, cell: Any) -> int:
         code = self._code(cell)
-        if len(self) < CACHE_CELLS and not (isinstance(cell, str) and len(cell) > CACHE_LENGTH):
+        small = not (isinstance(cell, str) and len(cell) > CACHE_LENGTH)
+        if small and cell == cell and len(self) < CACHE_CELLS:  # two NaN objects never match
             self[cell] = code
         return code
 
@@ -233,8 +250,8 @@ class CategorySession:
 
     def _chunk(self, cells: list[Any]) -> Iterable[int]:
         known = self._cache.__getitem__
-        if HASHABLE.issuperset(map(type, cells)):
+        if _all_of(HASHABLE, cells):
             return map(known, cells)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return [known(cell) if type(cell) in HASHABLE else self._reader.code(cell) for cell in cells]
+            return [known(cell) if _is_hashable(cell) else self._reader.code(cell) for cell in cells]

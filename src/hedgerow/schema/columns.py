@@ -127,6 +127,8 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
         return None
     try:
         frame: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
+    except DuplicateError:
+        raise _named_twice() from None
     except TypeError:
         if hasattr(X, "collect") and hasattr(X, "lazy"):
             raise ConfigurationError(
@@ -137,12 +139,7 @@ def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def _from_frame(frame: nw.DataFrame[Any], names: Sequence[str] | None) -> Columns:
-    try:
-        series = list(frame.iter_columns())
-    except DuplicateError:
-        raise SchemaError(
-            "Two columns of X have the same name, so it is open which one the schema means. Rename or drop one."
-        ) from None
+    series = list(frame.iter_columns())
     order, series = _in_order([str(one.name) for one in series], series, names)
     return Columns(order, len(frame), parts=[_series_part(one) for one in series])
 
@@ -184,7 +181,10 @@ def _as_series(column: Any) -> nw.Series[Any] | None:
 
 
 def _plain(array: Any) -> Cells:
-    """Return an array without a mask: a masked cell is missing, whatever lies beneath."""
+    """Return an array whose masked cells are None, whatever lies beneath the mask."""
+    if hasattr(array, "to_pylist"):  # pyarrow arrays lose the nulls of a dictionary on the way to numpy
+        array = array.to_pylist()
+        return object_array(array, len(array))
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(object), None)
     return np.asarray(array)
@@ -194,9 +194,7 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
     """Return the columns in the schema's order, after checking that they are the schema's."""
     by_name = dict(zip(found, parts, strict=True))
     if len(by_name) < len(found):
-        raise SchemaError(
-            "Two columns of X have the same name as text, so it is open which one the schema means. Rename or drop one."
-        )
+        raise _named_twice()
     if not found:
         raise _no_features(0)
     if names is None:
@@ -214,6 +212,12 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
             "Drop it, as with X[list(schema.names)], or declare it."
         )
     return list(names), [by_name[name] for name in names]
+
+
+def _named_twice() -> SchemaError:
+    return SchemaError(
+        "Two columns of X have the same name (as text), so it is open which one the schema means. Rename or drop one."
+    )
 
 
 def _listed(names: list[str]) -> str:

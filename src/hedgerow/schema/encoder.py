@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import CategoryReader, CategorySession, number, numbers
 from hedgerow.schema.columns import Columns, read_columns, read_labels
-from hedgerow.schema.features import Categorical, Numeric
+from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
 from hedgerow.schema.schema import Schema
 
@@ -61,13 +61,8 @@ class Encoder:
         self.schema = schema
         self.max_bins = max_bins
         features = schema.features.items()
-        self.n_codes: npt.NDArray[np.int64] = np.array([f.n_codes(max_bins) for _, f in features], dtype=np.int64)
-        for name, count in zip(schema.names, self.n_codes.tolist(), strict=True):
-            if count > MOST_CODES:
-                raise SchemaError(
-                    f"feature {name!r} needs {count} codes, but a code has 16 bits. Declare fewer values, or lower "
-                    "max_bins."
-                )
+        counts = [_n_codes(name, feature, max_bins) for name, feature in features]
+        self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.dtype(np.uint8 if self.n_codes.max() <= 256 else np.uint16)
         none = np.empty(0, dtype=np.float64)
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(
@@ -121,6 +116,17 @@ class Encoder:
         n_classes = len(self.schema.classes)
         codes[codes >= n_classes] = -1
         return codes.astype(np.int16) if n_classes <= np.iinfo(np.int16).max else codes
+
+
+def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
+    plain_bins = isinstance(feature, Numeric) and feature.cuts is None
+    # A senseless number of equal bins is refused before its edges take memory.
+    count = max_bins + 1 if plain_bins and max_bins > MOST_CODES else feature.n_codes(max_bins)
+    if count > MOST_CODES:
+        raise SchemaError(
+            f"feature {name!r} needs {count} codes, but a code has 16 bits. Declare fewer values, or lower max_bins."
+        )
+    return count
 
 
 class _Pass:

@@ -117,13 +117,12 @@ class Numeric:
         different numbers has fewer bins.
         """
         _check_max_bins(max_bins)
+        if self.cuts is not None and len(self.cuts) < max_bins:
+            return np.array(self.cuts, dtype=np.float64)
         steps = np.arange(1, max_bins)
-        if self.cuts is not None:
-            cuts = np.array(self.cuts, dtype=np.float64)
-            if cuts.size + 1 <= max_bins:
-                return cuts
-            # More cuts than steps: the stride is above 1, so the places differ.
-            return cuts[steps * (cuts.size + 1) // max_bins - 1]
+        if self.cuts is not None:  # more cuts than steps: the stride is above 1, so the places differ
+            places = steps * (len(self.cuts) + 1) // max_bins - 1
+            return np.array(self.cuts, dtype=np.float64)[places]
         with np.errstate(over="ignore", invalid="ignore"):
             edges = self.low + (self.high - self.low) * steps / max_bins
         if not np.isfinite(edges).all():  # the width is above the largest float64
@@ -207,12 +206,13 @@ def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
         raise SchemaError(f"{owner} has no {plural}, so no record could be told from another. List them.")
     seen: dict[Key, Value] = {}
     for value in result:
-        first = seen.setdefault(category_key(value), value)
-        if first is not value:
+        key = category_key(value)
+        if key in seen:
             raise SchemaError(
-                f"{owner} lists {first!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
+                f"{owner} lists {seen[key]!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
                 "written as text or not, and text without the white space around it. Keep one of them."
             )
+        seen[key] = value
     return result
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from hedgerow.compiled import compiled
 
 __all__ = ["bin_columns"]
 
@@ -11,7 +12,7 @@ TILE = 256  # rows taken at once: their values and counts stay in the first cach
 LINEAR_EDGES = 128  # up to here, counting every edge with vector instructions is faster than halving
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_all(values, edges, first, last, counts):
     """Count the edges that are not above each value, without a branch.  IN values edges first last  OUT counts."""
     counts[:] = 0
@@ -21,7 +22,7 @@ def _count_all(values, edges, first, last, counts):
             counts[i] += values[i] >= edge
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_halving(values, edges, first, last, counts):
     """Count the same for one edge or more that ascend, by halving.  IN values edges first last  OUT counts."""
     for i in range(values.size):
@@ -35,7 +36,7 @@ def _count_halving(values, edges, first, last, counts):
         counts[i] = base - first + (edges[base] <= value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bin_columns(cells, sources, targets, edges, starts, markers, out):
     """Write the bins of numeric columns.  IN cells sources targets edges starts markers  OUT out.
 

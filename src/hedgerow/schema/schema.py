@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
-from hedgerow.schema.cells import category_key
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.features import NO_RANGE, Categorical, Feature, Numeric, Origin, Value, distinct_values
 from hedgerow.schema.infer import guess_classes, guess_feature
@@ -328,8 +327,7 @@ def _checked_missing(missing: Any) -> tuple[str, ...]:
                 f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
                 "Pass it as text; numbers equal to it are markers too."
             )
-    seen = {category_key(marker): marker for marker in markers}
-    return tuple(marker for marker in markers if seen[category_key(marker)] == marker)
+    return markers
 
 
 def _given(feature: Feature) -> Feature:

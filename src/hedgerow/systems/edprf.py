@@ -1,31 +1,197 @@
-"""eDPRF: Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025."""
+"""eDPRF and its tree pfDPDT: Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from hedgerow.estimator import Plan, PrivateClassifier
-from hedgerow.parameters import Choice, Integer
+from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Schema
-from hedgerow.trees.forest import ForestPlan
-from hedgerow.trees.recipe import Recipe
+from hedgerow.trees import ForestPlan, NoisyMinority, Recipe
 
-__all__ = ["EDPRFClassifier"]
+__all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
+
+STOPS: Mapping[str, NoisyMinority | None] = {"none": None, "noisy-minority": NoisyMinority()}
+ENOUGH = Fraction(1, 2)  # the epsilon from which more trees and a third test are worth their noise
+MAX_BINS = 5
+PAPER_TREES, PAPER_DEPTH = 35, 5  # treeDepth 6
+
 
 class EDPRFClassifier(PrivateClassifier):
-    _constraints: ClassVar[dict] = {"n_estimators": Integer(1, 100_000, or_none=True), "max_depth": Integer(0, 100, or_none=True), "max_bins": Integer(2, 10_000, or_none=True)}
-    def __init__(self, epsilon: float = 1.0, *, schema=None, variant="private", n_estimators=None, max_depth=None, max_bins=None, stop=None, adjacency="add-remove", random_state=None, ledger=None):
+    """Differentially private random forest by permute-and-flip (eDPRF).
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5; SYSTEMS.md 4.1.
+
+    Releases  ``n_estimators`` trees with one label per leaf.
+    Costs     ``epsilon``, pure. Private form: each record is in one tree, by its own coin, and on each path of a tree the
+              levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
+    Departs   (private) from the paper where its steps read raw data: records go to trees by coins and not in equal parts,
+              bins are cut from the schema's ranges, no node stops because it is pure, every branch exists whether or not a
+              record takes it; and the selections use the one-sided ranges, twice the paper's signal at the same epsilon.
+    Published the paper's steps as printed, for reproduction: its certificate says that no guarantee holds, and why.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The total privacy budget, read as its shortest decimal.
+    schema : Schema or None
+        What is public about the data. None infers it from the records, which voids the guarantee.
+    variant : {"private", "published"}
+        The form whose guarantee is proved, or the form that the paper prints.
+    n_estimators : int or None
+        Number of trees. None: 11 from an add/remove budget of 0.5 on, otherwise 5 [our choice]; published: 35.
+    max_depth : int or None
+        Tests on a path; the paper's treeDepth is one more. None: 3 from an add/remove budget of 0.5 on, otherwise 2 [our
+        choice]; published: 5.
+    max_bins : int or None
+        Equal-width bins of a numeric feature. None: 5 [our choice, the paper is silent].
+    stop : {"none", "noisy-minority"}
+        Private form: grow every path to its end, or make a node a leaf where its noisy minority count is small. The stop
+        owns a part of each level's budget, which small trees cannot spare.
+    adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    random_state : None, int or numpy generator
+        None draws from the operating system, as a guarantee needs; anything else is for tests.
+    ledger : Ledger or None
+        Where the fit's plan is booked before anything is drawn.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+
+    Notes
+    -----
+    ``predict_proba`` returns the shares of the trees' votes: a ranking, not calibrated probabilities. Ties go to the first
+    class of the schema.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["high", "low"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds
+    True
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "variant": Choice(("private", "published")),
+        "n_estimators": Integer(1, 100_000, or_none=True),
+        "max_depth": Integer(0, 64, or_none=True),
+        "max_bins": Integer(2, 1024, or_none=True),
+        "stop": Choice(tuple(STOPS)),
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: Schema | None = None,
+        variant: str = "private",
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        stop: str = "none",
+        adjacency: str = "add-remove",
+        random_state: Any = None,
+        ledger: Ledger | None = None,
+    ) -> None:
         self.epsilon = epsilon
         self.schema = schema
-        self.variant=variant
-        self.n_estimators=n_estimators
-        self.max_depth=max_depth
-        self.max_bins=max_bins
-        self.stop=stop
-        self.adjacency=adjacency
-        self.random_state=random_state
-        self.ledger=ledger
-    def _plan(self, schema, epsilon):
-        return ForestPlan(Recipe(stop=self.stop), schema, epsilon, n_estimators=self.n_estimators or 35, max_depth=3 if self.max_depth is None else self.max_depth, max_bins=self.max_bins or 5)
+        self.variant = variant
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.max_bins = max_bins
+        self.stop = stop
+        self.adjacency = adjacency
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        if self.variant == "published":
+            return _published(self, schema, self.n_estimators or PAPER_TREES)
+        enough = epsilon >= ENOUGH
+        return _private(self, schema, epsilon, self.n_estimators or (11 if enough else 5), 3 if enough else 2)
+
+
+class PFDPDTClassifier(PrivateClassifier):
+    """One differentially private decision tree by permute-and-flip (pfDPDT), the tree of eDPRF.
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5; SYSTEMS.md 4.2.
+
+    Releases  one tree with one label per leaf.
+    Costs     ``epsilon``, pure: on each path the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
+    Departs   from the paper as ``EDPRFClassifier`` does.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_bins, stop, adjacency, random_state, ledger
+        See ``EDPRFClassifier``.
+    max_depth : int or None
+        Tests on a path; the paper's treeDepth is one more. None: 4 from an add/remove budget of 0.5 on, otherwise 3 [our
+        choice]; published: 5.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        name: rule for name, rule in EDPRFClassifier._constraints.items() if name != "n_estimators"
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: Schema | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        stop: str = "none",
+        adjacency: str = "add-remove",
+        random_state: Any = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.variant = variant
+        self.max_depth = max_depth
+        self.max_bins = max_bins
+        self.stop = stop
+        self.adjacency = adjacency
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        if self.variant == "published":
+            return _published(self, schema, trees=1)
+        return _private(self, schema, epsilon, trees=1, default_depth=4 if epsilon >= ENOUGH else 3)
+
+
+def _private(
+    model: EDPRFClassifier | PFDPDTClassifier, schema: Schema, epsilon: Fraction, trees: int, default_depth: int
+) -> ForestPlan:
+    """Return the form whose guarantee is proved: SYSTEMS.md 4.1, repair B."""
+    return ForestPlan(
+        Recipe(stop=STOPS[model.stop]),
+        schema,
+        epsilon,
+        n_estimators=trees,
+        max_depth=default_depth if model.max_depth is None else model.max_depth,
+        max_bins=model.max_bins or MAX_BINS,
+    )
+
+
+def _published(model: EDPRFClassifier | PFDPDTClassifier, schema: Schema, trees: int) -> PublishedForestPlan:
+    """Return the form that the paper prints; its budgets are read as the paper does, whatever the adjacency."""
+    return PublishedForestPlan(
+        schema,
+        exact(model.epsilon),
+        n_estimators=trees,
+        max_depth=PAPER_DEPTH if model.max_depth is None else model.max_depth,
+        max_bins=model.max_bins or MAX_BINS,
+    )

@@ -105,9 +105,9 @@ class Grower:
 
     def _grow_level(self, frontier: Frontier, level: Level) -> Frontier:
         """Finish the leaves of a level, split its other nodes, and return their children."""
-        splits: Truth = self._offered(frontier).any(axis=1)
-        if level.split is None:
-            splits = np.zeros_like(splits)
+        splits: Truth = np.zeros(len(frontier), dtype=np.bool_)
+        if level.split is not None:
+            splits |= self._offered(frontier).any(axis=1)
         self._finish(frontier[~splits], level.leaf)
         frontier = frontier[splits]
         if level.stop is not None and len(frontier):

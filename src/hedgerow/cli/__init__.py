@@ -1,0 +1,38 @@
+"""The command ``hedgerow``. What a command needs is imported when that command runs, so that help is fast."""
+
+from __future__ import annotations
+
+import click
+
+from hedgerow import __version__
+from hedgerow.cli.group import LazyGroup
+
+__all__ = ["main"]
+
+# The module of each command holds a click command of the command's name.
+COMMANDS = {
+    "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
+    "train": ("hedgerow.cli.train", "Fit a model on a CSV file and save it."),
+    "predict": ("hedgerow.cli.predict", "Predict the records of a CSV file with a saved model."),
+    "systems": ("hedgerow.cli.systems", "List every system and what it guarantees."),
+}
+
+
+@click.group(cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
+@click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Differentially private tree ensembles for tabular classification.
+
+    Results go to stdout, notes and errors to stderr.
+
+    \b
+    Exit codes:
+      0    done
+      1    unexpected failure, or a file that could not be read or written
+      2    wrong usage: an option, a path, the schema, the columns or a file's format
+      3    the privacy budget was refused; nothing was drawn
+      130  interrupted; no file was left half written
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

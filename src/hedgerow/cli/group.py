@@ -1,0 +1,104 @@
+"""A group of commands that are imported when they are used, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+import click
+
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
+
+__all__ = ["BUDGET_REFUSED", "FAILURE", "INTERRUPTED", "WRONG_USAGE", "LazyGroup", "exit_code", "sentence"]
+
+FAILURE, WRONG_USAGE, BUDGET_REFUSED, INTERRUPTED = 1, 2, 3, 130
+
+# The first kind that fits decides; what is not listed is a failure.
+EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (BudgetExceeded, BUDGET_REFUSED),
+    (click.UsageError, WRONG_USAGE),
+    (ConfigurationError, WRONG_USAGE),
+    (FileFormatError, WRONG_USAGE),
+    (click.Abort, INTERRUPTED),  # click's name for Ctrl-C
+)
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands are (module, summary) by name.
+
+    A command that fails ends with one sentence on stderr and the exit code of its exception, never with a traceback:
+    the frames of a fit may show what a record holds.
+    """
+
+    def __init__(self, *args: Any, commands_by_name: Mapping[str, tuple[str, str]], **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self._homes = commands_by_name
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, as a person meets them."""
+        return list(self._homes)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self._homes:
+            return None
+        command: click.Command = getattr(import_module(self._homes[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self._homes.items()])
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; in standalone mode, exit with the code of what it raised."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        code = 0
+        try:
+            result = super().main(args, prog_name, standalone_mode=False, **extra)
+            code = result if isinstance(result, int) else 0
+        except (Exception, BudgetExceeded) as error:
+            code = exit_code(error)
+            click.echo(f"Error: {sentence(error)}", err=True)
+        sys.exit(code)
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code of an exception."""
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILURE)
+
+
+def sentence(error: BaseException) -> str:
+    """Return what a person reads about an exception.
+
+    The messages of our own errors, of click's and of the system depend on nothing that a record holds. Of any other
+    exception only its type and its place are told.
+    """
+    if isinstance(error, click.Abort):
+        return "interrupted."
+    if isinstance(error, click.UsageError):
+        return error.format_message() + (f" See '{error.ctx.command_path} --help'." if error.ctx else "")
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, HedgerowError | BudgetExceeded):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "out of memory."
+    frames = extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return (
+        f"unexpected {type(error).__name__}{place}; please report it (its text is withheld, as it may quote a record)."
+    )

@@ -1,0 +1,71 @@
+"""A system's own parameters, as ``--param name=value``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from hedgerow.estimator import PrivateClassifier
+
+__all__ = ["own_parameters", "read_parameters"]
+
+ELSEWHERE = ("epsilon", "schema", "variant", "adjacency", "ledger")  # these have options of their own, or none
+
+
+def own_parameters(kind: type[PrivateClassifier]) -> dict[str, str]:
+    """Return the parameters that ``--param`` sets, each with its annotation."""
+    parameters = inspect.signature(kind).parameters.items()
+    return {name: _text(parameter.annotation) for name, parameter in parameters if name not in ELSEWHERE}
+
+
+def read_parameters(kind: type[PrivateClassifier], pairs: Iterable[str]) -> dict[str, Any]:
+    """Return the values of ``name=value`` texts, read as the class's annotations say; or raise UsageError."""
+    known = own_parameters(kind)
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise click.UsageError(f"--param {pair!r} has no '='; write it as name=value.")
+        if name in ELSEWHERE and name != "ledger":
+            raise click.UsageError(f"{name} is no --param but an option; write --{name} {text}.")
+        if name not in known:
+            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+        if name in found:
+            raise click.UsageError(f"--param {name} is given twice; keep one.")
+        found[name] = _value(name, text, known[name])
+    return found
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _none(text: str) -> None:
+    if text.lower() != "none":
+        raise ValueError(text)
+
+
+def _truth(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]
+
+
+READERS: dict[str, Callable[[str], Any]] = {"None": _none, "bool": _truth, "int": int, "float": float}
+NOUNS = {"None": "none", "bool": "true or false", "int": "a whole number", "float": "a number"}
+
+
+def _value(name: str, text: str, annotation: str) -> Any:
+    """Return the first reading that the annotation allows; text where it is no union of plain types."""
+    kinds = {kind.strip() for kind in annotation.split("|")}
+    readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
+    for kind in readable:
+        try:
+            return READERS[kind](text)
+        except (ValueError, KeyError):
+            continue
+    if kinds <= set(READERS):
+        wanted = " or ".join(NOUNS[kind] for kind in reversed(readable))
+        raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
+    return text

@@ -1,0 +1,155 @@
+"""The rule for one cell, and that every fast path is that rule."""
+
+from __future__ import annotations
+
+import gc
+import math
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.schema.cells import CACHE_CELLS, CHUNK, CategoryReader, category_key, number, numbers, object_array
+
+from .odd_cells import CELLS, Color, Hostile, Impostor, Level
+
+
+def same(left, right):
+    return np.array_equal(left, right, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        (1, 1),
+        ("1", 1),
+        (" 1e3 ", 1000),
+        (True, 1),
+        ("tRuE", 1),
+        ("False\n", 0),
+        (b"true", 1),
+        (b" 2", 2),
+        (Decimal("1.5"), 1.5),
+        (Fraction(1, 4), 0.25),
+        (10**400, math.inf),
+        (-(10**400), -math.inf),
+        ("-1e999", -math.inf),
+        (np.longdouble("1e4000"), math.inf),
+        (np.float32(0.5), 0.5),
+        (Level.ONE, 1),
+        *((cell, math.nan) for cell in (None, pd.NA, pd.NaT, "", "?", [1], 1j, np.complex128(1), Hostile(), "1 2")),
+        (np.datetime64("2020-01-01"), math.nan),
+        (np.timedelta64(1, "s"), math.nan),
+        (pd.Timestamp("2020-01-01"), math.nan),
+        (np.array([1.0]), math.nan),
+    ],
+)
+def test_one_number(cell, value):
+    assert same(numbers(object_array([cell], 1)), [value])
+
+
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [
+        *((cell, 0) for cell in ("a", " a\t", b"a", Color.RED, np.str_("a"))),
+        *((cell, 1) for cell in (1, 1.0, True, "1", "true", "1.00", "+1e0", np.int8(1), b"1", Level.ONE, Decimal(1))),
+        *((cell, 2) for cell in (-0.5, "-.5", Fraction(-1, 2), np.float16(-0.5))),
+        *((cell, 3) for cell in ("None", " None ")),
+        *(
+            (cell, 4)
+            for cell in (None, math.nan, pd.NA, pd.NaT, "", " ", "nan", "NAN", "<NA>", "NaT", "?", " ?", 99, "99.0")
+        ),
+        *(
+            (cell, 5)
+            for cell in ("A", "b", 2, "1_0", "\u0661", math.inf, [1], Hostile(), Impostor(), 1j, "none", "\ud800")
+        ),
+        (np.datetime64("NaT"), 4),
+        (np.float32(0.1), 5),
+    ],
+)
+def test_one_category(cell, code):
+    reader = CategoryReader(["a", 1, -0.5, "None"], ["?", "99", "a"])
+    assert reader.code(cell) == code
+    assert reader.codes(object_array([cell], 1)).tolist() == [code]
+
+
+@settings(deadline=None)
+@given(st.lists(CELLS, max_size=40), st.integers(0, 2))
+def test_fast_paths_follow_the_rule_for_one_cell(cells, padding):
+    """Blocks with odd cells at any place, in one chunk and across several, are read cell by cell."""
+    cells = cells + ["1.5", 2, 3.5, None] * (padding * CHUNK // 4) + cells
+    array = object_array(cells, len(cells))
+    reader = CategoryReader(["a", 1, -1, "c"], ["?"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the plain twin may warn; the library may not
+        values = [number(cell) for cell in cells]
+        codes = [reader.code(cell) for cell in cells]
+    assert same(numbers(array), values)
+    assert reader.codes(array).tolist() == codes
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([np.float64, np.float32, np.float16, np.int64, np.uint64, np.int8, np.bool_, np.longdouble]),
+    st.lists(st.one_of(st.integers(-3, 3), st.integers(0, 2**64 - 1), st.floats(), st.just(2**53 + 1)), max_size=20),
+)
+def test_machine_numbers_are_read_like_objects(dtype, values):
+    with np.errstate(all="ignore"):
+        array = object_array(values, len(values)).astype(np.float64).astype(dtype)
+    objects = object_array(list(array), len(values))
+    reader = CategoryReader(["a", 1, -1, 2.0**53], ["3"])
+    assert same(numbers(array), numbers(objects))
+    assert reader.codes(array).tolist() == reader.codes(objects).tolist()
+    assert CategoryReader(["a"]).codes(array).tolist() == CategoryReader(["a"]).codes(objects).tolist()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(["1", "a", "nan", "true"]),
+        np.array([b"1", b"a", b""]),
+        np.array([1 + 0j, 2]),
+        np.array(["2020-01-01", "NaT"], dtype="M8[ns]"),
+        np.array([1, 2], dtype="m8[s]"),
+    ],
+)
+def test_other_dtypes_are_read_like_objects(array):
+    objects = object_array(list(array), len(array))
+    reader = CategoryReader(["a", 1, "2020-01-01T00:00:00.000000000"])
+    assert same(numbers(array), numbers(objects))
+    assert reader.codes(array).tolist() == reader.codes(objects).tolist()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="0123456789+-.eE _x", max_size=8))
+def test_decimal_text_is_what_float_reads_without_its_liberties(text):
+    key = category_key(text)
+    if isinstance(key, float):
+        assert key == float(text)
+    elif "_" not in text:
+        with pytest.raises(ValueError, match="could not convert"):
+            float(text)
+
+
+def test_a_cache_stays_small_and_ends_with_its_session():
+    reader = CategoryReader(["a"])
+    before = repr(vars(reader))
+    session = reader.session()
+    session.codes(object_array((f"text {i}" for i in range(CACHE_CELLS + 2000)), CACHE_CELLS + 2000))
+    assert len(session._cache) == CACHE_CELLS
+    session.codes(object_array(["y" * 10_000], 1))
+    del session
+    gc.collect()
+    assert repr(vars(reader)) == before
+
+
+def test_nan_objects_do_not_fill_the_cache():
+    session = CategoryReader(["a"]).session()
+    codes = session.codes(object_array((float("nan") for _ in range(100)), 100))
+    assert set(codes.tolist()) == {1}
+    assert len(session._cache) <= 1

@@ -1,0 +1,97 @@
+"""Tables of every kind, matched to the schema by what is public about them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema.columns import read_columns
+
+NAMES = ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "words"),
+    [
+        (sparse.eye(2).tocsr(), ConfigurationError, "sparse"),
+        (sparse.coo_array(np.eye(2)), ConfigurationError, "sparse"),
+        (np.ones(2), ConfigurationError, "Reshape your data"),
+        (np.ones((2, 2, 2)), ConfigurationError, "Reshape your data"),
+        ([1, 2], ConfigurationError, "Reshape your data"),
+        (["ab", "cd"], ConfigurationError, "Reshape your data"),
+        ([], ConfigurationError, "Reshape your data"),
+        (pd.Series([1, 2]), ConfigurationError, "Reshape your data"),
+        (pl.Series([1, 2]), ConfigurationError, "Reshape your data"),
+        (3, ConfigurationError, "Reshape your data"),
+        ([[1, 2], [1]], ConfigurationError, r"lengths \[1, 2\]"),
+        ({"a": [1], "b": [1, 2]}, ConfigurationError, r"lengths \[1, 2\]"),
+        ({"a": np.ones((1, 1)), "b": [1]}, ConfigurationError, "Reshape your data"),
+        (np.ones((2, 0)), ConfigurationError, r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1 is required"),
+        (pd.DataFrame(index=[0]), ConfigurationError, r"0 feature\(s\)"),
+        (pl.LazyFrame({"a": [1], "b": [2]}), ConfigurationError, "collect"),
+        (np.ones((2, 3)), SchemaError, "X has 3 features, but Schema is expecting 2 features as input"),
+        (pd.DataFrame({"a": [1]}), SchemaError, "lacks the column 'b'"),
+        (pd.DataFrame({"c": [1]}), SchemaError, "lacks the columns 'a', 'b'"),
+        (
+            pl.DataFrame({"a": [1], "b": [1], "id": [1]}),
+            SchemaError,
+            "the column 'id', which the schema does not declare",
+        ),
+        (pd.DataFrame({"a": [1], "b": [1]} | {f"c{i}": [1] for i in range(12)}), SchemaError, "'c9' and 2 more"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), SchemaError, "same name"),
+        (pd.DataFrame([[1, 2]], columns=["1", 1]), SchemaError, "same name"),
+        (pa.table([[1], [2]], names=["a", "a"]), SchemaError, "same name"),
+    ],
+)
+def test_what_is_no_table_of_the_schema_is_refused(X, error, words):
+    with pytest.raises(error, match=words):
+        read_columns(X, NAMES)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[1, 2], [3, 4]]),
+        [[1, 2], (3, 4)],
+        [np.array([1, 2]), np.array([3, 4])],
+        np.ma.array([[1, 2], [3, 4]]),
+        {"b": [2, 4], "a": (1, 3)},
+        {"b": pl.Series([2, 4]), "a": pa.array([1, 3])},
+        pd.DataFrame({"b": [2, 4], "a": [1, 3]}),
+        pl.DataFrame({"b": [2, 4], "a": [1, 3]}),
+        pa.table({"b": [2, 4], "a": [1, 3]}),
+    ],
+)
+def test_columns_come_in_the_order_of_the_schema(X):
+    columns = read_columns(X, NAMES)
+    assert columns.n_rows == 2
+    assert [columns.cells(i).tolist() for i in range(2)] == [[1, 3], [2, 4]]
+    assert columns.cells(1, 1, 2).tolist() == [4]
+
+
+def test_names_of_frames_are_compared_as_text():
+    columns = read_columns(pd.DataFrame([[1, 2]], columns=[1, 0]), ["0", "1"])
+    assert [columns.cells(i).tolist() for i in range(2)] == [[2], [1]]
+
+
+def test_a_cell_that_is_a_list_does_not_add_a_dimension():
+    columns = read_columns([[[1], [2]]], NAMES)
+    assert [columns.cells(i).tolist() for i in range(2)] == [[[1]], [[2]]]
+
+
+def test_nulls_of_dictionaries_survive():
+    cells = pa.chunked_array([["x", None, "y"]]).dictionary_encode()
+    columns = read_columns(pa.table({"a": cells, "b": cells}), NAMES)
+    assert columns.cells(0).tolist() == ["x", None, "y"]
+
+
+def test_arrays_are_not_copied():
+    X = np.ones((4, 2))
+    assert np.shares_memory(read_columns(X, NAMES).cells(0), X)
+    frame = pd.DataFrame({"a": np.ones(4), "b": np.ones(4)})
+    assert np.shares_memory(read_columns(frame, NAMES).cells(0), frame["a"].to_numpy())

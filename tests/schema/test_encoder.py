@@ -1,0 +1,284 @@
+"""Codes of records: exact, the same from every table, and each record's own affair."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import tracemalloc
+import warnings
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema import Categorical, Encoder, Numeric, Schema
+from hedgerow.schema.cells import category_key, is_missing_key, number, object_array
+from hedgerow.schema.encoder import BLOCK_ROWS, raw_columns
+from hedgerow.schema.kernels import LINEAR_EDGES, TILE, bin_columns
+
+from .odd_cells import CELLS
+
+SCHEMA = Schema(
+    {
+        "age": Numeric(0, 10),
+        "work": Categorical(["a", 1, "c"]),
+        "gain": Numeric(-1, 1, [0.0, 0.5]),
+        "flag": Categorical([False, True]),
+    },
+    classes=["no", "yes", 3],
+    missing=["?", "7"],
+)
+MAX_BINS = 4
+ENCODER = Encoder(SCHEMA, MAX_BINS)
+
+
+def plain_code(name, cell):
+    """The code of one cell, by the definition."""
+    feature = SCHEMA.features[name]
+    if isinstance(feature, Numeric):
+        value = number(cell)
+        edges = feature.bin_edges(MAX_BINS).tolist()
+        return len(edges) + 1 if value != value or value == 7 else sum(edge <= value for edge in edges)
+    key = category_key(cell)
+    for code, value in enumerate(feature.values):
+        if category_key(value) == key:
+            return code
+    return len(feature.values) + (0 if is_missing_key(key) or key in ("?", 7) else 1)
+
+
+def frames(columns):
+    """The same records as every kind of table that can hold these cells."""
+    rows = list(zip(*columns.values(), strict=True))
+    matrix = np.empty((len(rows), len(columns)), dtype=object)
+    for i, column in enumerate(columns.values()):
+        matrix[:, i] = object_array(column, len(rows))
+    yield "rows", rows
+    yield "array", matrix
+    yield "columns", {name: columns[name] for name in reversed(list(columns))}
+    yield "pandas", pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in columns.items()})
+    guessed = None
+    with suppress(Exception), warnings.catch_warnings(action="ignore"):  # not every cell gets past pandas itself
+        guessed = pd.DataFrame({name: pd.Series(column) for name, column in columns.items()})
+    if guessed is not None:
+        yield "pandas guessed", guessed
+    yield "polars objects", pl.DataFrame([pl.Series(name, column, dtype=pl.Object) for name, column in columns.items()])
+
+
+NUMBER = st.one_of(st.none(), st.integers(-3, 12), st.floats(), st.just(2**53 + 1))
+WHOLE = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(0, 9))
+TEXT = st.one_of(st.none(), st.sampled_from(["a", " c", "1", "?", "true", "", "nan", "3.5", "x"]), st.text(max_size=3))
+TRUTH = st.one_of(st.none(), st.booleans())
+TYPES = [(NUMBER, pl.Float64), (WHOLE, pl.Int64), (TEXT, pl.String), (TRUTH, pl.Boolean)]
+
+
+@st.composite
+def typed_columns(draw, n_rows):
+    """Four columns, each of one type that typed tables can hold."""
+    columns, types = {}, {}
+    for name in SCHEMA.names:
+        cells, types[name] = draw(st.sampled_from(TYPES))
+        column = draw(st.lists(cells, min_size=n_rows, max_size=n_rows))
+        columns[name] = [float(cell) if types[name] == pl.Float64 and cell is not None else cell for cell in column]
+    return columns, types
+
+
+@settings(deadline=None)  # the first call may compile
+@given(st.integers(1, 8).flatmap(typed_columns))
+def test_typed_tables_give_the_codes_of_the_definition(drawn):
+    columns, types = drawn
+    expected = np.array(
+        [
+            [plain_code(n, cell) for n, cell in zip(SCHEMA.names, row, strict=True)]
+            for row in zip(*columns.values(), strict=True)
+        ]
+    )
+    polars = pl.DataFrame(columns, schema=types)
+    arrow = polars.to_arrow()
+    numpy_backed = polars.to_pandas()
+    arrow_backed = polars.to_pandas(use_pyarrow_extension_array=True)
+    dictionary = arrow.set_column(
+        0, arrow.column_names[0], pa.chunked_array([arrow.column(0).combine_chunks()]).dictionary_encode()
+    )
+    tables = {
+        "polars": polars,
+        "reordered": polars.select(list(reversed(polars.columns))),
+        "arrow": arrow,
+        "arrow dictionary": dictionary,
+        "pandas": numpy_backed,
+        "pandas nullable": numpy_backed.convert_dtypes(),
+        "pandas arrow": arrow_backed,
+        "pandas categories": numpy_backed.astype("category"),
+        "polars categories": polars.with_columns(pl.col(pl.String).cast(pl.Categorical)),
+        **dict(frames(columns)),
+    }
+    for kind, table in tables.items():
+        assert np.array_equal(ENCODER.transform(table), expected), kind
+        raw = raw_columns(table, SCHEMA)
+        assert np.array_equal(raw[:, [1, 3]], expected[:, [1, 3]]), kind
+        assert np.array_equal(np.isnan(raw[:, 0]), expected[:, 0] == 4), kind
+
+
+@settings(deadline=None)  # the first call may compile
+@given(
+    st.integers(1, 6).flatmap(typed_columns),
+    st.tuples(*[CELLS] * len(SCHEMA.names)),
+)
+def test_an_odd_record_changes_no_other_record(drawn, odd):
+    """Whatever the new record makes of a column's dtype, the old records keep their codes."""
+    columns, types = drawn
+    before = ENCODER.transform(pl.DataFrame(columns, schema=types))
+    wider = {name: [*column, cell] for (name, column), cell in zip(columns.items(), odd, strict=True)}
+    odd_codes = None
+    for kind, table in frames(wider):
+        codes = ENCODER.transform(table)
+        assert np.array_equal(codes[:-1], before), kind
+        if kind != "pandas guessed":  # pandas may already have changed the odd cell itself
+            odd_codes = codes[-1] if odd_codes is None else odd_codes
+            assert np.array_equal(codes[-1], odd_codes), kind
+        assert np.array_equal(
+            raw_columns(table, SCHEMA)[:-1], raw_columns(pl.DataFrame(columns, schema=types), SCHEMA), equal_nan=True
+        ), kind
+
+
+@settings(deadline=None)  # the first call may compile
+@given(st.lists(CELLS, min_size=1, max_size=6), st.lists(CELLS, max_size=1))
+def test_an_odd_label_changes_no_other_label(labels, odd):
+    before = ENCODER.labels(labels)
+    after = ENCODER.labels(pd.Series([*labels, *odd], dtype=object))
+    assert np.array_equal(after[: len(labels)], before)
+
+
+def test_labels():
+    expected = [0, 1, 2, 2, -1, -1, -1]
+    labels = ["no", " yes", 3, "3.0", None, "?", "maybe"]
+    for y in (labels, pd.Series(labels), object_array(labels, 7), object_array(labels, 7).reshape(-1, 1)):
+        assert ENCODER.labels(y).tolist() == expected
+    texts = ["no", "yes", None, "3"]
+    for y in (
+        pl.Series(texts),
+        pl.DataFrame({"y": texts}),
+        pa.chunked_array([texts]),
+        pa.array(texts),
+        pa.array(texts).dictionary_encode(),
+        pd.Series(texts, dtype="category"),
+        pd.DataFrame({"y": texts}),
+    ):
+        assert ENCODER.labels(y).tolist() == [0, 1, -1, 2]
+    assert ENCODER.labels(np.array([3.0, np.nan])).tolist() == [2, -1]
+    assert ENCODER.labels(labels).dtype == np.int16
+    assert Encoder(Schema({"a": Numeric(0, 1)}, range(40_000)), 2).labels([39_999, -1]).tolist() == [39_999, -1]
+    for y in (None, np.ones((2, 2)), pd.DataFrame({"a": [1], "b": [2]})):
+        with pytest.raises(ConfigurationError, match="y"):
+            ENCODER.labels(y)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2 * TILE + 3),
+    st.sampled_from([1, 2, 3, 33, LINEAR_EDGES + 1, LINEAR_EDGES + 2, 300]),
+    st.integers(0, 2**32 - 1),
+    st.lists(st.sampled_from([0.0, 0.5, -1.0, np.inf]), max_size=2),
+)
+def test_kernel_is_its_plain_twin(n_rows, max_bins, seed, markers):
+    generator = np.random.default_rng(seed)
+    edges = [Numeric(0, 1).bin_edges(max_bins), np.empty(0), Numeric(-1, 1).bin_edges(3)]
+    cells = generator.choice(
+        [np.nan, np.inf, -np.inf, 0.0, 1.0, -0.0, 0.5, *edges[0], *generator.random(8)], (n_rows, 2)
+    )
+    starts = np.cumsum([0, *map(len, edges)])
+    out = np.full((n_rows, 3), 999, dtype=np.uint16)
+    bin_columns(
+        cells, np.array([1, 0]), np.array([0, 2]), np.concatenate(edges), starts, np.array(markers, dtype=float), out
+    )
+    expected = np.full((n_rows, 3), 999)
+    for row in range(n_rows):
+        for source, target in ((1, 0), (0, 2)):
+            value, own = cells[row, source], edges[target]
+            absent = np.isnan(value) or value in markers
+            expected[row, target] = len(own) + 1 if absent else sum(1 for edge in own if edge <= value)
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.bool_])
+def test_threads_blocks_and_layouts_change_nothing(order, dtype):
+    generator = np.random.default_rng(0)
+    X = (generator.random((2 * BLOCK_ROWS + 5, 4)) * 12 - 1).astype(dtype)
+    if dtype == np.float64:
+        X[::7, 0] = np.nan
+    given_X = {"C": X, "F": np.asfortranarray(X), "strided": np.repeat(X, 2, axis=1)[:, ::2]}[order]
+    codes = ENCODER.transform(given_X, threads=1)
+    assert codes.flags.c_contiguous
+    assert codes.dtype == np.uint8
+    assert np.array_equal(codes, ENCODER.transform(X.astype(object)))
+    assert np.array_equal(codes, ENCODER.transform(given_X, threads=3))
+    frame = pd.DataFrame(given_X, columns=list(SCHEMA.names))
+    for table in (frame, pl.from_pandas(frame), pa.table(dict(frame.items()))):
+        assert np.array_equal(codes, ENCODER.transform(table, threads=2))
+        blocks = list(ENCODER.blocks(table, 5000))
+        assert [start for start, _ in blocks] == list(range(0, len(X), 5000))
+        assert np.array_equal(codes, np.concatenate([block for _, block in blocks]))
+
+
+def test_masked_cells_are_missing():
+    X = np.ma.array([[1.0, 1, 0, 1]] * 2, mask=[[True] * 4, [False] * 4])
+    assert ENCODER.transform(X).tolist() == [[4, 3, 3, 2], [0, 1, 1, 1]]
+
+
+def test_widths():
+    assert ENCODER.n_codes.tolist() == [5, 5, 4, 4]
+    wide = Schema({"a": Numeric(0, 1)}, [0, 1])
+    assert Encoder(wide, 255).dtype == np.uint8
+    assert Encoder(wide, 256).dtype == np.uint16
+    assert Encoder(wide, 65_535).transform([[1]]).tolist() == [[65_534]]
+    assert Encoder(wide, 65_535).transform([[None]]).tolist() == [[65_535]]
+    for max_bins in (65_536, 10**12):
+        with pytest.raises(SchemaError, match="'a' needs"):
+            Encoder(wide, max_bins)
+    assert Encoder(Schema({"a": Numeric(0, 1, [0.5])}, [0]), 10**12).n_codes.tolist() == [3]
+
+
+def test_no_records():
+    assert ENCODER.transform(np.empty((0, 4))).shape == (0, 4)
+    assert ENCODER.transform(pd.DataFrame(columns=list(SCHEMA.names))).shape == (0, 4)
+    assert list(ENCODER.blocks(np.empty((0, 4)))) == []
+    with pytest.raises(ConfigurationError, match="minimum of 1"):
+        ENCODER.transform(np.empty((0, 4)), allow_empty=False)
+
+
+def test_public_arguments_are_checked():
+    with pytest.raises(ConfigurationError, match="threads"):
+        ENCODER.transform(np.ones((1, 4)), threads=0)
+    with pytest.raises(ConfigurationError, match="size"):
+        ENCODER.blocks(np.ones((1, 4)), 0)
+
+
+def test_encoding_needs_little_memory_beside_its_result():
+    X = np.random.default_rng(0).random((200_000, 20))
+    encoder = Encoder(Schema({f"x{i}": Numeric(0, 1) for i in range(20)}, [0, 1]), 5)
+    encoder.transform(X[:1])
+    tracemalloc.start()
+    codes = encoder.transform(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - codes.nbytes < 2**23
+
+
+def test_an_encoder_keeps_nothing_of_the_records():
+    encoder = Encoder(SCHEMA, MAX_BINS)
+    before = pickle.dumps(encoder)
+    secret = "the secret cell"
+    rows = [[secret, secret, [secret], secret]] * 3
+    encoder.transform(rows)
+    encoder.labels([secret] * 3)
+    raw_columns(rows, SCHEMA)
+    assert pickle.dumps(encoder) == before
+    del rows
+    gc.collect()
+    assert not [holder for holder in gc.get_objects() if isinstance(holder, dict) and type(holder).__name__ == "_Cache"]

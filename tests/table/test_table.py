@@ -1,0 +1,117 @@
+"""Kernels of the table against plain twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedgerow import threads
+from hedgerow.scores import Candidates, multiway
+from hedgerow.table import Table
+from hedgerow.table import table as table_module
+
+N_CODES = np.array([3, 5, 2])
+N_CLASSES = 3
+
+
+@pytest.fixture
+def records():
+    generator = np.random.default_rng(7)
+    codes = np.stack([generator.integers(0, n, 500) for n in N_CODES], axis=1).astype(np.uint8)
+    labels = generator.integers(-1, N_CLASSES, 500).astype(np.int16)
+    part = generator.integers(0, 4, 500).astype(np.int32)
+    return codes, labels, part
+
+
+def plain_histogram(rows, codes, labels):
+    offsets = np.concatenate(([0], np.cumsum(N_CODES)))
+    out = np.zeros((offsets[-1], N_CLASSES), dtype=np.int64)
+    for row in rows:
+        for feature, code in enumerate(codes[row]):
+            out[offsets[feature] + code, labels[row]] += 1
+    return out
+
+
+def rows_of(part, labels, value):
+    return [row for row in range(len(part)) if part[row] == value and labels[row] >= 0]
+
+
+def test_roots_hold_the_labeled_records_of_each_part_and_counts_agree_with_a_plain_loop(records):
+    codes, labels, part = records
+    table = Table(codes, labels, N_CODES, N_CLASSES)
+    roots = table.roots(part, 4)
+    histogram, counts = table.histogram(roots), table.class_counts(roots)
+    for tree in range(4):
+        rows = rows_of(part, labels, tree)
+        assert np.array_equal(histogram[tree], plain_histogram(rows, codes, labels))
+        assert np.array_equal(counts[tree], np.bincount(labels[rows], minlength=N_CLASSES))
+
+
+def test_partition_sends_every_record_to_the_branch_of_its_code(records):
+    codes, labels, part = records
+    table = Table(codes, labels, N_CODES, N_CLASSES)
+    candidates = multiway(N_CODES)
+    chosen = np.array([1, 0, 2, 1])
+    children = table.partition(table.roots(part, 4), candidates, chosen)
+    assert len(children) == 5 + 3 + 2 + 5
+    histogram = table.histogram(children)
+    child = 0
+    for tree, feature in enumerate(chosen):
+        for code in range(N_CODES[feature]):
+            rows = [row for row in rows_of(part, labels, tree) if codes[row, feature] == code]
+            assert np.array_equal(histogram[child], plain_histogram(rows, codes, labels))
+            child += 1
+
+
+def test_partition_by_a_binary_test_follows_its_branch_table(records):
+    codes, labels, part = records
+    candidates = Candidates(np.array([1], np.int32), np.array([[0, 1, 0, 1, 1]], np.uint16), np.array([2], np.int32))
+    table = Table(codes, labels, N_CODES, N_CLASSES)
+    children = table.partition(table.roots(part, 4), candidates, np.zeros(4, dtype=np.int64))
+    counts = table.class_counts(children)
+    for tree in range(4):
+        rows = rows_of(part, labels, tree)
+        for branch, members in enumerate(([0, 2], [1, 3, 4])):
+            expected = np.bincount([labels[row] for row in rows if codes[row, 1] in members], minlength=N_CLASSES)
+            assert np.array_equal(counts[2 * tree + branch], expected)
+
+
+def test_take_keeps_the_records_of_the_nodes_asked_for(records):
+    codes, labels, part = records
+    table = Table(codes, labels, N_CODES, N_CLASSES)
+    roots = table.roots(part, 4)
+    taken = roots.take(np.array([1, 3]))
+    assert np.array_equal(table.histogram(taken), table.histogram(roots)[[1, 3]])
+
+
+def test_threads_and_blocks_change_nothing(monkeypatch):
+    generator = np.random.default_rng(1)
+    codes = np.stack([generator.integers(0, n, 20_000) for n in N_CODES], axis=1).astype(np.uint8)
+    labels = generator.integers(0, N_CLASSES, 20_000).astype(np.int16)
+    part = generator.integers(0, 9, 20_000).astype(np.int32)
+    candidates = multiway(N_CODES)
+
+    def outcome():
+        table = Table(codes, labels, N_CODES, N_CLASSES)
+        roots = table.roots(part, 9)
+        seen = np.zeros((9, int(N_CODES.sum()), N_CLASSES), dtype=np.int64)
+
+        def keep(first, last, histogram):
+            seen[first:last] = histogram
+
+        table.for_histograms(roots, keep)
+        return seen, table.histogram(table.partition(roots, candidates, np.arange(9) % 3))
+
+    alone = outcome()
+    monkeypatch.setattr(threads, "available_threads", lambda: 4)
+    monkeypatch.setattr(table_module, "MANY_RECORDS", 64)
+    monkeypatch.setattr(table_module, "BLOCK_CELLS", 64)
+    together = outcome()
+    assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
+
+
+def test_a_table_without_records_has_empty_nodes():
+    table = Table(np.empty((0, 3), np.uint8), np.empty(0, np.int16), N_CODES, N_CLASSES)
+    roots = table.roots(np.empty(0, np.int32), 2)
+    assert table.histogram(roots).sum() == 0
+    assert len(table.partition(roots, multiway(N_CODES), np.array([0, 1]))) == 8

@@ -27,6 +27,7 @@ RANKS = (
     {"plots"},
     {"reproduce"},
     {"cli"},
+    {"__main__"},
 )
 PARTS = set().union(*RANKS) | {"audit"}
 # The package itself hands out public names of every part, so importing from it would go around the ranks.

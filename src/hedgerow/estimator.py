@@ -109,8 +109,12 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self.get_params(deep=False), self._constraints)
         epsilon, adjacency = exact(self.epsilon), check_adjacency(self.adjacency)
         randomness = Randomness(self.random_state)
+        if self.ledger is not None and not isinstance(self.ledger, Ledger):
+            raise ConfigurationError(
+                f"ledger is {type(self.ledger).__name__}, but budgets are kept by an hr.Ledger; pass hr.Ledger(epsilon=...)."
+            )
         schema = self._resolve_schema(X, y)
-        if read_columns(X, schema.names).n_rows != len(y):
+        if read_columns(X, schema.names, allow_empty=False).n_rows != len(y):
             raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
         plan = self._plan(schema, plan_budget(epsilon, adjacency))
         certificate = Certificate(

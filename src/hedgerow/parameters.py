@@ -33,7 +33,9 @@ class Integer:
         """Say whether the value meets the rule."""
         if value is None:
             return self.or_none
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and self.low <= value <= self.high
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            return False
+        return self.low <= int(value) <= self.high
 
     def __str__(self) -> str:
         rule = f"an integer from {self.low} to {self.high}"

@@ -104,5 +104,5 @@ def test_streams_and_keys_differ():
 def test_the_bits_of_a_word_are_balanced():
     state = kernels.open_stream(KEY, 1)
     words = np.array([kernels.next_word(state) for _ in range(4000)], dtype=np.uint64)
-    ones = np.array([((words >> np.uint64(bit)) & np.uint64(1)).sum() for bit in range(64)])
+    ones = np.array([int(((words >> np.uint64(bit)) & np.uint64(1)).sum()) for bit in range(64)])
     assert np.abs(ones - 2000).max() < 6 * np.sqrt(1000)

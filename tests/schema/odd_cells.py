@@ -58,6 +58,8 @@ ODD = [
     Decimal("1.5"),
     Decimal("sNaN"),
     1 + 2j,
+    1 + 0j,
+    complex(1, math.nan),
     np.complex128(1),
     np.datetime64("2020-01-01"),
     np.timedelta64(1, "s"),

@@ -41,8 +41,10 @@ def same(left, right):
         ("-1e999", -math.inf),
         (np.longdouble("1e4000"), math.inf),
         (np.float32(0.5), 0.5),
+        (2 + 0j, 2),
+        (np.complex128(2), 2),
         (Level.ONE, 1),
-        *((cell, math.nan) for cell in (None, pd.NA, pd.NaT, "", "?", [1], 1j, np.complex128(1), Hostile(), "1 2")),
+        *((cell, math.nan) for cell in (None, pd.NA, pd.NaT, "", "?", [1], 1j, complex(1, np.nan), Hostile(), "1 2")),
         (np.datetime64("2020-01-01"), math.nan),
         (np.timedelta64(1, "s"), math.nan),
         (pd.Timestamp("2020-01-01"), math.nan),
@@ -69,6 +71,9 @@ def test_one_number(cell, value):
             for cell in ("A", "b", 2, "1_0", "\u0661", math.inf, [1], Hostile(), Impostor(), 1j, "none", "\ud800")
         ),
         (np.datetime64("NaT"), 4),
+        (np.complex64(1), 1),
+        (complex(np.nan, 1), 4),
+        (complex(np.nan, 0), 4),
         (np.float32(0.1), 5),
     ],
 )
@@ -113,7 +118,7 @@ def test_machine_numbers_are_read_like_objects(dtype, values):
     [
         np.array(["1", "a", "nan", "true"]),
         np.array([b"1", b"a", b""]),
-        np.array([1 + 0j, 2]),
+        np.array([1 + 0j, 2, 1j, np.nan, complex(1, np.nan)]),
         np.array(["2020-01-01", "NaT"], dtype="M8[ns]"),
         np.array([1, 2], dtype="m8[s]"),
     ],

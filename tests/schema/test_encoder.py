@@ -226,6 +226,13 @@ def test_threads_blocks_and_layouts_change_nothing(order, dtype):
         assert np.array_equal(codes, np.concatenate([block for _, block in blocks]))
 
 
+@pytest.mark.parametrize("odd", [2j, 0.5, "abc", None, 2**70])
+def test_what_numpy_makes_of_a_column_changes_no_number(odd):
+    """One cell can turn a whole array complex, into text or into objects."""
+    rows = [[3, 1, 0, 1], [12, 0, 1, 0]]
+    assert np.array_equal(ENCODER.transform(np.array([*rows, [odd] * 4]))[:2], ENCODER.transform(np.array(rows)))
+
+
 def test_masked_cells_are_missing():
     X = np.ma.array([[1.0, 1, 0, 1]] * 2, mask=[[True] * 4, [False] * 4])
     assert ENCODER.transform(X).tolist() == [[4, 3, 3, 2], [0, 1, 1, 1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -45,7 +46,7 @@ def predict(model: Path, data: Path, out: Path | None, proba: bool, separator: s
         _check_features(table, estimator, data)
         rows = _answers(estimator, table, proba)
         if out is None:
-            _write(click.get_text_stream("stdout"), rows)
+            _write(sys.stdout, rows)
             return
         with atomic_file(out) as part, open(part, "w", encoding="utf-8", newline="") as file:
             _write(file, rows)

@@ -6,7 +6,8 @@ which state the rule for one cell.
 
 Numbers
     Truth values, numbers and text that Python's ``float`` reads; the texts true and false (in any case) are 1 and 0;
-    what is too large for float64 is infinite; everything else is missing, dates and complex numbers included.
+    what is too large for float64 is infinite; everything else is missing, dates included. A complex number without an
+    imaginary part is its real part: one complex cell makes whole columns complex, and their numbers stay what they are.
 Categories
     Truth values, numbers and text that is a decimal number are compared as float64, so 1, 1.0, True, "1" and "true" are
     one category. Other text is compared without the white space around it. None, NaN, "", "nan", "<NA>", "None" and
@@ -32,8 +33,9 @@ Cells = npt.NDArray[Any]
 Key = float | str | None
 
 MACHINE_NUMBERS = "biuf"  # dtype kinds that cast to float64 cell by cell
-NEVER_NUMBERS = "cMm"  # complex numbers, dates and durations
-NOT_A_NUMBER = (complex, np.complexfloating, np.datetime64, np.timedelta64)
+TIMES = "Mm"  # dates and durations are no numbers, although numpy would cast them
+TIME = (np.datetime64, np.timedelta64)
+COMPLEX = (complex, np.complexfloating)
 NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)
 
 # Types whose conversion runs no foreign code and never warns; only their exact instances take the fast paths.
@@ -77,8 +79,10 @@ def _is_hashable(cell: object) -> bool:
 def number(cell: object) -> float:
     """Return the number that one cell holds, or NaN."""
     try:
-        if isinstance(cell, NOT_A_NUMBER) or (isinstance(cell, np.ndarray) and cell.ndim):
+        if isinstance(cell, TIME) or (isinstance(cell, np.ndarray) and cell.ndim):
             return math.nan
+        if isinstance(cell, COMPLEX):
+            return float(cell.real) if cell.imag == 0 else math.nan
         return _as_float(cell)
     except Exception:
         return _truth(cell)
@@ -107,7 +111,10 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     if kind in MACHINE_NUMBERS:
         with np.errstate(all="ignore"):
             return cells.astype(np.float64, copy=False)
-    if kind in NEVER_NUMBERS:
+    if kind == "c":
+        with np.errstate(all="ignore"):
+            return np.where(cells.imag == 0, cells.real, math.nan).astype(np.float64, copy=False)
+    if kind in TIMES:
         return np.full(cells.shape, math.nan)
     objects = cells if kind == "O" else cells.astype(object)
     result = np.empty(objects.shape[0], dtype=np.float64)
@@ -141,7 +148,9 @@ def category_key(cell: Any) -> Key:
         return _text_key(str.__str__(cell))
     if isinstance(cell, bytes | bytearray):
         return _text_key(bytes(cell).decode("utf-8", "replace"))
-    if isinstance(cell, NUMBER) and not isinstance(cell, NOT_A_NUMBER):
+    if isinstance(cell, COMPLEX) and (cell.imag == 0 or cell != cell):
+        return float(cell.real) if cell.imag == 0 else math.nan
+    if isinstance(cell, NUMBER) and not isinstance(cell, TIME):
         return _as_float(cell)
     return _text_key(str.__str__(str(cell)))
 
@@ -241,7 +250,7 @@ class CategorySession:
         if kind in MACHINE_NUMBERS:
             return self._reader.codes_of_numbers(numbers(cells))
         # Dates stay numpy scalars: tolist would turn some of them into integers.
-        objects = list(cells) if kind in NEVER_NUMBERS else cells.astype(object, copy=False).tolist()
+        objects = list(cells) if kind in TIMES else cells.astype(object, copy=False).tolist()
         result = np.empty(len(objects), dtype=np.int32)
         for start in range(0, len(objects), CHUNK):
             chunk = objects[start : start + CHUNK]

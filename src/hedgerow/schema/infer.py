@@ -11,7 +11,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import (
     HASHABLE,
     MACHINE_NUMBERS,
-    NEVER_NUMBERS,
+    TIMES,
     Cells,
     Key,
     category_key,
@@ -35,7 +35,7 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
     kind = cells.dtype.kind
     if kind == "b":
         return Categorical([False, True], origin="inferred")
-    if kind in MACHINE_NUMBERS or kind in NEVER_NUMBERS:
+    if kind in MACHINE_NUMBERS + TIMES:
         return _range(cells)
     counts = _distinct(cells)
     if not counts:

@@ -1,0 +1,351 @@
+import csv
+import io
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli.table_file import read_table
+from hedgerow.schema import Encoder
+from hedgerow.systems.edprf import EDPRFClassifier
+
+ODD = (
+    '"90,single,1,high',
+    "1,2,3,4,5",
+    "x",
+    '55,"single,1,high',
+    "40,wed,9,unheard of",
+    "inf,single,1,low",
+    "\x00\r,,,low",
+)
+
+
+def rows(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_train_and_predict(folder, run, train):
+    trained = train()
+    assert trained.exit_code == 0, trained.output
+    assert trained.stdout.startswith("Privacy certificate of EDPRFClassifier (private)")
+    assert "holds      yes" in trained.stdout
+    assert trained.stderr == f"wrote {folder / 'm.hedgerow'}\n"
+    assert "accuracy" not in trained.output
+    assert files(folder) == ["m.hedgerow", "people.csv", "people.toml"]
+
+    labels = run("predict", "m.hedgerow", "people.csv")
+    assert (labels.exit_code, labels.stderr) == (0, "")
+    [header, *answers] = rows(labels.stdout)
+    assert header == ["prediction"]
+    assert len(answers) == 60
+    assert {answer for [answer] in answers} <= {"low", "high"}
+
+    shares = run("predict", "m.hedgerow", "people.csv", "--proba", "--out", "p.csv")
+    assert (shares.exit_code, shares.stdout, shares.stderr) == (0, "", f"wrote {folder / 'p.csv'}\n")
+    [header, *answers] = rows((folder / "p.csv").read_text("utf-8"))
+    assert header == ["low", "high"]
+    found = np.array(answers, dtype=float)
+    model = hr.load("m.hedgerow")
+    columns = read_table("people.csv")
+    assert (found == model.predict_proba({name: columns[name] for name in model.schema_.names})).all()
+
+
+def test_odd_lines_train_and_each_has_a_prediction(people, folder, run, train):
+    (folder / "people.csv").write_text(people + "\n" + "\n".join(ODD) + "\n", "utf-8", newline="")
+    trained = train()
+    assert trained.exit_code == 0, trained.output
+    assert trained.stderr == f"wrote {folder / 'm.hedgerow'}\n"
+    predicted = run("predict", "m.hedgerow", "people.csv")
+    assert len(rows(predicted.stdout)) == 1 + 60 + len(ODD)
+    assert predicted.stderr == ""
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("place", [0, 30, 60])
+def test_one_odd_line_changes_no_other_codes(people, folder, odd, place):
+    encoder = Encoder(hr.Schema.load("people.toml"), 5)
+
+    def encoded(lines):
+        (folder / "odd.csv").write_text("\n".join(lines), "utf-8", newline="")
+        columns = read_table("odd.csv")
+        labels = encoder.labels(columns.pop("income"))
+        return np.column_stack([encoder.transform(columns), labels])
+
+    [header, *lines] = people.splitlines()
+    plain = encoded([header, *lines])
+    with_odd = encoded([header, *lines[:place], odd, *lines[place:]])
+    assert (np.delete(with_odd, place, axis=0) == plain).all()
+
+
+def test_a_malformed_line_is_left_out_of_training(folder):
+    encoder = Encoder(hr.Schema.load("people.toml"), 5)
+    (folder / "bad.csv").write_text("age,marital status,code,income\n1\n50,single,1,low\n")
+    assert encoder.labels(read_table("bad.csv")["income"]).tolist() == [-1, 0]
+
+
+def test_a_file_of_malformed_lines_trains_like_any_other(folder, train):
+    (folder / "bad.csv").write_text("age,marital status,code,income\n1\n")
+    assert train(data="bad.csv").exit_code == 0
+
+
+def test_columns_stand_in_any_order_and_predictions_ignore_others(people, folder, run, train):
+    lines = [line.rsplit(",", 1) for line in people.splitlines()]
+    (folder / "turned.csv").write_text("\n".join(f"{label},{rest}" for rest, label in lines))
+    assert train(data="turned.csv").exit_code == 0
+    (folder / "more.csv").write_text("\n".join(f"{i},{rest}" for i, (rest, _) in enumerate(lines)))
+    plain = run("predict", "m.hedgerow", "people.csv", "--proba").stdout
+    assert run("predict", "m.hedgerow", "more.csv", "--proba").stdout == plain
+    assert run("predict", "m.hedgerow", "turned.csv", "--proba").stdout == plain
+
+
+@pytest.mark.parametrize(("shown", "real"), [(";", ";"), ("\\t", "\t")])
+def test_another_separator(people, folder, run, train, shown, real):
+    text = people.replace(",", real).replace(f"married{real} or so", "married, or so")
+    (folder / "other.csv").write_text(text)
+    assert train("--separator", shown, data="other.csv").exit_code == 0
+    result = run("predict", "m.hedgerow", "other.csv", "--separator", shown)
+    assert result.stdout.count("\n") == 61
+
+
+def test_a_prediction_without_records_is_a_header(folder, run, train):
+    train()
+    (folder / "none.csv").write_text("age,marital status,code\n")
+    assert run("predict", "m.hedgerow", "none.csv", "--proba").stdout == "low,high\n"
+
+
+def test_labels_are_quoted_where_csv_needs_it(folder, run, train):
+    text = (folder / "people.toml").read_text().replace('["low", "high"]', '["low, or so", "say \\"high\\""]')
+    (folder / "people.toml").write_text(text)
+    assert train().exit_code == 0
+    assert rows(run("predict", "m.hedgerow", "people.csv", "--proba").stdout)[0] == ["low, or so", 'say "high"']
+
+
+def test_target_option(folder, run, train):
+    text = (folder / "people.toml").read_text()
+    (folder / "none.toml").write_text(text.replace('target = "income"\n', ""))
+    (folder / "wrong.toml").write_text(text.replace('"income"', '"wages"'))
+    for schema in ("none.toml", "wrong.toml"):
+        assert train("--target", "income", schema=schema).exit_code == 0
+        assert hr.load("m.hedgerow").schema_.target == "income"
+
+
+def test_params_variant_and_adjacency_reach_the_model(folder, train):
+    result = train(
+        *("--param", "n_estimators=3", "--param", "max_depth=none", "--param", "stop=none"),
+        *("--adjacency", "replace-one", "--param", "random_state=7"),
+    )
+    assert result.exit_code == 0, result.output
+    model = hr.load("m.hedgerow")
+    assert (model.n_estimators, model.max_depth, model.stop) == (3, None, "none")
+    assert (model.adjacency, model.random_state, model.epsilon) == ("replace-one", 7, 1.0)
+    assert "holds      NO" in result.stdout
+    assert "note: no guarantee holds" in result.stderr
+
+
+def test_published_variant_says_that_nothing_holds(train):
+    result = train("--variant", "published", "--param", "n_estimators=2", "--param", "max_depth=2")
+    assert result.exit_code == 0, result.output
+    assert "holds      NO" in result.stdout
+    assert "note: no guarantee holds" in result.stderr
+
+
+def test_another_system(train):
+    assert "PFDPDTClassifier" in train("--system", "pfdpdt").stdout
+
+
+RANGE = "low = 0\nhigh = 100"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (RANGE, "", ("features.age", "'high'")),
+        (RANGE, "low = 5\nhigh = 5", ("features.age", "empty")),
+        (RANGE, "low = 9\nhigh = 5", ("features.age", "empty")),
+        ("[features.age]", "[features.age", ("not TOML",)),
+        ('target = "income"\n', "", ("--target",)),
+        ('target = "income"', 'target = "age"', ("age", "feature")),
+    ],
+)
+def test_a_wrong_schema(folder, train, is_refused, old, new, words):
+    text = (folder / "people.toml").read_text()
+    assert old in text
+    (folder / "people.toml").write_text(text.replace(old, new))
+    is_refused(train(), 2, *words)
+    assert files(folder) == ["people.csv", "people.toml"]
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "abc", "inf"])
+def test_a_wrong_epsilon(train, is_refused, epsilon):
+    is_refused(train(epsilon=epsilon), 2, "--epsilon", epsilon)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--system", "oak"], ("oak", "edprf", "pfdpdt")),
+        (["--variant", "secret"], ("--variant", "published")),
+        (["--adjacency", "near"], ("--adjacency", "replace-one")),
+        (["--param", "leaves=3"], ("leaves", "n_estimators, max_depth, max_bins, stop")),
+        (["--param", "max_depth"], ("max_depth", "name=value")),
+        (["--param", "max_depth=deep"], ("max_depth", "a whole number or none")),
+        (["--param", "max_depth=-1"], ("max_depth", "integer")),
+        (["--param", "max_depth=1", "--param", "max_depth=2"], ("twice",)),
+        (["--param", "stop=never"], ("stop", "noisy-minority")),
+        (["--param", "epsilon=3"], ("--epsilon 3",)),
+        (["--param", "schema=x"], ("--schema x",)),
+        (["--param", "ledger=x"], ("ledger",)),
+        (["--separator", "ab"], ("--separator",)),
+        (["--separator", '"'], ("--separator",)),
+        (["--separator", ";"], ("first line", "--separator")),
+        (["--target", "age"], ("age",)),
+        (["--target", "wages"], ("wages",)),
+        (["--surprise"], ("--surprise",)),
+    ],
+)
+def test_a_wrong_option(folder, train, is_refused, options, words):
+    is_refused(train(*options), 2, *words)
+    assert files(folder) == ["people.csv", "people.toml"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("age,", "years,", ("lacks", "'age'")),
+        (",income", ",wages", ("lacks", "'income'")),
+        ("age,marital status,code,income", "age,marital status,code,income,id", ("'id'", "Drop it")),
+        ("age,marital status,code,income", "age,age,code,income", ("columns 1 and 2",)),
+    ],
+)
+def test_wrong_columns(people, folder, train, is_refused, old, new, words):
+    (folder / "people.csv").write_text(people.replace(old, new, 1))
+    is_refused(train(), 2, "people.csv", *words)
+    assert files(folder) == ["people.csv", "people.toml"]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_file(folder, train, is_refused, text):
+    (folder / "people.csv").write_text(text)
+    is_refused(train(), 2, "people.csv", "is empty")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n \n"])
+def test_no_records(folder, train, is_refused, text):
+    (folder / "people.csv").write_text("age,marital status,code,income" + text)
+    is_refused(train(), 2, "people.csv", "no records")
+
+
+def test_a_file_without_header_is_not_quoted(folder, train, is_refused):
+    (folder / "people.csv").write_text("secret,secret2,1,2\n")
+    result = train()
+    is_refused(result, 2, "people.csv", "first line")
+    assert "secret" not in result.stderr
+
+
+def test_missing_files(folder, run, train, is_refused):
+    is_refused(train(data="gone.csv"), 2, "gone.csv")
+    is_refused(train(schema="gone.toml"), 2, "gone.toml")
+    is_refused(train(data="."), 2, "directory")
+    is_refused(run("predict", "gone.hedgerow", "people.csv"), 2, "gone.hedgerow")
+
+
+def test_a_schema_is_asked_for(folder, run):
+    result = run("train", "people.csv", "--epsilon", "1", "--out", "m")
+    assert result.exit_code == 2
+    assert [word for word in ("public knowledge", "[features.age]", "--schema FILE") if word not in result.stderr] == []
+    example = result.stderr.split("such as\n")[1].split("and pass it")[0]
+    assert hr.Schema.from_toml(example.replace("\n  ", "\n")).names == ("age", "sex")
+
+
+def test_an_impossible_output_is_refused_before_the_fit(folder, run, train, is_refused, monkeypatch):
+    monkeypatch.setattr(EDPRFClassifier, "fit", lambda *_: pytest.fail("budget was spent"))
+    is_refused(train(out="nowhere/m.hedgerow"), 2, "nowhere")
+    is_refused(train(out="."), 2, "--out")
+    is_refused(train(out="people.csv"), 2, "people.csv")
+    os.mkfifo("pipe")
+    is_refused(train(out="pipe"), 2, "ordinary file")
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(folder, train, is_refused):
+    (folder / "closed").mkdir(mode=0o500)
+    is_refused(train(out="closed/m.hedgerow"), 2, "cannot be written")
+
+
+def test_a_refused_budget(folder, train, is_refused, monkeypatch):
+    def refuse(*_):
+        raise hr.BudgetExceeded("the ledger has 0 left; nothing was drawn.")
+
+    monkeypatch.setattr(EDPRFClassifier, "fit", refuse)
+    is_refused(train(), 3, "nothing was drawn")
+    assert files(folder) == ["people.csv", "people.toml"]
+
+
+@pytest.mark.parametrize("method", ["fit", "save"])
+def test_an_interrupt_leaves_no_file(folder, train, monkeypatch, method):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EDPRFClassifier, method, interrupt)
+    result = train()
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.strip() == "Error: interrupted."
+    assert files(folder) == ["people.csv", "people.toml"]
+
+
+def test_a_failed_prediction_leaves_the_old_file(folder, run, train, monkeypatch):
+    train()
+    (folder / "p.csv").write_text("old")
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(EDPRFClassifier, "predict", fail)
+    assert run("predict", "m.hedgerow", "people.csv", "--out", "p.csv").exit_code == 1
+    assert (folder / "p.csv").read_text() == "old"
+    assert files(folder) == ["m.hedgerow", "p.csv", "people.csv", "people.toml"]
+
+
+def test_wrong_predictions(folder, run, train, is_refused):
+    train()
+    (folder / "few.csv").write_text("age,code\n1,2\n")
+    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "'marital status'")
+    is_refused(run("predict", "people.csv", "people.csv"), 2, "people.csv is not a model file")
+    is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "people.csv"), 2, "people.csv")
+    is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "no/p.csv"), 2, "does not exist")
+
+
+def hedgerow(*arguments, **extra):
+    command = [sys.executable, "-m", "hedgerow", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **extra)
+
+
+def test_as_processes(folder):
+    options = ["--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow"]
+    trained = hedgerow("train", "people.csv", *options)
+    assert (trained.returncode, trained.stderr) == (0, f"wrote {folder / 'm.hedgerow'}\n")
+    assert "holds      yes" in trained.stdout
+    predicted = hedgerow("predict", "m.hedgerow", "people.csv")
+    assert (predicted.returncode, predicted.stderr, predicted.stdout.count("\n")) == (0, "", 61)
+    refused = hedgerow("train", "people.csv", *options, "--epsilon", "0")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("Error: ")
+
+
+def test_a_pipe_is_read_once(people, folder, run, train):
+    train()
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: (folder / "pipe").write_text(people))
+    writer.start()
+    assert run("predict", "m.hedgerow", "pipe").stdout.count("\n") == 61
+    writer.join()

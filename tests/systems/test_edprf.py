@@ -1,0 +1,354 @@
+"""EDPRFClassifier and PFDPDTClassifier as a user meets them."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import traceback
+import warnings
+import zipfile
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import hedgerow as hr
+from hedgerow import threads
+from hedgerow.privacy.accounting import cost, plan_budget
+from hedgerow.table import table as table_module
+
+BOTH = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
+SCHEMA = hr.Schema(
+    {"age": hr.Numeric(0, 100), "job": hr.Categorical(["nurse", "clerk", "none"]), "score": hr.Numeric(-1, 1)},
+    classes=["no", "yes"],
+)
+
+
+def frame(rows=400, seed=0):
+    generator = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": generator.uniform(0, 100, rows),
+            "job": generator.choice(["nurse", "clerk", "none"], rows),
+            "score": generator.uniform(-1, 1, rows),
+        }
+    )
+
+
+def labels(table):
+    return np.where(table["age"] > 60, "yes", "no")
+
+
+X = frame()
+Y = labels(X)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_fit_learns_and_its_certificate_holds(kind):
+    model = kind(epsilon=5.0, schema=SCHEMA).fit(X, Y)
+    assert (model.predict(frame(seed=1)) == labels(frame(seed=1))).mean() > 0.8
+    assert model.certificate_.holds
+    assert model.certificate_.reasons == ()
+    shares = model.predict_proba(X)
+    assert shares.shape == (400, 2)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert list(model.classes_) == ["no", "yes"]
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_published_form_holds_nothing_and_says_why(kind):
+    certificate = kind(schema=SCHEMA, variant="published").fit(X, Y).certificate_
+    assert not certificate.holds
+    assert certificate.spent is None
+    assert "single class" in str(certificate)
+    assert "NO" in str(certificate)
+
+
+@given(
+    epsilon=st.fractions(Fraction(1, 1000), 100, max_denominator=10**6),
+    trees=st.integers(1, 60),
+    depth=st.integers(0, 12),
+    stop=st.sampled_from(["none", "noisy-minority"]),
+    adjacency=st.sampled_from(["add-remove", "replace-one"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_plan_is_above_its_budget_in_exact_numbers(epsilon, trees, depth, stop, adjacency):
+    model = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=trees, max_depth=depth, stop=stop)
+    plan = model._plan(SCHEMA, plan_budget(epsilon, adjacency))
+    spent = cost(plan.event).under(adjacency).epsilon
+    assert epsilon * (1 - Fraction(1, 10**6)) < spent <= epsilon
+
+
+def test_replace_one_runs_at_half_the_budget():
+    certificate = hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA, adjacency="replace-one").fit(X, Y).certificate_
+    assert certificate.holds
+    assert cost(certificate.event).epsilon <= Fraction(1, 2)
+    assert "replaced" in str(certificate)
+
+
+def test_the_certificate_does_not_depend_on_the_records():
+    texts = set()
+    for table in (X, frame(3, seed=5), X.assign(age="odd", job=None, score=np.inf)):
+        texts.add(str(hr.EDPRFClassifier(schema=SCHEMA).fit(table, labels(frame(len(table)))).certificate_))
+    assert len(texts) == 1
+
+
+def test_a_seed_is_named_in_the_certificate_and_gives_the_same_model():
+    models = [hr.EDPRFClassifier(schema=SCHEMA, random_state=seed).fit(X, Y) for seed in (1, 1, 2)]
+    first, again, other = (model.model_.to_arrays() for model in models)
+    assert all(np.array_equal(first[name], again[name]) for name in first)
+    assert not all(np.array_equal(first[name], other[name]) for name in first)
+    assert not models[0].certificate_.holds
+    assert "random_state" in str(models[0].certificate_)
+
+
+def test_unseeded_fits_differ():
+    first, second = (hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA).fit(X, Y).model_.to_arrays() for _ in range(2))
+    assert any(not np.array_equal(first[name], second[name]) for name in first)
+
+
+def test_one_thread_and_many_give_the_same_model(monkeypatch):
+    alone = hr.EDPRFClassifier(schema=SCHEMA, random_state=3).fit(X, Y).model_.to_arrays()
+    monkeypatch.setattr(threads, "available_threads", lambda: 4)
+    monkeypatch.setattr(table_module, "MANY_RECORDS", 16)
+    monkeypatch.setattr(table_module, "BLOCK_CELLS", 16)
+    together = hr.EDPRFClassifier(schema=SCHEMA, random_state=3).fit(X, Y).model_.to_arrays()
+    assert all(np.array_equal(alone[name], together[name]) for name in alone)
+
+
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_pandas_polars_pyarrow_and_arrays_give_the_same_model(variant):
+    def arrays(table):
+        model = hr.EDPRFClassifier(schema=SCHEMA, variant=variant, random_state=3).fit(table, Y)
+        return model.model_.to_arrays()
+
+    reference = arrays(X)
+    others = [pl.from_pandas(X), pa.Table.from_pandas(X), X[["score", "job", "age"]], X.to_numpy(dtype=object)]
+    for table in others:
+        found = arrays(table)
+        assert all(np.array_equal(reference[name], found[name]) for name in reference)
+
+
+ODD = ["abc", None, np.nan, np.inf, -np.inf, "", 10**400, [1], {"a": 1}, b"\xff", "1e999", pd.NaT, complex(1, 2)]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_no_cell_raises_or_moves_another_record(odd):
+    table = X.astype(object)
+    clean = hr.EDPRFClassifier(schema=SCHEMA, random_state=3)
+    dirty = pd.concat([table, pd.DataFrame({name: [odd] for name in table})], ignore_index=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = clean.fit(dirty, [*Y, odd])  # an odd label: the record is left out
+    plain = clone(clean).fit(X, Y)
+    assert all(
+        np.array_equal(plain.model_.to_arrays()[name], array) for name, array in model.model_.to_arrays().items()
+    )
+    assert len(model.predict(dirty)) == 401
+
+
+def test_records_without_a_declared_label_leave_nothing_behind():
+    model = hr.EDPRFClassifier(schema=SCHEMA).fit(X, ["maybe"] * 400)
+    assert model.certificate_.holds
+    assert set(model.predict(X)) <= {"no", "yes"}
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_models_survive_files_and_pickles(kind, variant, tmp_path):
+    model = kind(schema=SCHEMA, variant=variant).fit(X, Y)
+    model.save(tmp_path / "m.hedgerow")
+    for again in (hr.load(tmp_path / "m.hedgerow"), pickle.loads(pickle.dumps(model))):
+        assert type(again) is kind
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+        assert again.certificate_ == model.certificate_
+        assert again.schema_ == SCHEMA
+
+
+def test_nothing_of_a_record_is_in_a_fitted_model(tmp_path):
+    """A private model holds the schema, the configuration and released trees; odd values must not be among them."""
+    table = X.astype(object)
+    table.loc[0, "job"] = "undeclared-secret"
+    table.loc[1, "age"] = 71.23456789
+    target = [*Y[:-1], "secret-label"]
+    model = hr.EDPRFClassifier(schema=SCHEMA).fit(table, target)
+    model.save(tmp_path / "m.hedgerow")
+    with zipfile.ZipFile(tmp_path / "m.hedgerow") as archive:
+        contents = b"".join(archive.read(name) for name in archive.namelist())
+    pickled = pickle.dumps(model)
+    for needle in (b"secret", b"71.23456789", np.float64(71.23456789).tobytes()):
+        for text in (
+            contents,
+            pickled,
+            repr(model).encode(),
+            repr(model.get_params()).encode(),
+            str(vars(model)).encode(),
+        ):
+            assert needle not in text
+
+
+def test_what_a_fitted_model_holds_is_known():
+    """A new attribute must be argued about here before it ships."""
+    model = hr.EDPRFClassifier(schema=SCHEMA).fit(X, Y)
+    fitted = {name for name in vars(model) if name.endswith("_")}
+    assert fitted == {"schema_", "classes_", "n_features_in_", "certificate_", "model_"}
+    assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label"}
+    assert set(vars(model.model_)) == {"encoder", "forest"}
+
+
+def test_two_models_of_different_records_differ_in_released_values_only():
+    models = [
+        hr.EDPRFClassifier(schema=SCHEMA).fit(frame(rows, seed), labels(frame(rows, seed)))
+        for rows, seed in ((7, 1), (900, 2))
+    ]
+    encoders = {pickle.dumps(model.model_.encoder) for model in models}
+    assert len(encoders) == 1
+
+
+def test_an_inferred_schema_warns_and_taints():
+    with pytest.warns(hr.PrivacyLeakWarning):
+        model = hr.EDPRFClassifier(epsilon=5.0).fit(X, Y)
+    assert not model.certificate_.holds
+    assert "read off the data" in str(model.certificate_)
+    assert (model.predict(X) == Y).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": 0}, "epsilon is 0"),
+        ({"epsilon": -1.0}, "epsilon is -1.0"),
+        ({"epsilon": float("nan")}, "epsilon is nan"),
+        ({"epsilon": float("inf")}, "epsilon is inf"),
+        ({"epsilon": True}, "epsilon is True"),
+        ({"epsilon": "much"}, "epsilon is 'much'"),
+        ({"variant": "secret"}, "variant is 'secret'"),
+        ({"adjacency": "none"}, "adjacency is 'none'"),
+        ({"n_estimators": 0}, "n_estimators is 0"),
+        ({"n_estimators": 2.5}, "n_estimators is 2.5"),
+        ({"max_depth": -1}, "max_depth is -1"),
+        ({"max_bins": 1}, "max_bins is 1"),
+        ({"stop": "pure"}, "stop is 'pure'"),
+        ({"random_state": "seed"}, "random_state is 'seed'"),
+        ({"random_state": -1}, "random_state is -1"),
+        ({"schema": {"age": 1}}, "schema is dict"),
+        ({"ledger": 1.0}, "ledger is float"),
+    ],
+)
+def test_wrong_parameters_get_one_clear_sentence(parameters, message):
+    with pytest.raises(hr.ConfigurationError, match=message):
+        hr.EDPRFClassifier(**{"schema": SCHEMA, **parameters}).fit(X, Y)
+
+
+def test_columns_that_are_not_the_schemas_are_refused_before_anything_is_booked():
+    ledger = hr.Ledger(1.0)
+    model = hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA, ledger=ledger)
+    for wrong in (X.drop(columns="age"), X.assign(extra=1), X.iloc[:0], X.to_numpy()[:, :2]):
+        with pytest.raises(hr.ConfigurationError):
+            model.fit(wrong, Y[: len(wrong)])
+    with pytest.raises(hr.ConfigurationError, match="different lengths"):
+        model.fit(X, Y[:-1])
+    assert ledger.entries == ()
+
+
+def test_a_ledger_adds_fits_up_and_refuses_the_one_too_many():
+    ledger = hr.Ledger(0.3)
+    for _ in range(3):
+        hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger).fit(X, Y)
+    assert ledger.spent == Fraction(3, 10)
+    model = hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger)
+    with pytest.raises(hr.BudgetExceeded, match="nothing was drawn"):
+        model.fit(X, Y)
+    assert not hasattr(model, "model_")
+    assert len(ledger.entries) == 3
+
+
+def test_grid_search_books_every_fit_and_a_refusal_reaches_the_user():
+    grid = {"max_depth": [1, 2]}
+    enough = hr.Ledger(1.0)
+    search = GridSearchCV(hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=enough), grid, cv=3)
+    search.fit(X, Y)
+    assert len(enough.entries) == 7
+    assert enough.spent == Fraction(7, 10)
+    short = hr.Ledger(0.5)
+    search = GridSearchCV(hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=short), grid, cv=3)
+    with pytest.raises(hr.BudgetExceeded):
+        search.fit(X, Y)
+    assert short.spent == Fraction(5, 10)
+
+
+def test_a_ledger_refuses_other_processes_with_a_clear_error():
+    search = GridSearchCV(
+        hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=hr.Ledger(10)), {"max_depth": [1, 2]}, cv=2, n_jobs=2
+    )
+    with pytest.raises(pickle.PicklingError) as refusal:
+        search.fit(X, Y)
+    shown = "".join(traceback.format_exception(refusal.value))
+    assert "LedgerPickleError: a ledger cannot be pickled or sent to another process" in shown
+
+
+def test_a_ledger_refuses_what_no_budget_covers():
+    ledger = hr.Ledger(100)
+    with pytest.raises(hr.BudgetExceeded, match="unprotected"):
+        hr.EDPRFClassifier(schema=SCHEMA, variant="published", ledger=ledger).fit(X, Y)
+    with pytest.warns(hr.PrivacyLeakWarning), pytest.raises(hr.BudgetExceeded, match="read off the data"):
+        hr.EDPRFClassifier(ledger=ledger).fit(X, Y)
+    assert ledger.entries == ()
+
+
+def test_threads_cannot_overdraw_a_ledger():
+    ledger = hr.Ledger(0.5)
+    refused = []
+
+    def fit():
+        try:
+            hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger).fit(X, Y)
+        except hr.BudgetExceeded:
+            refused.append(1)
+
+    workers = [threading.Thread(target=fit) for _ in range(9)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert ledger.spent == Fraction(1, 2)
+    assert len(refused) == 4
+
+
+def test_it_is_an_ordinary_estimator():
+    model = hr.EDPRFClassifier(epsilon=2.0, schema=SCHEMA, ledger=hr.Ledger(10))
+    copy = clone(model)
+    assert copy.ledger is model.ledger
+    assert copy.get_params()["schema"] is SCHEMA
+    assert make_pipeline(copy).fit(X, Y).score(X, Y) > 0.5
+    assert "epsilon=2.0" in repr(model)
+
+
+def test_classes_of_any_type_come_back_as_they_are():
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1, 2])
+    values = np.linspace(0, 1, 300)[:, None]
+    target = (values[:, 0] * 2.999).astype(int)
+    model = hr.PFDPDTClassifier(epsilon=50, schema=schema, max_depth=1).fit(values, target)
+    assert model.predict(values).dtype == np.dtype(int)
+    assert model.fit(values, target.astype(float)).score(values, target) > 0.7
+    assert model.fit(values, target.astype(str)).score(values, target) > 0.7
+
+
+def test_damaged_and_foreign_files_get_one_clear_error(tmp_path):
+    path = tmp_path / "m.hedgerow"
+    hr.EDPRFClassifier(schema=SCHEMA).fit(X, Y).save(path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"PK nothing", whole[: len(whole) // 2], whole.replace(b"model.json", b"madel.json")):
+        path.write_bytes(damaged)
+        with pytest.raises(hr.FileFormatError):
+            hr.load(path)
+    with pytest.raises(FileNotFoundError):
+        hr.load(tmp_path / "absent")

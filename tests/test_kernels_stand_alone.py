@@ -1,0 +1,59 @@
+"""Kernels stay on disk in compiled form and notice changes of their own file only, so each file must stand alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+
+SOURCE = Path(hedgerow.__file__).parent
+KERNELS = sorted(SOURCE.rglob("kernels.py"))
+
+
+def test_there_are_kernels():
+    assert len(KERNELS) >= 5
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_kernel_file_imports_no_other_part_of_the_library(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hedgerow"):
+            assert node.module == "hedgerow.compiled"
+
+
+def test_only_kernel_files_compile():
+    for path in SOURCE.rglob("*.py"):
+        if path.name not in ("kernels.py", "compiled.py"):
+            text = path.read_text()
+            assert "numba" not in text.replace("numba kernel", ""), path
+            assert "hedgerow.compiled" not in text, path
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_import_loads_nothing_heavy():
+    assert run("import hedgerow, sys; print(sorted({'numba', 'numpy', 'sklearn'} & set(sys.modules)))") == "[]"
+
+
+FIT = """
+import numpy as np, hedgerow as hr
+from hedgerow.mechanisms import kernels as m
+from hedgerow.table import kernels as t
+schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
+X = np.linspace(0, 1, 50)[:, None]
+hr.EDPRFClassifier(schema=schema).fit(X, (X[:, 0] > 0.5).astype(int)).predict(X)
+print(sum(len(k.stats.cache_misses) for k in (m.permute_and_flip, m.assign, t.histogram, t.move, t.group)))
+"""
+
+
+def test_a_second_process_pays_no_compilation():
+    run(FIT)
+    assert run(FIT) == "0"

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 
 # Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
 RANKS = (
-    {"errors", "compiled"},
+    {"errors", "compiled", "threads"},
     {"archive"},
     {"schema"},
     {"parameters"},
@@ -40,7 +40,7 @@ def allowed(part: str) -> set[str]:
     if part == "audit":
         return PARTS - {"cli", "reproduce", "plots"}
     if part == "datasets":
-        return {"datasets", "errors", "schema"}
+        return {"datasets", "archive", "errors", "schema"}
     rank = next(index for index, parts in enumerate(RANKS) if part in parts)
     return set().union(*RANKS[:rank]) | {part}
 

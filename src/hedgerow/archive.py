@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
-import tempfile
+import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,13 +31,13 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its place at the end, or vanishes if anything goes wrong."""
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    part.open("xb").close()
     try:
-        yield Path(name)
-        os.replace(name, target)
+        yield part
+        os.replace(part, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
@@ -46,7 +47,7 @@ def write_archive(path: str | os.PathLike[str], document: Mapping[str, Any], arr
         archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), json.dumps(document, indent=1), zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            np.lib.format.write_array(buffer, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", EPOCH), buffer.getvalue(), zipfile.ZIP_DEFLATED)
 
 
@@ -60,24 +61,33 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     OSError
         If it cannot be opened.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST:
-                raise FileFormatError(f"{path} would unpack to more than {LARGEST >> 30} GiB; it is no model file.")
-            document = json.loads(archive.read(DOCUMENT))
-            arrays = {
-                member.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(member)), allow_pickle=False
-                )
-                for member in archive.namelist()
-                if member.endswith(".npy")
-            }
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RuntimeError, NotImplementedError) as error:
-        if isinstance(error, FileFormatError):
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if sum(member.file_size for member in archive.infolist()) > LARGEST:
+                    raise FileFormatError(f"{path} would unpack to more than {LARGEST >> 30} GiB; it is no model file.")
+                document = json.loads(archive.read(DOCUMENT))
+                arrays = {
+                    name.removesuffix(".npy"): _read_array(archive.read(name))
+                    for name in archive.namelist()
+                    if name.endswith(".npy")
+                }
+        except FileFormatError:
             raise
-        raise FileFormatError(
-            f"{path} is not a model file of hedgerow, or it is damaged; save the model again."
-        ) from error
+        except Exception as error:  # whatever a damaged member makes the readers raise
+            raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged; save it again.") from error
     if not isinstance(document, dict):
         raise FileFormatError(f"{path} is not a model file of hedgerow; save the model again.")
     return document, arrays
+
+
+def _read_array(content: bytes) -> npt.NDArray[Any]:
+    """Return the array of a member, whose header must promise exactly what follows it."""
+    buffer = io.BytesIO(content)
+    if np.lib.format.read_magic(buffer) != (1, 0):
+        raise ValueError("another version of the array format")
+    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(buffer)
+    body = content[buffer.tell() :]
+    if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != len(body):
+        raise ValueError("the header does not fit the content")
+    return np.frombuffer(body, dtype=dtype).reshape(shape).copy()

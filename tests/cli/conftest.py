@@ -55,7 +55,7 @@ def run():
 
 
 @pytest.fixture
-def train(run):
+def train(run, folder):
     """Run ``hedgerow train`` on the people, with some options replaced."""
 
     def call(*more, data="people.csv", schema="people.toml", epsilon="1", out="m.hedgerow"):

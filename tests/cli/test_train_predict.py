@@ -259,8 +259,9 @@ def test_missing_files(folder, run, train, is_refused):
 
 
 def test_a_schema_is_asked_for(folder, run):
-    result = run("train", "people.csv", "--epsilon", "1", "--out", "m")
+    result = run("train", "people.csv")
     assert result.exit_code == 2
+    assert result.stdout == ""
     assert [word for word in ("public knowledge", "[features.age]", "--schema FILE") if word not in result.stderr] == []
     example = result.stderr.split("such as\n")[1].split("and pass it")[0]
     assert hr.Schema.from_toml(example.replace("\n  ", "\n")).names == ("age", "sex")
@@ -276,10 +277,13 @@ def test_an_impossible_output_is_refused_before_the_fit(folder, run, train, is_r
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written(folder, train, is_refused):
-    (folder / "closed").mkdir(mode=0o500)
-    is_refused(train(out="closed/m.hedgerow"), 2, "cannot be written")
+def test_a_folder_that_cannot_be_written(train, is_refused, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hedgerow.cli.options.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr(EDPRFClassifier, "fit", lambda *_: pytest.fail("budget was spent"))
+    is_refused(train(), 2, "--out", "cannot be written")
 
 
 def test_a_refused_budget(folder, train, is_refused, monkeypatch):
@@ -314,6 +318,14 @@ def test_a_failed_prediction_leaves_the_old_file(folder, run, train, monkeypatch
     assert run("predict", "m.hedgerow", "people.csv", "--out", "p.csv").exit_code == 1
     assert (folder / "p.csv").read_text() == "old"
     assert files(folder) == ["m.hedgerow", "p.csv", "people.csv", "people.toml"]
+
+
+def test_a_full_disk_is_a_failure(folder, train, is_refused, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device", "m.hedgerow")
+
+    monkeypatch.setattr(EDPRFClassifier, "save", fail)
+    is_refused(train(), 1, "m.hedgerow: No space left on device.")
 
 
 def test_wrong_predictions(folder, run, train, is_refused):

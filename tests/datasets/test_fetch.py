@@ -184,19 +184,6 @@ def test_a_set_without_licence_is_not_fetched(serve):
     assert asked == []
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
-    path = tmp_path / "cache" / "a.data"
-    fetch._write_atomically(path, b"old")
-
-    def fail(old, new):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(fetch.os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        fetch._write_atomically(path, b"new")
-    assert [(entry.name, entry.read_bytes()) for entry in path.parent.iterdir()] == [("a.data", b"old")]
-
-
 def test_an_unwritable_cache_is_named(tmp_path, monkeypatch, serve):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HEDGEROW_CACHE", str(tmp_path / "file"))

@@ -1,5 +1,7 @@
 """Records go to parts by their own coins."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from goodness import FITS, p_value
@@ -35,7 +37,7 @@ def test_a_part_of_the_rows_gets_the_same_coins(cuts):
     whole = PerRecordCoin(7).sample(open_stream(KEY, 2), 1000)
     pieces = np.full(1000, -1, dtype=np.int32)
     state = open_stream(KEY, 2)
-    for start, stop in reversed(list(zip(cuts, cuts[1:], strict=False))):
+    for start, stop in reversed(list(pairwise(cuts))):
         assign(state, start, 7, pieces[start:stop])
     np.testing.assert_array_equal(pieces, whole)
 

@@ -267,48 +267,50 @@ def test_rounding_agrees_with_exact_fractions(k, x, sigma, bits):
     assert math.floor(low) <= noise <= math.ceil(high) - 1
 
 
-@pytest.mark.parametrize("sigma", [1, 2, 3, 5, 12, 31])
-@pytest.mark.parametrize("rest", [0, 1, 2, 7, 11])
+def cell_below_a_boundary(sigma: int, rest: int) -> tuple[int, int, int]:
+    """A cell (k, x) whose scaled lower end is ``rest`` below an odd multiple of 2**63, a half where bits are 1."""
+    for multiple in range(sigma, 5 * sigma):
+        total, remainder = divmod(multiple * 2**63 - rest, sigma)
+        if multiple % 2 == 1 and remainder == 0:
+            return total >> 63, total % 2**63, multiple
+    raise AssertionError("no such cell")
+
+
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
 def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     """Where a rounding boundary cuts a cell, each side gets exactly its share of the cell's length."""
-    bits, k = 1, 1
-    # A cell whose lower end is (rest / sigma) cells below a half-integer, where one exists.
-    for multiple in range(2 * sigma, 4 * sigma):
-        total = multiple * 2**63 - rest
-        if multiple % 2 == 1 and total % sigma == 0 and 0 <= (x := total // sigma - k * 2**63) < 2**63:
-            break
-    else:
-        return
-    draws = [kernels._rounded_scaled(stream_of(u), k, x, sigma, bits) for u in range(sigma)]
-    below = -(-multiple // 2) - 1
-    passed = max(0, sigma - rest) if rest else sigma
-    assert sorted(draws) == [below] * (sigma - passed) + [below + 1] * passed
+    k, x, multiple = cell_below_a_boundary(sigma, rest)
+    draws = [kernels._rounded_scaled(stream_of(u), k, x, sigma, 1) for u in range(sigma)]
+    assert sorted(draws) == [multiple // 2] * rest + [multiple // 2 + 1] * (sigma - rest)
+
+
+FACTOR, BITS = 2**42 + 3, 53
+
+
+def agree_on_a_choice(name, scores, weights, stream):
+    kernel, plain = getattr(kernels, name), getattr(reference, name)
+    rows = np.array([scores]), np.array([weights])
+    agree(
+        lambda state: kernel(state, FACTOR, BITS, *rows)[0],
+        lambda words: plain(words, FACTOR, BITS, scores.tolist(), weights.tolist()),
+        [stream],
+        repeats=2,
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_permute_and_flip_follows_the_reference(seed):
     generator = np.random.default_rng(seed)
     for stream in range(20):
-        scores = generator.integers(-5000, 5000, (1, 7))
-        offered = generator.random((1, 7)) < 0.6
-        offered[0, stream % 7] = True
-        agree(
-            lambda state: kernels.permute_and_flip(state, 2**42 + 3, 53, scores, offered)[0],
-            lambda words: reference.permute_and_flip(words, 2**42 + 3, 53, scores[0].tolist(), offered[0].tolist()),
-            [stream],
-        )
+        offered = generator.random(7) < 0.6
+        offered[stream % 7] = True
+        agree_on_a_choice("permute_and_flip", generator.integers(-5000, 5000, 7), offered, stream)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_exponential_follows_the_reference(seed):
     generator = np.random.default_rng(seed)
     for stream in range(20):
-        scores = generator.integers(-5000, 5000, (1, 7))
-        weights = generator.integers(0, 3, (1, 7)) * generator.integers(1, 50, (1, 7))
-        weights[0, stream % 7] = 2**60 if seed == 5 else 1
-        agree(
-            lambda state: kernels.exponential(state, 2**42 + 3, 53, scores, weights)[0],
-            lambda words: reference.exponential(words, 2**42 + 3, 53, scores[0].tolist(), weights[0].tolist()),
-            [stream],
-            repeats=2,
-        )
+        weights = generator.integers(0, 3, 7) * generator.integers(1, 50, 7)
+        weights[stream % 7] = 2**60 if seed == 5 else 1
+        agree_on_a_choice("exponential", generator.integers(-5000, 5000, 7), weights, stream)

@@ -147,7 +147,8 @@ def test_rounded_normal_follows_its_law_and_no_other(sigma):
     assert p_value(counts, noise.law(value, outcomes)) > FITS
     for wrong in (Fraction(11, 10), Fraction(9, 10)):
         assert p_value(counts, with_sigma(Fraction(sigma) * wrong).law(value, outcomes)) < FITS
-    assert p_value(counts, noise.law(value + 1, outcomes)) < FITS
+    if Fraction(sigma) <= 5:  # a step is much less than a wide sigma
+        assert p_value(counts, noise.law(value + 1, outcomes)) < FITS
 
 
 @pytest.mark.parametrize("sigma", [10**4, 10**8])
@@ -181,9 +182,9 @@ def test_rounded_normal_law_is_a_difference_of_the_distribution_function(sigma):
 def test_rounded_normal_costs_at_most_its_budget_and_hardly_less(mu_squared, squared):
     budget = Fraction(mu_squared)
     noise = RoundedNormal(budget, squared)
-    slack = Fraction(1, 2**28) if budget <= 10**4 else Fraction(1, 2**8)
-    assert budget * (1 - slack) <= noise.cost <= budget
-    assert 0 < noise.sigma.numerator < 2**31
+    # Sigma is rounded up by less than a unit of its last digit, of which it has 29 or more where it is not tiny.
+    assert budget * (1 - Fraction(1, noise.sigma.numerator)) ** 2 <= noise.cost <= budget
+    assert (2**28 if budget <= 2 else 2**9) <= noise.sigma.numerator < 2**31
     assert noise.sigma.bits >= 1
     event = noise.event("sums", draws=12, level=4)
     assert (event.mu_squared, event.draws, event.level) == (noise.cost, 12, 4)

@@ -80,11 +80,12 @@ def below(words: Words, bound: int) -> int:
 
 def bernoulli(words: Words, numerator: int, bits: int) -> bool:
     """Form a number of so many bits, leading bits first, until it is known whether it is below the numerator."""
+    assert numerator < 2**63
     number, left = 0, bits
     while left > 63:
         chunk = min(left - 63, 32)
         number, left = number << chunk | words.top(chunk), left - chunk
-        if number << left >= numerator:
+        if number:  # the leading bits alone are above every numerator below 2**63
             return False
     return (number << left | (words.top(left) if left else 0)) < numerator
 

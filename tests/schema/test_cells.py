@@ -158,3 +158,25 @@ def test_nan_objects_do_not_fill_the_cache():
     codes = session.codes(object_array((float("nan") for _ in range(100)), 100))
     assert set(codes.tolist()) == {1}
     assert len(session._cache) <= 1
+
+
+class Talker:
+    """Warns before it answers."""
+
+    def __float__(self):
+        warnings.warn("a record is talking", stacklevel=1)
+        return 2.0
+
+    def __str__(self):
+        warnings.warn("a record is talking", stacklevel=1)
+        return "a"
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_no_cell_makes_the_library_warn(action):
+    cells = object_array([Talker(), "a", np.complex128(1), np.longdouble("1e4000")], 4)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action)
+        assert same(numbers(cells), [2, np.nan, 1, np.inf])
+        assert CategoryReader(["a", 1]).codes(cells).tolist() == [0, 0, 1, 3]
+    assert caught == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -95,3 +97,10 @@ def test_arrays_are_not_copied():
     assert np.shares_memory(read_columns(X, NAMES).cells(0), X)
     frame = pd.DataFrame({"a": np.ones(4), "b": np.ones(4)})
     assert np.shares_memory(read_columns(frame, NAMES).cells(0), frame["a"].to_numpy())
+
+
+def test_wide_numbers_keep_their_values():
+    wide = pl.DataFrame({"a": pl.Series([2**100, None], dtype=pl.Int128), "b": pl.Series([Decimal("0.1"), None])})
+    columns = read_columns(wide, NAMES)
+    assert columns.cells(0).tolist() == [2**100, None]
+    assert columns.cells(1).tolist() == [Decimal("0.1"), None]

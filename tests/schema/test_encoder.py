@@ -260,8 +260,6 @@ def test_no_records():
 
 
 def test_public_arguments_are_checked():
-    with pytest.raises(ConfigurationError, match="threads"):
-        ENCODER.transform(np.ones((1, 4)), threads=0)
     with pytest.raises(ConfigurationError, match="size"):
         ENCODER.blocks(np.ones((1, 4)), 0)
 

@@ -156,6 +156,14 @@ def test_trees_survive_arrays_and_damaged_arrays_are_refused():
         Forest.from_arrays({}, forest.candidates, 2)
 
 
+def test_two_parents_of_one_node_are_refused():
+    forest = grow(random_records(60, (2, 2), 2), Randomness(0), depth=2)
+    arrays = {name: array.copy() for name, array in forest.to_arrays().items()}
+    arrays["first_child"][1] = arrays["first_child"][2]
+    with pytest.raises(FileFormatError):
+        Forest.from_arrays(arrays, forest.candidates, 2)
+
+
 def test_levels_count_from_the_root():
     forest = grow(random_records(60, (2, 2), 2), Randomness(0), trees=2)
     assert forest.levels().tolist() == [1, 1, *[2] * 4, *[3] * 8]

@@ -18,7 +18,7 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
+@click.group("hedgerow", cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:

@@ -38,9 +38,23 @@ read off the records. Write a TOML file such as
 and pass it with --schema FILE."""
 
 
+def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
+    """Return the schema's path; whoever gives none is told first of all how to write one."""
+    if value is None:
+        raise click.UsageError(NO_SCHEMA, context)
+    return value
+
+
 @click.command()
 @click.argument("data", type=InputFile())
-@click.option("--schema", "schema_path", type=InputFile(), help="TOML file that says what is public about the data.")
+@click.option(
+    "--schema",
+    "schema_path",
+    type=InputFile(),
+    callback=_required_schema,
+    is_eager=True,
+    help="TOML file that says what is public about the data.  [required]",
+)
 @click.option(
     "--epsilon", type=float, callback=checked_epsilon, required=True, help="The whole privacy budget of the fit."
 )
@@ -67,7 +81,7 @@ and pass it with --schema FILE."""
 )
 def train(
     data: Path,
-    schema_path: Path | None,
+    schema_path: Path,
     epsilon: float,
     out: Path,
     target: str | None,
@@ -82,8 +96,6 @@ def train(
     DATA is UTF-8 text: one line per record, its first line the names of the schema's features and of the target. A line
     with another number of cells, or whose label is missing or undeclared, is left out by public rule, and nobody is told.
     """
-    if schema_path is None:
-        raise click.UsageError(NO_SCHEMA)
     refuse_overwriting(out, data, schema_path)
     kind = system_class(system)
     settings = {**read_parameters(kind, pairs), **_variant(kind, variant)}

@@ -11,7 +11,6 @@ import hashlib
 import http.client
 import io
 import os
-import tempfile
 import urllib.request
 import zipfile
 import zlib
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
+from hedgerow.archive import atomic_file
 from hedgerow.errors import DatasetError
 
 __all__ = ["Source", "digest", "read_file", "read_files"]
@@ -124,7 +124,9 @@ def _fetch(source: Source, cache: Path) -> dict[str, str]:
     }
     try:
         for name, content in contents.items():
-            _write_atomically(cache / name, content)
+            (cache / name).parent.mkdir(parents=True, exist_ok=True)
+            with atomic_file(cache / name) as part:
+                part.write_bytes(content)
     except OSError as error:
         raise DatasetError(
             f"The cache {cache} cannot be written ({error}); set HEDGEROW_CACHE to a folder that can."
@@ -179,15 +181,3 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
                 raise zipfile.BadZipFile(f"{name} is larger than {MAX_BYTES} bytes")
             return content
     raise LookupError(f"it holds no {name}")
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise

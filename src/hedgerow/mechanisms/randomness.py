@@ -51,7 +51,7 @@ class Randomness:
 
 
 def _seeded_key(random_state: object) -> bytes:
-    if isinstance(random_state, np.random.Generator) or isinstance(random_state, np.random.RandomState):
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
         seed = random_state.bytes(32)
     elif isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         seed = str(int(random_state)).encode()

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Adjacency = Literal["add-remove", "replace-one"]
+EXPONENT_GUARD = 1e-15
 SAMPLER_ERROR = Fraction(1, 2**62)
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 
@@ -132,8 +133,10 @@ def plan_budget(epsilon: Fraction, adjacency: Adjacency) -> Fraction:
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Return, rounded up, the delta of mu-Gaussian-DP at epsilon (Dong, Roth and Su 2022, corollary 1)."""
     first = float(ndtr(-epsilon / mu + mu / 2))
-    second = math.exp(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)))
-    return max(first - second, 0.0) + FLOAT_GUARD * (first + second)
+    second = math.exp(min(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)), 0.0))
+    # A rounded argument moves a tail by a relative error that grows with the exponent.
+    guard = max(FLOAT_GUARD, EXPONENT_GUARD * (epsilon + (epsilon / mu + mu / 2) ** 2))
+    return max(first - second + guard * (first + second), math.ulp(0.0))
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

@@ -56,7 +56,8 @@ class Certificate:
     Notes
     -----
     ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more
-    than the claim, and the entropy was the operating system's. The certificate depends on the schema, the configuration and nothing else.
+    than the claim, and the entropy was the operating system's. The certificate depends on the schema, the configuration and
+    nothing else.
     """
 
     system: str
@@ -66,6 +67,10 @@ class Certificate:
     adjacency: Adjacency
     event: Event
     seeded: bool = False
+
+    def __post_init__(self) -> None:
+        if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
+            raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -109,10 +114,13 @@ class Certificate:
         rows += [f"  spent      {self._spent_text()}"]
         if self.lines:
             width = max(len(line.purpose) for line in self.lines)
-            rows += ["", f"  what was released (costs add up along a path){self._sharing_text()}"]
+            title = "what was released" if self.spent is not None else "the budgets that it states"
+            width_of_cost = max(len(line.cost) for line in self.lines)
+            rows += ["", f"  {title}{self._sharing_text()}"]
+            rows += [f"  {rule}" for rule in dict.fromkeys(_rules(self.event))]
             for line in self.lines:
                 where = f"level {line.level}" if line.level else ""
-                rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<14} {line.mechanism}")
+                rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<{width_of_cost}}  {line.mechanism}")
         if self.spent is not None:
             rows += ["", "  rests on"] + [f"    - {fact}" for fact in self._foundations()]
         return "\n".join(rows)
@@ -129,7 +137,7 @@ class Certificate:
     def _sharing_text(self) -> str:
         for event in self.event.parts if isinstance(self.event, Sequence) else (self.event,):
             if isinstance(event, PerRecordAssignment) and event.count > 1:
-                return f",\n  in each of {event.count} trees; every record is in one tree, by its own coin"
+                return f" in each of {event.count} trees (every record is in one tree, by its own coin)"
         return ""
 
     def _foundations(self) -> Iterator[str]:
@@ -165,10 +173,24 @@ class Certificate:
                 delta=Fraction(data["delta"]),
                 adjacency=check_adjacency(data["adjacency"]),
                 event=event_from_dict(data["event"]),
-                seeded=bool(data["seeded"]),
+                seeded=data["seeded"],
             )
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
+
+
+def _rules(event: Event) -> Iterator[str]:
+    """Yield what parallel parts say of how their costs combine."""
+    match event:
+        case Parallel(parts, label):
+            yield from (label,) if label else ()
+            for part in parts:
+                yield from _rules(part)
+        case Sequence(parts):
+            for part in parts:
+                yield from _rules(part)
+        case PerRecordAssignment(part):
+            yield from _rules(part)
 
 
 def _steps(event: Event) -> Iterator[CertificateLine]:

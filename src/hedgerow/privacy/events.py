@@ -42,6 +42,9 @@ class Pure(Event):
     purpose: str
     level: int = 0
 
+    def __post_init__(self) -> None:
+        _check_amount(self.epsilon)
+
 
 @dataclass(frozen=True)
 class Gaussian(Event):
@@ -55,6 +58,10 @@ class Gaussian(Event):
     purpose: str
     level: int = 0
 
+    def __post_init__(self) -> None:
+        _check_amount(self.mu_squared)
+        _check_amount(self.draws)
+
 
 @dataclass(frozen=True)
 class Sequence(Event):
@@ -67,7 +74,7 @@ class Sequence(Event):
 class Parallel(Event):
     """Parts that read disjoint records by released tests: the largest cost counts.
 
-    ``label`` names the cases, for people.
+    ``label`` says in words what one record pays.
     """
 
     parts: tuple[Event, ...]
@@ -81,12 +88,20 @@ class PerRecordAssignment(Event):
     part: Event
     count: int
 
+    def __post_init__(self) -> None:
+        _check_amount(self.count)
+
 
 @dataclass(frozen=True)
 class Unprotected(Event):
     """A step that reads records without protection; it costs infinity. ``reason`` says which and why."""
 
     reason: str
+
+
+def _check_amount(amount: Fraction | int) -> None:
+    if amount < 0:
+        raise ValueError(f"an event has the negative amount {amount}; nothing gives budget back.")
 
 
 _KINDS: dict[str, type[Event]] = {
@@ -123,12 +138,12 @@ def event_from_dict(data: object, depth: int = 0) -> Event:
         for name, value in fields.items():
             if name in ("epsilon", "mu_squared"):
                 fields[name] = Fraction(value)
-            elif name == "parts":
+            elif name == "parts" and isinstance(value, list):
                 fields[name] = tuple(event_from_dict(part, depth + 1) for part in value)
             elif name == "part":
                 fields[name] = event_from_dict(value, depth + 1)
-            elif not isinstance(value, int if name in ("level", "draws", "count") else str):
+            elif type(value) is not (int if name in ("level", "draws", "count") else str) or name == "parts":
                 raise TypeError
         return kind(**fields)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         raise FileFormatError("the file's list of privacy events is damaged; fit the model again.") from error

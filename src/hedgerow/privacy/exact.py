@@ -8,6 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from hedgerow.errors import ConfigurationError
 
 __all__ = ["Dyadic", "decimal_text", "dyadic_below", "exact", "exact_delta"]
@@ -24,15 +26,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     ConfigurationError
         If the value is not a finite number from 1e-9 to 1e9.
     """
-    number: Fraction | None = None
-    if not isinstance(value, bool):
-        if isinstance(value, numbers.Rational | Decimal | str):
-            try:
-                number = Fraction(value)
-            except (ValueError, OverflowError, ZeroDivisionError):
-                number = None
-        elif isinstance(value, numbers.Real) and math.isfinite(value):
-            number = Fraction(repr(float(value)))
+    number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
         raise ConfigurationError(
             f"{name} is {value!r}, but it is the privacy budget and must be a number from 1e-9 to 1e9; "
@@ -49,17 +43,27 @@ def exact_delta(value: object) -> Fraction:
     ConfigurationError
         If the value is not a number from 0 to below 1.
     """
-    if not isinstance(value, bool) and isinstance(value, numbers.Real | Decimal | str):
-        try:
-            number = Fraction(value if isinstance(value, numbers.Rational | Decimal | str) else repr(float(value)))
-        except (ValueError, OverflowError, ZeroDivisionError):
-            number = Fraction(-1)
-        if 0 <= number < 1:
-            return number
+    number = _fraction(value)
+    if number is not None and 0 <= number < 1:
+        return number
     raise ConfigurationError(
         f"delta is {value!r}, but it is the probability that the guarantee fails and must be from 0 to below 1; "
         "pass delta=0 or something like 1e-6."
     )
+
+
+def _fraction(value: object) -> Fraction | None:
+    """Return a number as a fraction, a float as its shortest decimal; None where it is no finite number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal | str):
+        return None
+    try:
+        if isinstance(value, numbers.Rational):  # numpy's integers would overflow inside a fraction
+            return Fraction(int(value.numerator), int(value.denominator))
+        return (
+            Fraction(str(value)) if isinstance(value, str | Decimal | float | np.floating) else Fraction(float(value))
+        )
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
 
 
 class Dyadic(NamedTuple):
@@ -95,11 +99,21 @@ def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
 
 
 def decimal_text(value: Fraction, digits: int = 6) -> str:
-    """Return a fraction as text: in full where it is a short decimal, otherwise cut (never rounded up) to so many digits."""
+    """Return a fraction as text: in full where it is a short decimal, otherwise rounded down to so many digits, and "..."."""
     if value == 0:
         return "0"
-    places = digits - 1 - math.floor(math.log10(value)) if value > 0 else digits
-    scaled = value * Fraction(10) ** max(places, 0)
-    cut = Decimal(int(scaled)).scaleb(-max(places, 0))
-    short = format(cut.normalize(), "f") if abs(cut) >= Decimal("1e-4") else format(cut.normalize(), "e")
-    return short if Fraction(cut) == value else f"{short}..."
+    size = abs(value)
+    exponent = len(str(size.numerator)) - len(str(size.denominator))  # of the leading digit, or one too many
+    if size < Fraction(10) ** exponent:
+        exponent -= 1
+    places = max(digits - 1 - exponent, 0)
+    cut = math.floor(value * 10**places)
+    rest = "" if Fraction(cut, 10**places) == value else "..."
+    sign, figures = ("-" if cut < 0 else ""), str(abs(cut))
+    if exponent < -4:
+        figures = figures.rstrip("0")
+        point = f".{figures[1:]}" if len(figures) > 1 else ""
+        return f"{sign}{figures[0]}{point}e{exponent}{rest}"
+    figures = figures.rjust(places + 1, "0")
+    whole, decimals = figures[: len(figures) - places], figures[len(figures) - places :].rstrip("0")
+    return f"{sign}{whole}{'.' if decimals else ''}{decimals}{rest}"

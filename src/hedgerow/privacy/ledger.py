@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
@@ -60,6 +61,7 @@ class Ledger:
         self.adjacency = check_adjacency(adjacency)
         self._entries: list[LedgerEntry] = []
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def reserve(self, certificate: Certificate) -> None:
         """Book a plan by its certificate, or raise BudgetExceeded with nothing booked."""
@@ -77,10 +79,12 @@ class Ledger:
         if not cost(certificate.event).under(certificate.adjacency).within(epsilon, delta):
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
         if certificate.adjacency != self.adjacency:
-            delta = (
-                Fraction(math.nextafter(float(delta) * (1 + math.exp(float(epsilon))), math.inf)) if delta else delta
-            )
+            delta = _group_delta(epsilon, delta)
             epsilon = 2 * epsilon
+        if os.getpid() != self._process:
+            raise BudgetExceeded(
+                f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
+            )
         with self._lock:
             left = self.epsilon - sum((entry.epsilon for entry in self._entries), Fraction(0))
             left_delta = self.delta - sum((entry.delta for entry in self._entries), Fraction(0))
@@ -139,3 +143,12 @@ class Ledger:
             "a ledger cannot be pickled or sent to another process, because each copy would spend the whole budget again; "
             "use n_jobs=1 or a threading backend, and save models with model.save(path)."
         )
+
+
+def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return at least (1 + e**epsilon) delta: what an add/remove delta becomes for one record replaced."""
+    if delta == 0:
+        return delta
+    if epsilon > 700:  # beyond the largest float; no ceiling below 1 could hold it
+        return Fraction(1)
+    return delta * (1 + Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40)))

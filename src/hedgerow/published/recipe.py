@@ -114,4 +114,4 @@ def _stated(levels: tuple[Level, ...]) -> Event:
         paths.append(Sequence((*steps, leaf)))
         if level.split is not None:
             steps.append(level.split.event("test of a node, as the paper states it", "Gini score", level.number))
-    return Parallel(tuple(paths), "the path that a record takes")
+    return Parallel(tuple(paths), "a record pays for the tests on its path and for the one label at its end")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
 from hedgerow.schema.schema import Schema
+from hedgerow.threads import for_each
 
 __all__ = ["Encoder", "raw_columns"]
 
@@ -23,7 +22,6 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
-MOST_THREADS = 8
 MOST_CODES = 65_536
 
 
@@ -153,7 +151,8 @@ class _Pass:
 
         if self._numeric.size or self._categorical:
             cells = (stop - start) * (n_features - len(self._objects))
-            _run(encode_numbers, firsts, _thread_count(threads, cells))
+            few = threads is None and cells < SMALL_CELLS
+            for_each(firsts, encode_numbers, threads=1 if few else threads)
         if self._objects:  # Python objects are read under the interpreter lock: more threads would only wait
             for first in firsts:
                 last = min(first + BLOCK_ROWS, stop)
@@ -200,26 +199,6 @@ class _Pass:
     ) -> None:
         encoder = self._encoder
         bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, encoder._markers, codes)
-
-
-def _thread_count(threads: int | None, cells: int) -> int:
-    if threads is None:
-        return 1 if cells < SMALL_CELLS else min(os.cpu_count() or 1, MOST_THREADS)
-    if threads < 1:
-        raise ConfigurationError(f"threads is {threads}, but someone has to do the work. Pass an integer from 1 up.")
-    return threads
-
-
-def _run(work: Callable[[int], None], items: range, threads: int) -> None:
-    """Do independent pieces of work; where they run cannot be seen in what they write."""
-    threads = min(threads, len(items))
-    if threads <= 1:
-        for item in items:
-            work(item)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, items):
-            pass
 
 
 def category_readers(schema: Schema) -> list[CategoryReader | None]:

@@ -8,23 +8,33 @@ from hedgerow.compiled import compiled
 
 __all__ = ["votes"]
 
-BLOCK = 2048  # records that pass one tree before the next one's nodes are fetched
+BLOCK = 512  # records that walk side by side: while one waits for a node, the others move on
 
 
 @compiled
-def votes(codes, roots, test, first_child, label, feature, branch, out):
+def votes(codes, roots, test, next_node, label, feature, branch, steps, out):
     """Add one to out[record, label] for the leaf that each record reaches in each tree.
 
-    IN codes (records, features), roots (trees,), test first_child label (nodes,), feature (tests,), branch (tests, codes).
-    OUT out (records, classes) int32.
+    A leaf names a test that sends every code to branch 0, and itself as next node, so that records which arrived early
+    stay where they are and no step depends on a condition.
+    IN codes (records, features), roots (trees,), test next_node label (nodes,), feature (tests,), branch (tests, codes),
+    steps: the longest path.  OUT out (records, classes) int32.
     """
     records = codes.shape[0]
+    width = np.uint64(branch.shape[1])
+    branches = branch.ravel()
+    place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, records, BLOCK):
+        size = np.uint64(min(BLOCK, records - start))
+        rows = codes[start : start + BLOCK]
+        given = out[start : start + BLOCK]
         for tree in range(len(roots)):
-            for record in range(np.uint64(start), np.uint64(min(start + BLOCK, records))):
-                node = np.uint64(roots[tree])
-                while test[node] >= 0:
+            place[:] = np.uint64(roots[tree])
+            for _ in range(steps):
+                for i in range(size):
+                    node = place[i]
                     asked = np.uint64(test[node])
-                    code = np.uint64(codes[record, np.uint64(feature[asked])])
-                    node = np.uint64(first_child[node]) + np.uint64(branch[asked, code])
-                out[record, np.uint64(label[node])] += 1
+                    code = np.uint64(rows[i, np.uint64(feature[asked])])
+                    place[i] = np.uint64(next_node[node]) + np.uint64(branches[asked * width + code])
+            for i in range(size):
+                given[i, np.uint64(label[place[i]])] += 1

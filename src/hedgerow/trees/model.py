@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,28 +55,39 @@ class Forest:
     def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
         """Return how many trees give each class to each record, of shape (records, classes)."""
         out = np.zeros((len(codes), n_classes), dtype=np.int32)
+        walk = self._walk
 
         def vote(rows: slice) -> None:
-            kernels.votes(
-                codes[rows],
-                self.roots,
-                self.test,
-                self.first_child,
-                self.label,
-                self.candidates.feature,
-                self.candidates.branch,
-                out[rows],
-            )
+            kernels.votes(codes[rows], self.roots, *walk, out[rows])
 
         for_slices(len(codes), vote)
         return out
 
+    @cached_property
+    def _walk(self) -> tuple[Any, ...]:
+        """The trees as the kernel reads them: a leaf asks a test with one branch, which leads back to it."""
+        leaf = self.test < 0
+        stay = len(self.candidates)
+        return (
+            np.where(leaf, stay, self.test).astype(np.int32),
+            np.where(leaf, np.arange(self.n_nodes), self.first_child).astype(np.int32),
+            self.label,
+            np.append(self.candidates.feature, np.int32(0)),
+            np.vstack([self.candidates.branch, np.zeros((1, self.candidates.branch.shape[1]), dtype=np.uint16)]),
+            int(self.levels().max()) - 1,
+        )
+
     def levels(self) -> npt.NDArray[np.int32]:
         """Return the level of each node; roots are on level 1."""
-        level = np.ones(self.n_nodes, dtype=np.int32)
-        for node in np.flatnonzero(self.test >= 0):  # children stand behind their parent
-            arity = self.candidates.arity[self.test[node]]
-            level[self.first_child[node] : self.first_child[node] + arity] = level[node] + 1
+        level = np.zeros(self.n_nodes, dtype=np.int32)
+        nodes, number = self.roots.astype(np.int64), 1
+        while len(nodes):
+            level[nodes] = number
+            inner = nodes[self.test[nodes] >= 0]
+            arity = self.candidates.arity[self.test[inner]]
+            ends = np.cumsum(arity)
+            branches = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - arity, arity)
+            nodes, number = np.repeat(self.first_child[inner], arity) + branches, number + 1
         return level
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
@@ -105,7 +118,16 @@ class Forest:
             # Children behind their parent: no path can be endless.
             and bool(np.all(first_child[inner] > nodes[inner]))
             and bool(np.all(first_child[inner].astype(np.int64) + candidates.arity[test[inner]] <= len(test)))
+            and bool(np.all(_parents(roots, first_child[inner], candidates.arity[test[inner]], len(test)) == 1))
         )
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")
         return cls(roots, test, first_child, label, candidates)
+
+
+def _parents(
+    roots: npt.NDArray[np.int32], first_child: npt.NDArray[np.int32], arity: npt.NDArray[np.int32], nodes: int
+) -> npt.NDArray[np.int64]:
+    """Return how many times each node is a root or somebody's child: once, in a tree."""
+    border = np.bincount(first_child, minlength=nodes + 1) - np.bincount(first_child + arity, minlength=nodes + 1)
+    return np.asarray(np.cumsum(border)[:-1] + np.bincount(roots, minlength=nodes))

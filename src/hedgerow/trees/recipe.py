@@ -135,5 +135,6 @@ class Recipe:
             if level.split is not None:
                 steps.append(level.split.event("test of a node", self.split.score.detail, number))
             left -= budget
-        event = PerRecordAssignment(Parallel(tuple(paths), "the path that a record takes"), n_estimators)
+        rule = "a record pays for the tests on its path and for the one label at its end"
+        event = PerRecordAssignment(Parallel(tuple(paths), rule), n_estimators)
         return Schedule(PerRecordCoin(n_estimators), self.split.score, tuple(levels), self.allowance, event)

@@ -1,0 +1,288 @@
+"""What events cost, alone and together, and the step from mu to (epsilon, delta)."""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.privacy.accounting import (
+    Cost,
+    check_adjacency,
+    cost,
+    gaussian_delta,
+    gaussian_mu,
+    plan_budget,
+    unprotected,
+)
+from hedgerow.privacy.events import Event, Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
+
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+
+
+def pure(epsilon):
+    return Pure(Fraction(epsilon), "mechanism", "purpose")
+
+
+def gaussian(mu_squared, draws=1):
+    return Gaussian(Fraction(mu_squared), draws, "purpose")
+
+
+fractions = st.fractions(0, 10)
+leaves = st.one_of(
+    fractions.map(pure), st.builds(gaussian, fractions, st.integers(0, 9)), st.just(Unprotected("reads the records"))
+)
+events = st.recursive(
+    leaves,
+    lambda parts: st.one_of(
+        st.lists(parts, max_size=4).map(tuple).map(Sequence),
+        st.lists(parts, max_size=4).map(tuple).map(Parallel),
+        st.builds(PerRecordAssignment, parts, st.integers(1, 9)),
+    ),
+    max_leaves=12,
+)
+
+
+# composition
+
+
+def test_sequence_adds_exactly():
+    assert cost(Sequence((pure("0.1"),) * 10)) == Cost(epsilon=Fraction(1))
+    assert cost(Sequence((pure("1/3"), gaussian("1/7", 3), gaussian("1/2", 4)))) == Cost(
+        Fraction(1, 3), Fraction(9, 14), 7
+    )
+
+
+def test_parallel_takes_the_largest_and_counts_every_draw():
+    found = cost(Parallel((pure("1/3"), pure("1/2"), gaussian("1/7", 3), gaussian("1/9", 4))))
+    assert found == Cost(Fraction(1, 2), Fraction(1, 7), 7)
+
+
+def test_assignment_costs_one_part_and_counts_every_draw():
+    part = Sequence((pure("1/3"), gaussian("1/7", 3)))
+    assert cost(PerRecordAssignment(part, 35)) == Cost(Fraction(1, 3), Fraction(1, 7), 3 * 35)
+
+
+def test_nothing_costs_nothing():
+    assert cost(Sequence(())) == cost(Parallel(())) == Cost()
+    assert Cost().delta(Fraction(0)) == 0
+    assert Cost().within(Fraction(1), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Unprotected("why"),
+        Sequence((pure(1), Unprotected("why"))),
+        Parallel((pure(1), Unprotected("why"))),
+        PerRecordAssignment(Sequence((Unprotected("why"),)), 3),
+    ],
+)
+def test_an_unprotected_step_costs_infinity_wherever_it_stands(event):
+    assert not cost(event).protected
+    assert cost(event).delta(Fraction(10**9)) == math.inf
+    assert not cost(event).within(Fraction(10**9), Fraction(999, 1000))
+    assert not cost(event).under("replace-one").protected
+    assert unprotected(event) == ("why",)
+
+
+def test_an_event_of_an_unknown_kind_costs_infinity():
+    assert not cost(Event()).protected
+
+
+def test_unprotected_reasons_come_once_and_in_order():
+    event = Sequence((Unprotected("b"), pure(1), Parallel((Unprotected("a"), Unprotected("b")))))
+    assert unprotected(event) == ("b", "a")
+
+
+@given(st.lists(events, max_size=4))
+@settings(max_examples=60)
+def test_parallel_never_costs_more_than_sequence(parts):
+    together, apart = cost(Sequence(tuple(parts))), cost(Parallel(tuple(parts)))
+    assert apart.epsilon <= together.epsilon
+    assert apart.mu_squared <= together.mu_squared
+    assert apart.draws == together.draws
+    assert apart.protected == together.protected
+    for part in parts:
+        assert cost(part).epsilon <= apart.epsilon
+        assert cost(part).mu_squared <= apart.mu_squared
+
+
+@given(events)
+@settings(max_examples=60)
+def test_order_and_nesting_do_not_change_a_sum(event):
+    assert cost(Sequence((event, pure(1)))) == cost(Sequence((pure(1), Sequence((event,)))))
+
+
+def test_one_record_replaced_is_one_removed_and_one_added():
+    found = Cost(Fraction(1, 3), Fraction(1, 7), 5)
+    assert found.under("add-remove") is found
+    assert found.under("replace-one") == Cost(Fraction(2, 3), Fraction(4, 7), 5)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
+def test_a_plans_budget_costs_the_whole_under_its_adjacency(epsilon):
+    assert Cost(plan_budget(epsilon, "add-remove")).under("add-remove").epsilon == epsilon
+    assert Cost(plan_budget(epsilon, "replace-one")).under("replace-one").epsilon == epsilon
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_two_adjacencies(adjacency):
+    assert check_adjacency(adjacency) == adjacency
+
+
+@pytest.mark.parametrize("adjacency", ["bounded", "", None, 1, ["add-remove"], "Add-Remove"])
+def test_there_is_no_third_adjacency(adjacency):
+    with pytest.raises(ConfigurationError, match="pass adjacency='add-remove' or 'replace-one'"):
+        check_adjacency(adjacency)
+
+
+# from costs to (epsilon, delta)
+
+
+def test_a_pure_cost_holds_from_its_epsilon_on():
+    found = Cost(Fraction(1, 3))
+    assert found.within(Fraction(1, 3), Fraction(0))
+    assert found.within(Fraction(2), Fraction(0))
+    assert not found.within(Fraction(1, 3) - Fraction(1, 10**30), Fraction(1, 2))
+    assert found.delta(Fraction(1, 4)) == math.inf
+
+
+def test_pure_and_gaussian_costs_share_the_epsilon():
+    both = Cost(Fraction(1, 2), Fraction(1, 100), 0)
+    assert both.delta(Fraction(1)) == pytest.approx(gaussian_delta(0.5, 0.1), rel=1e-9)
+    assert both.delta(Fraction(1)) > gaussian_delta(1.0, 0.1)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "8"])
+def test_every_draw_of_an_approximate_sampler_grows_delta(epsilon):
+    epsilon, mu_squared = Fraction(epsilon), Fraction(1, 10**6)
+    none = Cost(mu_squared=mu_squared).delta(epsilon)
+    for draws in (1, 10**3, 10**9):
+        more = Cost(mu_squared=mu_squared, draws=draws).delta(epsilon) - none
+        share = draws * (1 + math.exp(epsilon)) * 2.0**-62
+        assert share * (1 - 1e-12) <= more <= share * (1 + 1e-9)
+
+
+def test_an_approximate_sampler_is_never_pure():
+    assert not Cost(mu_squared=Fraction(1, 10**12), draws=1).within(Fraction(1), Fraction(0))
+    assert Cost(mu_squared=Fraction(1, 10**12), draws=1).delta(Fraction(1000)) > 0
+
+
+# gaussian_delta and gaussian_mu
+
+
+def upper_tail(x: Decimal) -> Decimal:
+    """1 - Phi(x) to fifty digits: a series near zero, a continued fraction far out."""
+    if x < 0:
+        return 1 - upper_tail(-x)
+    density = (-x * x / 2).exp() / (2 * PI).sqrt()
+    if x < 6:
+        term = total = x
+        n = 1
+        while term > Decimal("1e-62"):
+            term *= x * x / (2 * n + 1)
+            total += term
+            n += 1
+        return Decimal("0.5") - density * total
+    fraction = x
+    for k in range(300, 0, -1):
+        fraction = x + k / fraction
+    return density / fraction
+
+
+def true_delta(epsilon: float, mu: float) -> Decimal:
+    with localcontext(prec=65):
+        e, m = Decimal(epsilon), Decimal(mu)
+        return upper_tail(e / m - m / 2) - e.exp() * upper_tail(e / m + m / 2)
+
+
+def test_the_long_reference_is_right():
+    with localcontext(prec=65):
+        assert float(upper_tail(Decimal("1.96"))) == pytest.approx(norm.sf(1.96), rel=1e-14)
+        assert float(upper_tail(Decimal(9))) == pytest.approx(norm.sf(9), rel=1e-13)
+        near, far = upper_tail(Decimal("5.9999999999999999999999")), upper_tail(Decimal(6))
+        assert abs(near / far - 1) < Decimal("1e-20")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "mu"), [(0.1, 0.05), (1.0, 0.268), (1.0, 1.0), (3.0, 0.7), (0.01, 2.0), (8.0, 2.5)]
+)
+def test_gaussian_delta_is_the_hockey_stick_of_two_normals(epsilon, mu):
+    start = epsilon / mu + mu / 2 - mu  # from here on N(mu, 1) outweighs exp(epsilon) N(0, 1)
+    area, _ = quad(lambda t: norm.pdf(t) - math.exp(epsilon) * norm.pdf(t + mu), start, start + 40, epsabs=1e-15)
+    assert gaussian_delta(epsilon, mu) == pytest.approx(area, rel=1e-7, abs=1e-14)
+
+
+@given(st.floats(-3, 1.3), st.floats(-2, 6))
+@settings(max_examples=300, deadline=None)
+def test_gaussian_delta_is_rounded_up_and_hardly(size, distance):
+    """For every epsilon up to 20 and every delta down to about 1e-9, against fifty digits."""
+    epsilon = 10**size
+    mu = math.sqrt(distance**2 + 2 * epsilon) - distance  # epsilon / mu - mu / 2 = distance
+    right = true_delta(epsilon, mu)
+    found = Decimal(gaussian_delta(epsilon, mu))
+    assert right <= found
+    assert found <= right + Decimal("3e-13") * (upper_tail(Decimal(distance)) * 2)
+
+
+def test_the_gaussian_budget_of_one_and_a_hundred_thousandth():
+    """SYSTEMS.md 2.9: rho = mu**2 / 2 = .0359."""
+    mu = gaussian_mu(1.0, 1e-5)
+    assert mu**2 / 2 == pytest.approx(0.0359, abs=5e-5)
+    ratio = gaussian_mu(0.1, 1e-5) ** 2 / 2 / (math.sqrt(math.log(1e5) + 0.1) - math.sqrt(math.log(1e5))) ** 2
+    assert ratio == pytest.approx(2.45, abs=0.03)
+
+
+@given(st.floats(-3, 1.3), st.floats(-12, -0.1))
+@settings(max_examples=100, deadline=None)
+def test_gaussian_mu_keeps_its_delta_and_is_the_largest(size, power):
+    epsilon, delta = 10**size, 10**power
+    mu = gaussian_mu(epsilon, delta)
+    assert gaussian_delta(epsilon, mu) <= delta
+    assert true_delta(epsilon, mu) <= Decimal(delta)
+    assert gaussian_delta(epsilon, mu * (1 + 1e-9) + 1e-300) > delta
+
+
+def test_more_budget_allows_more_mu():
+    epsilons, deltas = [0.01, 0.1, 1.0, 10.0, 100.0], [1e-12, 1e-9, 1e-6, 1e-3, 0.1]
+    for delta in deltas:
+        assert (np.diff([gaussian_mu(epsilon, delta) for epsilon in epsilons]) > 0).all()
+    for epsilon in epsilons:
+        assert (np.diff([gaussian_mu(epsilon, delta) for delta in deltas]) > 0).all()
+        assert (np.diff([gaussian_delta(epsilon, mu) for mu in (0.1, 0.5, 1.0, 2.0, 5.0)]) >= 0).all()
+
+
+@pytest.mark.parametrize(("epsilon", "mu"), [(1.0, 0.02), (1.0, 0.001), (1000.0, 1.0), (1e9, 0.5)])
+def test_gaussian_noise_is_never_pure(epsilon, mu):
+    """Where delta is below every float, rounding up still leaves one."""
+    assert gaussian_delta(epsilon, mu) > 0
+
+
+def test_no_gaussian_noise_fits_in_a_delta_of_nothing():
+    assert gaussian_mu(1.0, 0.0) == 0.0
+    assert not Cost(mu_squared=Fraction(1, 2500)).within(Fraction(1), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "mu"),
+    [
+        (0.002364129635524834, 7.176396359653836e-05),
+        (0.0034984851440723495, 0.00010393330524749445),
+    ],
+)
+def test_gaussian_delta_is_rounded_up_far_out(epsilon, mu):
+    assert Decimal(gaussian_delta(epsilon, mu)) >= true_delta(epsilon, mu)
+
+
+@pytest.mark.parametrize("epsilon", [2000.0, 5000.0, 9000.0])
+@pytest.mark.parametrize("distance", [0.0, 3.0, 10.0])
+def test_gaussian_delta_is_rounded_up_for_large_epsilons(epsilon, distance):
+    mu = math.sqrt(distance**2 + 2 * epsilon) - distance
+    assert Decimal(gaussian_delta(epsilon, mu)) >= true_delta(epsilon, mu)

@@ -1,0 +1,176 @@
+"""A certificate says yes only where the guarantee holds, and every reason where it does not."""
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+from hedgerow.errors import FileFormatError
+from hedgerow.privacy.certificate import Certificate, CertificateLine
+from hedgerow.privacy.events import Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
+
+SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
+LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)
+FOREST = PerRecordAssignment(Parallel((Sequence((SPLIT, LEAF)), Sequence((LEAF,))), "a record pays for one path"), 35)
+
+
+def certificate(event=FOREST, epsilon=1, delta=0, adjacency="add-remove", seeded=False):
+    return Certificate("EDPRFClassifier", "private", Fraction(epsilon), Fraction(delta), adjacency, event, seeded)
+
+
+def test_a_plan_within_its_claim_holds():
+    assert certificate().holds
+    assert certificate().reasons == ()
+    assert certificate().spent == 1
+
+
+def test_a_claim_below_the_cost_does_not_hold():
+    low = certificate(epsilon=Fraction(999_999_999, 10**9))
+    assert not low.holds
+    assert low.reasons == ("the steps cost more than the claim",)
+
+
+def test_one_record_replaced_costs_twice():
+    assert not certificate(adjacency="replace-one").holds
+    twice = certificate(epsilon=2, adjacency="replace-one")
+    assert twice.holds
+    assert twice.spent == 2
+
+
+def test_a_seed_is_a_reason():
+    seeded = certificate(seeded=True)
+    assert not seeded.holds
+    assert len(seeded.reasons) == 1
+    assert "random_state" in seeded.reasons[0]
+
+
+def test_every_unprotected_step_is_a_reason():
+    event = Sequence((FOREST, Unprotected("the schema was inferred"), Unprotected("bins are read off the records")))
+    open_ = certificate(event, seeded=True)
+    assert not open_.holds
+    assert open_.spent is None
+    assert open_.reasons[:2] == ("the schema was inferred", "bins are read off the records")
+    assert len(open_.reasons) == 3
+
+
+def test_a_gaussian_needs_its_delta():
+    noise = Gaussian(Fraction(7, 100), 1000, "sums", 1)  # mu**2 = .0718 is (1, 1e-5)-DP
+    assert certificate(noise, delta=Fraction(1, 10**5)).holds
+    assert not certificate(noise, delta=Fraction(1, 10**6)).holds
+    assert not certificate(noise).holds
+    assert not certificate(Gaussian(Fraction(8, 100), 1000, "sums"), delta=Fraction(1, 10**5)).holds
+    # So many draws of an approximate sampler that their booked error alone exceeds delta.
+    assert not certificate(Gaussian(Fraction(7, 1000), 10**14, "sums"), delta=Fraction(1, 10**5)).holds
+
+
+def test_a_gaussian_of_one_record_replaced_has_twice_the_mu():
+    noise = Gaussian(Fraction(7, 100), 1000, "sums", 1)
+    assert not certificate(noise, delta=Fraction(1, 10**5), adjacency="replace-one").holds
+    quarter = Gaussian(Fraction(7, 400), 1000, "sums", 1)
+    assert certificate(quarter, delta=Fraction(1, 10**5), adjacency="replace-one").holds
+
+
+def test_lines_name_each_kind_of_step_once_by_level():
+    event = Sequence((LEAF, FOREST, Unprotected("x"), Gaussian(Fraction(1, 3), 5, "sums", 3)))
+    assert certificate(event).lines == (
+        CertificateLine(1, "test of a node", SPLIT.mechanism, "epsilon 0.4"),
+        CertificateLine(2, "leaf label", LEAF.mechanism, "epsilon 0.6"),
+        CertificateLine(3, "sums", "rounded normal noise", "mu^2 0.3333..."),
+    )
+
+
+def test_the_page_says_what_a_privacy_officer_needs():
+    page = str(certificate())
+    words = " ".join(page.split())
+    for fact in (
+        "EDPRFClassifier (private)",
+        "epsilon = 1, delta = 0, for one record added or removed",
+        "holds yes",
+        "spent 1 on the costliest path; 0 unspent",
+        "in each of 35 trees",
+        "every record is in one tree, by its own coin",
+        "a record pays for one path",
+        "level 1 test of a node epsilon 0.4 permute-and-flip, Gini score, range 2048",
+        "level 2 leaf label epsilon 0.6 permute-and-flip, class counts, range 1",
+        "the schema (ranges, categories, classes) being public knowledge",
+        "ChaCha20 under a fresh 256-bit key from the operating system",
+        "outside the guarantee: running time, memory use",
+    ):
+        assert fact in words, page
+    assert "replaced" not in page
+    assert max(map(len, page.splitlines())) <= 120
+
+
+def test_the_page_of_one_record_replaced():
+    page = str(certificate(epsilon=2, adjacency="replace-one"))
+    assert "for one record replaced by another" in page
+    assert "the number of records being public" in page
+
+
+def test_the_page_without_a_guarantee():
+    page = str(certificate(Sequence((FOREST, Unprotected("bins are read off the records"))), seeded=True))
+    assert "holds      NO" in page
+    assert "- bins are read off the records" in page
+    assert "- the noise came from random_state" in page
+    assert "no finite amount" in page
+    assert "holds      yes" not in page
+    assert "rests on" not in page
+
+
+def test_the_page_shows_what_rounding_lost():
+    spent = Pure(Fraction(1) - Fraction(1, 2**40), "m", "p")
+    assert "9e-13... unspent (lost to rounding down)" in str(certificate(spent))
+    assert "0.5 unspent" in str(certificate(Pure(Fraction(1, 2), "m", "p")))
+
+
+@pytest.mark.parametrize(
+    "event", [FOREST, Gaussian(Fraction(1, 7), 3, "sums"), Unprotected("why"), Sequence((FOREST, Unprotected("why")))]
+)
+@pytest.mark.parametrize("seeded", [False, True])
+def test_a_certificate_survives_json(event, seeded):
+    before = certificate(event, Fraction(1, 3), Fraction(1, 10**6), "replace-one", seeded)
+    after = Certificate.from_dict(json.loads(json.dumps(before.to_dict())))
+    assert after == before
+    assert str(after) == str(before)
+    assert after.reasons == before.reasons
+
+
+GOOD = certificate().to_dict()
+
+
+@pytest.mark.parametrize("key", GOOD)
+def test_a_certificate_with_a_field_missing_is_refused(key):
+    with pytest.raises(FileFormatError):
+        Certificate.from_dict({name: value for name, value in GOOD.items() if name != key})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"epsilon": "much"},
+        {"epsilon": None},
+        {"epsilon": "1/0"},
+        {"epsilon": math.nan},
+        {"delta": "x"},
+        {"adjacency": "bounded"},
+        {"adjacency": None},
+        {"event": {}},
+        {"event": None},
+    ],
+)
+def test_a_damaged_certificate_is_refused(damage):
+    with pytest.raises(FileFormatError):
+        Certificate.from_dict(GOOD | damage)
+
+
+@pytest.mark.parametrize("data", [None, [], "x", 3])
+def test_what_is_no_certificate_is_refused(data):
+    with pytest.raises(FileFormatError):
+        Certificate.from_dict(data)
+
+
+@pytest.mark.parametrize("damage", [{"epsilon": math.inf}, {"delta": math.inf}, {"seeded": None}, {"seeded": ""}])
+def test_a_lying_certificate_is_refused(damage):
+    with pytest.raises(FileFormatError):
+        Certificate.from_dict(GOOD | damage)

@@ -1,0 +1,271 @@
+"""One budget for several fits: exact, atomic, not to be copied, not to be overdrawn."""
+
+import copy
+import multiprocessing
+import pickle
+import threading
+import time
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
+from hedgerow.privacy.accounting import plan_budget
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.events import Gaussian, Pure, Sequence, Unprotected
+from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.privacy.ledger import Ledger
+
+
+def fit(epsilon, delta=0, adjacency="add-remove", *, event=None, seeded=False, system="Forest"):
+    epsilon, delta = exact(epsilon), exact_delta(delta)
+    if event is None:
+        event = Pure(plan_budget(epsilon, adjacency), "permute-and-flip", "leaf label")
+    return Certificate(system, "private", epsilon, delta, adjacency, event, seeded)
+
+
+def test_ten_tenths_fit_in_one():
+    ledger = Ledger(1.0)
+    for _ in range(10):
+        ledger.reserve(fit(0.1))
+    assert ledger.spent == 1
+    assert ledger.remaining == 0
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(fit(1e-9))
+
+
+@given(st.lists(st.decimals("0.001", "0.5", places=3), min_size=1, max_size=20))
+def test_sums_are_exact_and_the_ceiling_holds(epsilons):
+    ledger, spent = Ledger(2), Fraction(0)
+    for epsilon in epsilons:
+        if spent + Fraction(epsilon) <= 2:
+            ledger.reserve(fit(epsilon))
+            spent += Fraction(epsilon)
+        else:
+            with pytest.raises(BudgetExceeded):
+                ledger.reserve(fit(epsilon))
+        assert ledger.spent == spent
+        assert ledger.remaining == 2 - spent
+
+
+def test_a_refusal_books_nothing_and_says_what_is_left():
+    ledger = Ledger(1)
+    ledger.reserve(fit("1/3"))
+    with pytest.raises(
+        BudgetExceeded, match=r"asks for epsilon 0\.7 .* 0\.666666\.\.\. .* left of 1 .* nothing was drawn"
+    ):
+        ledger.reserve(fit(0.7))
+    assert ledger.spent == Fraction(1, 3)
+    assert len(ledger.entries) == 1
+    ledger.reserve(fit("2/3"))
+    assert ledger.remaining == 0
+
+
+def test_delta_has_a_ceiling_of_its_own():
+    noisy = {"event": Gaussian(Fraction(1, 10**6), 10, "sums")}
+    ledger = Ledger(10, 1e-5)
+    ledger.reserve(fit(1, 6e-6, **noisy))
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(fit(1, 5e-6, **noisy))
+    ledger.reserve(fit(1, 4e-6, **noisy))
+    assert ledger.spent_delta == Fraction(1, 10**5)
+    with pytest.raises(BudgetExceeded):
+        Ledger(10).reserve(fit(1, 1e-9, **noisy))
+
+
+def test_entries_say_what_was_booked():
+    ledger, certificate = Ledger(1), fit(0.25, system="EDPRFClassifier")
+    ledger.reserve(certificate)
+    (entry,) = ledger.entries
+    assert (entry.label, entry.epsilon, entry.delta) == ("EDPRFClassifier", Fraction(1, 4), 0)
+    assert entry.certificate is certificate
+    assert isinstance(ledger.entries, tuple)
+
+
+def test_a_refusal_is_no_exception():
+    """GridSearchCV turns every Exception of a fit into a missing score; a refusal must get through."""
+    assert issubclass(BudgetExceeded, BaseException)
+    assert not issubclass(BudgetExceeded, Exception)
+
+
+# adjacency
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1"])
+def test_an_add_remove_fit_costs_twice_in_a_replace_one_ledger(epsilon):
+    ledger = Ledger(2 * Fraction(epsilon), adjacency="replace-one")
+    ledger.reserve(fit(epsilon))
+    assert ledger.spent == 2 * Fraction(epsilon)
+    assert ledger.remaining == 0
+
+
+def test_a_replace_one_fit_costs_once_in_a_replace_one_ledger():
+    ledger = Ledger(1, adjacency="replace-one")
+    ledger.reserve(fit(1, adjacency="replace-one"))
+    assert ledger.remaining == 0
+
+
+def exact_group_delta(epsilon, delta):
+    with localcontext(prec=60):
+        e = Decimal(epsilon.numerator) / epsilon.denominator
+        return Fraction(1 + e.exp()) * delta
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
+def test_a_replaced_record_multiplies_delta(epsilon):
+    ledger = Ledger(10, 0.5, "replace-one")
+    ledger.reserve(fit(epsilon, 1e-6, event=Gaussian(Fraction(1, 10**6), 1, "sums")))
+    right = exact_group_delta(exact(epsilon), Fraction(1, 10**6))
+    assert float(ledger.spent_delta) == pytest.approx(float(right), rel=1e-14)
+    assert ledger.spent == 2 * exact(epsilon)
+
+
+def test_a_multiplied_delta_is_rounded_up():
+    for step in range(1, 400):
+        epsilon, delta = Fraction(step, 100), Fraction(step, 10**7)
+        ledger = Ledger(100, 0.5, "replace-one")
+        ledger.reserve(fit(epsilon, delta, event=Gaussian(Fraction(1, 10**6), 1, "sums")))
+        assert ledger.spent_delta >= exact_group_delta(epsilon, delta), (epsilon, delta)
+
+
+def test_a_multiplied_delta_beyond_all_bounds_is_a_refusal():
+    ledger = Ledger(1e6, 0.5, "replace-one")
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(fit(1000, 1e-6))
+
+
+def test_a_replace_one_fit_is_refused_in_an_add_remove_ledger():
+    ledger = Ledger(10)
+    with pytest.raises(BudgetExceeded, match=r"says nothing about one record added or removed"):
+        ledger.reserve(fit(1, adjacency="replace-one"))
+    assert ledger.entries == ()
+
+
+# what is never booked
+
+
+def test_an_unprotected_plan_is_refused_whatever_is_left():
+    ledger = Ledger(1e9)
+    plan = Sequence((Pure(Fraction(1, 10), "m", "p"), Unprotected("bins are read off the records")))
+    with pytest.raises(BudgetExceeded, match="bins are read off the records"):
+        ledger.reserve(fit(1, event=plan))
+    assert ledger.entries == ()
+
+
+def test_a_plan_above_its_own_claim_is_refused():
+    ledger = Ledger(10)
+    with pytest.raises(BudgetExceeded, match="more than it claims"):
+        ledger.reserve(fit(1, event=Pure(Fraction(11, 10), "m", "p")))
+    with pytest.raises(BudgetExceeded, match="more than it claims"):  # a Gaussian needs a delta
+        ledger.reserve(fit(1, event=Gaussian(Fraction(1, 100), 1, "p")))
+    assert ledger.entries == ()
+
+
+def test_no_plan_gives_budget_back():
+    ledger = Ledger(1)
+    with pytest.raises((BudgetExceeded, ValueError)):
+        ledger.reserve(
+            Certificate("x", "private", Fraction(-1), Fraction(0), "add-remove", Pure(Fraction(-5), "m", "p"))
+        )
+    assert ledger.remaining <= 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "adjacency"),
+    [(0, 0, "add-remove"), (-1, 0, "add-remove"), (True, 0, "add-remove"), (1, 1, "add-remove"), (1, 0, "bounded")],
+)
+def test_a_wrong_ceiling_is_refused(epsilon, delta, adjacency):
+    with pytest.raises(ConfigurationError):
+        Ledger(epsilon, delta, adjacency)
+
+
+# seeds
+
+
+def test_a_seeded_fit_voids_the_ledger_and_is_booked_all_the_same():
+    ledger = Ledger(1)
+    ledger.reserve(fit(0.25))
+    assert ledger.holds
+    ledger.reserve(fit(0.25, seeded=True))
+    assert not ledger.holds
+    assert ledger.spent == Fraction(1, 2)
+    assert "a seeded fit voids the guarantee" in repr(ledger)
+
+
+def test_what_it_prints():
+    ledger = Ledger(1.5, 1e-6, "replace-one")
+    assert repr(ledger) == "Ledger(epsilon=1.5, delta=1e-6, adjacency='replace-one', spent=0 in 0 fits)"
+
+
+# copies
+
+
+def test_copies_are_the_same_ledger():
+    ledger = Ledger(1)
+    assert clone(ledger) is ledger
+    assert clone({"a": ledger}, safe=False)["a"] is ledger
+    assert copy.copy(ledger) is ledger
+    assert copy.deepcopy([ledger])[0] is ledger
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickling_is_refused(protocol):
+    with pytest.raises(LedgerPickleError, match="n_jobs=1 or a threading backend"):
+        pickle.dumps({"ledger": Ledger(1)}, protocol)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_cannot_spend_its_copy():
+    ledger, context = Ledger(1), multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+
+    def spend():
+        try:
+            ledger.reserve(fit(1))
+            queue.put("booked")
+        except BaseException as error:
+            queue.put(type(error).__name__)
+
+    child = context.Process(target=spend)
+    child.start()
+    child.join()
+    assert queue.get() != "booked"
+
+
+# threads
+
+
+class Yielding(list):
+    """A list that lets other threads run before it is read, where a missing lock would show."""
+
+    def __iter__(self):
+        time.sleep(1e-4)
+        return super().__iter__()
+
+
+def test_threads_never_overdraw():
+    ledger, barrier, outcomes = Ledger(1), threading.Barrier(16), []
+    ledger._entries = Yielding()
+
+    def spend():
+        barrier.wait()
+        for _ in range(5):
+            try:
+                ledger.reserve(fit("0.03"))
+                outcomes.append(True)
+            except BudgetExceeded:
+                outcomes.append(False)
+            assert ledger.spent <= 1
+
+    threads = [threading.Thread(target=spend) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 80
+    assert outcomes.count(True) == len(ledger.entries) == 33
+    assert ledger.spent == Fraction(99, 100)

@@ -109,6 +109,12 @@ def test_a_mechanism_calibrated_for_a_smaller_range_is_refused():
         curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(HALF, Gini().range - 1))
 
 
+def test_a_node_that_is_offered_nothing_is_refused():
+    curator, root = open_curator()
+    with pytest.raises(ConfigurationError, match="offered no test"):
+        curator.select(root, TESTS, ~offered(root), Gini(), PermuteAndFlip(HALF, Gini().range))
+
+
 def test_a_label_mechanism_calibrated_for_a_smaller_range_is_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="range"):

@@ -75,7 +75,9 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         except FileFormatError:
             raise
         except Exception as error:  # whatever a damaged member makes the readers raise
-            raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged; save it again.") from error
+            raise FileFormatError(
+                f"{path} is not a model file of hedgerow, or it is damaged; save it again."
+            ) from error
     if not isinstance(document, dict):
         raise FileFormatError(f"{path} is not a model file of hedgerow; save the model again.")
     return document, arrays

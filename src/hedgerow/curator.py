@@ -118,6 +118,8 @@ class Curator:
     ) -> Integers:
         """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
         _check_range(mechanism, score.name, score.range)
+        if not offered.any(axis=1).all():
+            raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
         frontier = self._charge(nodes, mechanism.cost)
         chosen = np.empty(len(nodes), dtype=np.int64)
         step = max(1, CHUNK // len(candidates))

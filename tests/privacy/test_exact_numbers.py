@@ -179,3 +179,9 @@ def test_tiny_numbers_are_printed():
 @pytest.mark.parametrize("value", [Fraction(-1, 3), Fraction(-2, 3)])
 def test_negative_numbers_are_not_rounded_up(value):
     assert Fraction(decimal_text(value).removesuffix("...")) <= value
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "1e-999999999", "1" * 5000, "1/" + "9" * 5000])
+def test_texts_that_would_fill_the_memory_are_refused(text):
+    with pytest.raises(ConfigurationError):
+        exact(text)

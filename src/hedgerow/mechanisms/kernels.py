@@ -180,9 +180,9 @@ def bernoulli_exp_product(state, factor, bits, difference):
     """Return True with probability exp(-factor * difference / 2**bits), without ever forming the long product.
 
     The difference is read in digits of 20 bits, the highest first, one coin for each.
-    IN/OUT state, IN 0 <= factor < 2**43, 0 <= difference < 2**60, bits >= 0.
+    IN/OUT state, IN 0 <= factor < 2**43, 0 <= difference < 2**63, bits >= 0.
     """
-    for digit in range(2, -1, -1):
+    for digit in range(3, -1, -1):
         part = (difference >> (digit * DIGIT)) & ((1 << DIGIT) - 1)
         if part == 0:
             continue

@@ -63,7 +63,7 @@ class Geometric:
     def sample(self, stream: Stream, values: Integers) -> Integers:
         """Return the values plus noise, in the same shape."""
         rate = self.rate
-        noisy: Integers = kernels.add_geometric(stream, rate.numerator, rate.bits, values.ravel())
+        noisy: Integers = kernels.add_geometric(stream, rate.numerator, rate.bits, _flat(values))
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
@@ -144,7 +144,7 @@ class RoundedNormal:
     def sample(self, stream: Stream, values: Integers) -> Integers:
         """Return the values plus noise, in the same shape."""
         sigma = self.sigma
-        noisy: Integers = kernels.add_normal(stream, sigma.numerator, sigma.bits, values.ravel())
+        noisy: Integers = kernels.add_normal(stream, sigma.numerator, sigma.bits, _flat(values))
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
@@ -153,3 +153,8 @@ class RoundedNormal:
         distance = np.abs(outcomes - value)
         # Both ends in the lower tail, where the normal distribution function keeps its relative accuracy.
         return np.asarray(ndtr((0.5 - distance) / sigma) - ndtr((-0.5 - distance) / sigma))
+
+
+def _flat(values: Integers) -> Integers:
+    """Return the values in one row of 64 bits each, where sums with noise do not wrap."""
+    return np.asarray(values, dtype=np.int64).ravel()

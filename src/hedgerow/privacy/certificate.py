@@ -19,7 +19,7 @@ from hedgerow.privacy.events import (
     event_from_dict,
     event_to_dict,
 )
-from hedgerow.privacy.exact import decimal_text
+from hedgerow.privacy.exact import decimal_text, read_fraction
 
 __all__ = ["Certificate", "CertificateLine"]
 
@@ -169,8 +169,8 @@ class Certificate:
             return cls(
                 system=str(data["system"]),
                 variant=str(data["variant"]),
-                epsilon=Fraction(data["epsilon"]),
-                delta=Fraction(data["delta"]),
+                epsilon=read_fraction(data["epsilon"]),
+                delta=read_fraction(data["delta"]),
                 adjacency=check_adjacency(data["adjacency"]),
                 event=event_from_dict(data["event"]),
                 seeded=data["seeded"],

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import FileFormatError
+from hedgerow.privacy.exact import read_fraction
 
 __all__ = [
     "Event",
@@ -137,7 +138,7 @@ def event_from_dict(data: object, depth: int = 0) -> Event:
         fields: dict[str, Any] = {name: value for name, value in data.items() if name != "event"}
         for name, value in fields.items():
             if name in ("epsilon", "mu_squared"):
-                fields[name] = Fraction(value)
+                fields[name] = read_fraction(value)
             elif name == "parts" and isinstance(value, list):
                 fields[name] = tuple(event_from_dict(part, depth + 1) for part in value)
             elif name == "part":

@@ -12,10 +12,12 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["Dyadic", "decimal_text", "dyadic_below", "exact", "exact_delta"]
+__all__ = ["Dyadic", "decimal_text", "dyadic_below", "exact", "exact_delta", "read_fraction"]
 
 LARGEST = Fraction(10**9)
 SMALLEST = Fraction(1, 10**9)
+LONGEST_TEXT = 4000
+LARGEST_EXPONENT = 1000
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:
@@ -59,11 +61,22 @@ def _fraction(value: object) -> Fraction | None:
     try:
         if isinstance(value, numbers.Rational):  # numpy's integers would overflow inside a fraction
             return Fraction(int(value.numerator), int(value.denominator))
-        return (
-            Fraction(str(value)) if isinstance(value, str | Decimal | float | np.floating) else Fraction(float(value))
-        )
+        return read_fraction(str(value) if isinstance(value, str | Decimal | np.floating) else repr(float(value)))
     except (ValueError, OverflowError, ZeroDivisionError):
         return None
+
+
+def read_fraction(text: object) -> Fraction:
+    """Return the fraction that a short text spells, or raise ValueError.
+
+    Texts of many digits and exponents beyond a thousand are refused: they would be numbers that fill the memory.
+    """
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise ValueError("no short text")
+    exponent = text.lower().partition("e")[2]
+    if exponent and abs(int(exponent)) > LARGEST_EXPONENT:
+        raise ValueError("an exponent out of all bounds")
+    return Fraction(text)
 
 
 class Dyadic(NamedTuple):

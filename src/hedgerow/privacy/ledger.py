@@ -56,9 +56,9 @@ class Ledger:
     """
 
     def __init__(self, epsilon: float, delta: float = 0.0, adjacency: Adjacency = "add-remove") -> None:
-        self.epsilon = exact(epsilon)
-        self.delta = exact_delta(delta)
-        self.adjacency = check_adjacency(adjacency)
+        self._epsilon = exact(epsilon)
+        self._delta = exact_delta(delta)
+        self._adjacency = check_adjacency(adjacency)
         self._entries: list[LedgerEntry] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -95,6 +95,21 @@ class Ledger:
                     f"{decimal_text(self.delta)}; nothing was drawn."
                 )
             self._entries.append(LedgerEntry(label, epsilon, delta, certificate))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ceiling on the sum of epsilons, exact."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The ceiling on the sum of deltas, exact."""
+        return self._delta
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """What a neighboring data set is, for the ceiling."""
+        return self._adjacency
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:

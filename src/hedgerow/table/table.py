@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.threads import for_each
@@ -17,6 +18,7 @@ __all__ = ["Frontier", "Table"]
 Integers = npt.NDArray[np.int64]
 
 BLOCK_CELLS = 1 << 18  # cells of a histogram block: 2 MiB, which stays in a core's cache
+MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 MANY_RECORDS = 1 << 16  # fewer are not worth a second thread
 
 
@@ -65,6 +67,8 @@ class Table:
         n_codes: Integers,
         n_classes: int,
     ) -> None:
+        if len(codes) >= MOST_RECORDS:
+            raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
         self._codes = codes
         self._labels = labels
         self.offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +12,9 @@ from helpers import make_table
 
 from hedgerow.curator import Curator
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
-from hedgerow.scores import Gini, multiway
+from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness
+from hedgerow.privacy.accounting import amplified
+from hedgerow.scores import Candidates, Gini, multiway
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
 TESTS = multiway((2, 2))
@@ -93,14 +96,30 @@ def test_a_node_cannot_be_asked_twice_in_one_question():
     curator, root = open_curator()
     children = curator.partition(root, TESTS, np.array([0]))
     twice = type(children)(children.generation, np.array([0, 0]))
-    with pytest.raises(ConfigurationError, match="twice"):
+    with pytest.raises(ConfigurationError, match="names a node"):
         curator.count(twice, HALF)
 
 
-def test_records_are_assigned_once():
+def test_assignments_of_the_same_records_add_up():
+    curator, root = open_curator()
+    curator.count(root, HALF)
+    other = curator.assign(PerRecordCoin(3))
+    curator.count(other, Fraction(1, 4))
+    assert curator.spent == Fraction(3, 4)
+    with pytest.raises(BudgetExceeded):
+        curator.count(other, HALF)
+    curator.count(root, Fraction(1, 4))
+    assert curator.spent == 1
+
+
+def test_a_poisson_assignment_costs_its_amplified_budget():
     curator, _ = open_curator()
-    with pytest.raises(ConfigurationError, match="assigned already"):
-        curator.assign(PerRecordCoin(2))
+    coin = PoissonCoin(Fraction(1, 4))
+    sample = curator.assign(coin)
+    curator.count(sample, Fraction(2))
+    assert curator.spent == amplified(Fraction(2), Fraction(1, 4)) < 1
+    with pytest.raises(BudgetExceeded):
+        curator.count(sample, Fraction(1, 10))
 
 
 def test_a_mechanism_calibrated_for_a_smaller_range_is_refused():
@@ -118,7 +137,7 @@ def test_a_node_that_is_offered_nothing_is_refused():
 def test_a_label_mechanism_calibrated_for_a_smaller_range_is_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="range"):
-        curator.select_label(root, PermuteAndFlip(HALF, 0))
+        curator.select_label(root, PermuteAndFlip(HALF, HALF))
 
 
 def test_a_histogram_over_several_features_pays_for_each():
@@ -127,6 +146,28 @@ def test_a_histogram_over_several_features_pays_for_each():
     assert curator.spent == 1000
     assert [part.shape for part in cells] == [(1, 2, 2), (1, 2, 2)]
     assert all(np.array_equal(part[0], [[5, 5], [5, 5]]) for part in cells)
+
+
+@pytest.mark.parametrize(
+    ("ask", "sensitivity"),
+    [
+        (lambda curator, root: curator.count(root, Fraction(1)) - 20, 1),
+        (lambda curator, root: curator.class_counts(root, Fraction(1)) - 10, 1),
+        (lambda curator, root: np.array(curator.histogram(root, np.array([0, 1]), Fraction(1))) - 5, 2),
+    ],
+    ids=["count", "class counts", "histogram"],
+)
+def test_answers_follow_the_law_of_their_sensitivity(ask, sensitivity):
+    noise = np.concatenate([ask(*open_curator(randomness=Randomness(seed))).ravel() for seed in range(3000)])
+    outcomes = np.arange(-4, 5)
+    seen = np.array([(noise == outcome).sum() for outcome in outcomes])
+
+    def distance(other):
+        expected = len(noise) * Geometric(Fraction(1), other).law(0, outcomes)
+        return float(((seen - expected) ** 2 / expected).sum())
+
+    assert distance(sensitivity) < 45  # chi-square with 9 degrees of freedom: below 1e-6
+    assert distance(3 - sensitivity) > 100
 
 
 def test_answers_at_a_large_budget_are_the_counts():
@@ -148,3 +189,62 @@ def test_scores_are_the_same_in_one_chunk_or_many(monkeypatch):
     assert np.array_equal(whole, np.concatenate(parts))
     monkeypatch.setattr(module, "CHUNK", 1)
     assert len(curator.select(children, TESTS, offered(children), Gini(), PermuteAndFlip(HALF, Gini().range))) == 2
+
+
+@pytest.mark.parametrize("budget", [Fraction(0), Fraction(-1)])
+def test_nothing_gives_budget_back(budget):
+    curator, root = open_curator()
+    for ask in (
+        lambda: curator.count(root, budget),
+        lambda: curator.class_counts(root, budget),
+        lambda: curator.select_label(root, PermuteAndFlip(budget, 1)),
+        lambda: curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(budget, Gini().range)),
+    ):
+        with pytest.raises(ConfigurationError):
+            ask()
+    assert curator.spent == 0
+
+
+def test_noise_for_a_smaller_sensitivity_is_refused():
+    curator, root = open_curator()
+    with pytest.raises(ConfigurationError, match="build the noise for that"):
+        curator.minority_at_most(root, AtMost(Geometric(Fraction(1, 1000), Fraction(1, 10**6)), 10))
+
+
+@pytest.mark.parametrize("index", [[-1, 0], [-1], [1], [0, 0]])
+def test_nodes_that_are_not_the_curators_are_refused(index):
+    curator, root = open_curator()
+    with pytest.raises(ConfigurationError, match="names a node"):
+        curator.count(type(root)(root.generation, np.array(index)), HALF)
+
+
+def test_threads_cannot_overdraw_a_curator():
+    for _ in range(20):
+        curator, root = open_curator()
+        answers, barrier = [], threading.Barrier(4)
+
+        def ask(curator=curator, root=root, answers=answers, barrier=barrier):
+            barrier.wait()
+            with contextlib.suppress(BudgetExceeded):
+                answers.append(curator.count(root, Fraction(1)))
+
+        workers = [threading.Thread(target=ask) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert len(answers) == 1
+        assert curator.spent == 1
+
+
+def test_scores_that_would_not_fit_are_refused():
+    with pytest.raises(ConfigurationError, match="64 bits"):
+        Gini(33)
+
+
+def test_candidates_that_are_no_tests_are_refused():
+    with pytest.raises(ConfigurationError, match="do not describe tests"):
+        Candidates(np.array([0], np.int32), np.array([[0, 2]], np.uint16), np.array([2], np.int32))
+    curator, root = open_curator()
+    with pytest.raises(ConfigurationError, match="one of the candidates"):
+        curator.partition(root, TESTS, np.array([2]))

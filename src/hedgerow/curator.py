@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PerRecordCoin, Randomness, Selection
-from hedgerow.scores import Candidates, ClassCount, Gini, Minority
+from hedgerow.mechanisms import AtMost, Geometric, PerRecordCoin, PoissonCoin, Randomness, Selection
+from hedgerow.privacy.accounting import amplified
+from hedgerow.scores import Candidates, ClassCount, Minority, Score
 from hedgerow.table import Frontier, Table
 
 __all__ = ["Curator", "Nodes"]
@@ -34,6 +36,30 @@ class Nodes:
         return Nodes(self.generation, self.index[chosen])
 
 
+@dataclass
+class _Assignment:
+    """One dealing out of the records: how probably a record takes part (None: surely), and its costliest path."""
+
+    inclusion: Fraction | None
+    costliest: Fraction = Fraction(0)
+
+    def cost(self, path: Fraction) -> Fraction:
+        """Return what an assignment costs whose costliest path has been charged so much."""
+        return path if self.inclusion is None else amplified(path, self.inclusion)
+
+    @property
+    def spent(self) -> Fraction:
+        return self.cost(self.costliest)
+
+
+@dataclass(frozen=True)
+class _Account:
+    """What one kind of path of an assignment has been charged."""
+
+    assignment: _Assignment
+    spent: Fraction
+
+
 class Curator:
     """Answers questions about the records of nodes by mechanisms, and stops at its budget.
 
@@ -49,7 +75,8 @@ class Curator:
     Notes
     -----
     Each question is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
-    the costliest path counts (SYSTEMS.md lemmas 2 and 3). A node that was partitioned answers no more: its children do.
+    the costliest path of an assignment counts (docs/proofs/composition.md). A node that was partitioned answers no more:
+    its children do.
     """
 
     def __init__(self, table: Table, epsilon: Fraction, randomness: Randomness) -> None:
@@ -58,9 +85,10 @@ class Curator:
         self._randomness = randomness
         self._frontiers: dict[int, Frontier] = {}
         self._open: dict[int, npt.NDArray[np.bool_]] = {}
-        self._account: dict[int, npt.NDArray[np.intp]] = {}
-        self._accounts: list[Fraction] = [Fraction(0)]
-        self._generations = 0
+        self._account_of: dict[int, npt.NDArray[np.intp]] = {}
+        self._charged: list[_Account] = []
+        self._assignments: list[_Assignment] = []
+        self._lock = threading.RLock()
 
     @property
     def n_classes(self) -> int:
@@ -69,21 +97,22 @@ class Curator:
 
     @property
     def spent(self) -> Fraction:
-        """What the costliest path has been charged so far."""
-        return max(self._accounts)
+        """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
+        return sum((assignment.spent for assignment in self._assignments), Fraction(0))
 
-    def assign(self, coin: PerRecordCoin) -> Nodes:
-        """Send each record to a root by its own coin, once, and return the roots: they count in parallel.
+    def assign(self, coin: PerRecordCoin | PoissonCoin) -> Nodes:
+        """Send each record to a root, or to none, by its own coin, and return the roots.
 
-        Raises
-        ------
-        ConfigurationError
-            If the records were assigned before: roots of two assignments share records.
+        The roots of one assignment share no record, so they count in parallel; the assignments read the same records, so
+        what they cost adds up. Where a record may be in no root, what its assignment costs is amplified.
         """
-        if self._generations:
-            raise ConfigurationError("the records are assigned already; open another curator to assign them again.")
-        part = self._randomness.draw(coin, len(self._table))
-        return self._register(self._table.roots(part, coin.parts), np.zeros(coin.parts, dtype=np.intp))
+        assignment = _Assignment(coin.inclusion)
+        with self._lock:
+            part = self._randomness.draw(coin, len(self._table))
+            self._assignments.append(assignment)
+            self._charged.append(_Account(assignment, Fraction(0)))
+            accounts = np.full(coin.parts, len(self._charged) - 1, dtype=np.intp)
+            return self._register(self._table.roots(part, coin.parts), accounts)
 
     def count(self, nodes: Nodes, budget: Fraction) -> Integers:
         """Return the number of records in each node, with two-sided geometric noise."""
@@ -114,7 +143,7 @@ class Curator:
         return [part.reshape(cell.shape) for part, cell in zip(parts, cells, strict=True)]
 
     def select(
-        self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Gini, mechanism: Selection
+        self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Score, mechanism: Selection
     ) -> Integers:
         """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
         _check_range(mechanism, score.name, score.range)
@@ -129,7 +158,7 @@ class Curator:
             chosen[chunk] = self._randomness.draw(mechanism, scores, offered[chunk])
         return chosen
 
-    def _scores(self, frontier: Frontier, chunk: slice, candidates: Candidates, score: Gini) -> Integers:
+    def _scores(self, frontier: Frontier, chunk: slice, candidates: Candidates, score: Score) -> Integers:
         part = frontier.part(chunk.start, chunk.stop)
         scores = np.empty((len(part), len(candidates)), dtype=np.int64)
         offsets = self._table.offsets
@@ -148,6 +177,8 @@ class Curator:
 
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
+        if mechanism.noise.sensitivity < Minority.sensitivity:
+            raise ConfigurationError(f"the {Minority.name} moves by {Minority.sensitivity}; build the noise for that.")
         frontier = self._charge(nodes, mechanism.noise.cost)
         minority = Minority().of(self._table.class_counts(frontier))
         return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
@@ -157,18 +188,20 @@ class Curator:
 
         Free: the tests are public or released. The nodes themselves answer no more.
         """
-        frontier = self._frontier(nodes)
-        accounts = np.repeat(self._account[nodes.generation][nodes.index], candidates.arity[chosen])
-        children = self._register(self._table.partition(frontier, candidates, chosen), accounts)
-        self._close(nodes)
+        if len(chosen) != len(nodes) or np.any((chosen < 0) | (chosen >= len(candidates))):
+            raise ConfigurationError("a partition needs one of the candidates for each node.")
+        with self._lock:
+            frontier = self._frontier(nodes)
+            accounts = np.repeat(self._account_of[nodes.generation][nodes.index], candidates.arity[chosen])
+            children = self._register(self._table.partition(frontier, candidates, chosen), accounts)
+            self._close(nodes)
         return children
 
     def _register(self, frontier: Frontier, accounts: npt.NDArray[np.intp]) -> Nodes:
-        generation = self._generations
-        self._generations += 1
+        generation = len(self._open)
         self._frontiers[generation] = frontier
         self._open[generation] = np.ones(len(frontier), dtype=np.bool_)
-        self._account[generation] = accounts
+        self._account_of[generation] = accounts
         return Nodes(generation, np.arange(len(frontier)))
 
     def _close(self, nodes: Nodes) -> None:
@@ -178,28 +211,40 @@ class Curator:
 
     def _frontier(self, nodes: Nodes) -> Frontier:
         """Return the records of nodes that may still be asked, each once."""
+        known = len(self._open.get(nodes.generation, ()))
+        if len(nodes) and not (nodes.index[0] >= 0 and nodes.index[-1] < known and np.all(np.diff(nodes.index) > 0)):
+            raise ConfigurationError("a question names a node twice, out of order, or one that is not this curator's.")
         if not self._open[nodes.generation][nodes.index].all():
             raise ConfigurationError("a node that was partitioned answers no more; ask its children.")
-        if not np.all(nodes.index[1:] > nodes.index[:-1]):
-            raise ConfigurationError("a question names a node twice, or nodes out of order; name each once, in order.")
         frontier = self._frontiers[nodes.generation]
         return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
 
     def _charge(self, nodes: Nodes, amount: Fraction) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
-        frontier = self._frontier(nodes)
-        account = self._account[nodes.generation]
+        if amount <= 0:
+            raise ConfigurationError(
+                f"a question costs {amount}, but only noise with a cost protects; pass a positive budget."
+            )
+        with self._lock:
+            frontier = self._frontier(nodes)
+            self._book(nodes, amount)
+        return frontier
+
+    def _book(self, nodes: Nodes, amount: Fraction) -> None:
+        account = self._account_of[nodes.generation]
         of_nodes = account[nodes.index]
         old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
-        new = [self._accounts[i] + amount for i in old]
-        if any(total > self._budget for total in new):
+        assignment = self._charged[old[0]].assignment if len(old) else _Assignment(None)
+        new = [_Account(assignment, self._charged[i].spent + amount) for i in old]
+        costliest = max([assignment.costliest, *(path.spent for path in new)])
+        if self.spent - assignment.spent + assignment.cost(costliest) > self._budget:
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
             )
-        account[nodes.index] = len(self._accounts) + np.searchsorted(old, of_nodes)
-        self._accounts += new
-        return frontier
+        account[nodes.index] = len(self._charged) + np.searchsorted(old, of_nodes)
+        self._charged += new
+        assignment.costliest = costliest
 
 
 def _check_range(mechanism: Selection, name: str, score_range: int) -> None:

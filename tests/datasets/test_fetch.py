@@ -1,8 +1,10 @@
+import gzip
 import http.client
 import io
 import urllib.error
 import urllib.request
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -100,6 +102,53 @@ def test_line_ends_make_no_difference(tmp_path):
     assert read_files(SOURCE, home) == TEXTS
 
 
+GZIPPED = {f"{name}.gz": gzip.compress(content) for name, content in CONTENT.items()}
+
+
+@pytest.mark.parametrize("contents", [GZIPPED, {"a.data": CONTENT["a.data"], "b.data.gz": GZIPPED["b.data.gz"]}])
+def test_local_files_may_be_gzipped(tmp_path, monkeypatch, serve, contents):
+    asked = serve(archive(CONTENT))
+    assert read_files(SOURCE, place(tmp_path / "home", contents)) == TEXTS
+    monkeypatch.setenv("HEDGEROW_DATA", str(tmp_path / "home"))
+    assert read_files(SOURCE) == TEXTS
+    assert asked == []
+
+
+def test_a_plain_file_comes_before_its_gzipped_copy(tmp_path):
+    assert read_files(SOURCE, place(tmp_path, {**CONTENT, "a.data.gz": b"damaged"})) == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (GZIPPED["a.data.gz"][:-9], "cannot be read"),
+        (GZIPPED["a.data.gz"][:10] + b"\xff" * 20, "cannot be read"),
+        (CONTENT["a.data"], "cannot be read"),
+        (gzip.compress(bytes(501)), "unpacks to more than 500 bytes"),
+        (gzip.compress(b"1,3\n"), r"a\.data\.gz is not the published a\.data"),
+    ],
+    ids=["cut off", "no deflate", "no gzip", "too large", "changed"],
+)
+def test_a_wrong_gzipped_file_is_an_error(tmp_path, content, reason):
+    home = place(tmp_path, {"a.data.gz": content, "b.data": CONTENT["b.data"]})
+    with pytest.raises(DatasetError, match=reason):
+        read_files(replace(SOURCE, max_bytes=500), home)
+
+
+def test_a_nested_archive_is_fetched(tmp_path, serve):
+    serve(
+        archive(
+            {
+                "other.zip": archive({"c.data": b""}),
+                "inner.zip": archive({"inner/a.data": CONTENT["a.data"]}),
+                **GZIPPED,
+            }
+        )
+    )
+    assert read_files(SOURCE) == TEXTS
+    assert {path.name for path in (tmp_path / "cache" / "made_up").iterdir()} == set(CONTENT)
+
+
 def test_a_fetched_set_is_cached(tmp_path, serve):
     asked = serve(archive({"folder/a.data": CONTENT["a.data"], "b.data": CONTENT["b.data"], "unneeded.txt": b"x"}))
     assert read_files(SOURCE) == TEXTS
@@ -130,6 +179,8 @@ def test_a_member_cannot_choose_where_it_is_written(tmp_path, serve):
         (archive({"a.data": CONTENT["a.data"]}), r"it holds no b\.data"),
         (archive(CONTENT)[:40], "did not give the published archive"),
         (b"<html>moved</html>", "did not give the published archive"),
+        (archive({"inner.zip": archive(CONTENT)[:40]}), "did not give the published archive"),
+        (archive({"inner.tar.gz": gzip.compress(b"1,2")}), "did not give the published archive"),
     ],
 )
 def test_a_wrong_download_is_an_error_and_leaves_no_cache(tmp_path, serve, content, reason):
@@ -143,15 +194,14 @@ def test_a_wrong_download_is_an_error_and_leaves_no_cache(tmp_path, serve, conte
 @pytest.mark.parametrize(
     "members", [{**CONTENT, "a.data": b"0" * 1000}, {"a.data": b"0", "b.data": bytes(range(256)) * 4}]
 )
-def test_sizes_are_limited(monkeypatch, serve, members):
-    monkeypatch.setattr(fetch, "MAX_BYTES", 500)
+def test_sizes_are_limited(serve, members):
     serve(archive(members))
-    with pytest.raises(DatasetError, match="larger than 500 bytes"):
-        read_files(SOURCE)
+    with pytest.raises(DatasetError, match="unpacks to more than 500 bytes"):
+        read_files(replace(SOURCE, max_bytes=500))
 
 
 def test_a_download_above_the_limit_is_not_unpacked(monkeypatch, serve):
-    monkeypatch.setattr(fetch, "MAX_BYTES", 100)
+    monkeypatch.setattr(fetch, "MAX_DOWNLOAD", 100)
     serve(archive(CONTENT))
     with pytest.raises(DatasetError, match=r"made_up\.zip is larger than 100 bytes"):
         read_files(SOURCE)

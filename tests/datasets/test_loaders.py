@@ -1,18 +1,90 @@
 """Each loader on made-up files of the published form, and on the published files where they are at hand."""
 
+import gzip
+import io
 import sys
+import tarfile
+import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from hedgerow.datasets import adult, diabetes, load_adult, load_affairs, load_diabetes_prediction, load_wall_following
+from hedgerow.datasets import (
+    adult,
+    bank,
+    census_income,
+    diabetes,
+    fetch,
+    load_adult,
+    load_affairs,
+    load_bank,
+    load_census_income,
+    load_diabetes_prediction,
+    load_wall_following,
+)
 from hedgerow.datasets import wall_following as robot
 from hedgerow.datasets.fetch import digest
 from hedgerow.errors import ConfigurationError, DatasetError
-from hedgerow.schema import Categorical
+from hedgerow.schema import Categorical, Encoder
 
 ADULT = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, {}, {}\n"
+BANK = (
+    '"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";'
+    '"campaign";"pdays";"previous";"poutcome";"emp.var.rate";"cons.price.idx";"cons.conf.idx";"euribor3m";'
+    '"nr.employed";"y"\r\n'
+    '56;"housemaid";"married";"basic.4y";"no";"no";"no";"telephone";"may";"mon";261;1;999;0;"nonexistent";1.1;93.994;'
+    '-36.4;4.857;5191;"no"\r\n'
+    '25;"admin.";"single";"unknown";"no";"yes";"no";"cellular";"nov";"fri";12;2;6;1;"success";-0.1;93.2;-42;1;5195.8;'
+    '"yes"\r\n'
+)
+CENSUS = (
+    "58, Self-employed-not incorporated, 4, 34, Some college but no degree, 0, Not in universe, Divorced, Construction, "
+    "Precision production craft & repair, White, All other, Male, Not in universe, Not in universe, "
+    "Children or Armed Forces, 0, 0, 0, Head of household, South, {state}, Householder, Householder, 1053.55, MSA to MSA, "
+    "Same county, Same county, No, Yes, 1, Not in universe, United-States, United-States, United-States, "
+    "Foreign born- Not a citizen of U S , 0, Not in universe, 2, 52, 94, {label}\n"
+)
+CENSUS_FILES = {
+    "census-income.data": CENSUS.format(state="Arkansas", label="- 50000.") + CENSUS.format(state="?", label="50000+."),
+    "census-income.test": CENSUS.format(state="Not in universe", label="50000+."),
+}
+# The distinct values of each categorical feature as the codebook counts them, without "?".
+CENSUS_VALUES = [
+    9,
+    52,
+    47,
+    17,
+    3,
+    7,
+    24,
+    15,
+    5,
+    10,
+    2,
+    3,
+    6,
+    8,
+    6,
+    6,
+    50,
+    38,
+    8,
+    9,
+    8,
+    9,
+    3,
+    3,
+    5,
+    42,
+    42,
+    42,
+    5,
+    3,
+    3,
+    3,
+    2,
+]
 DIABETES_HEAD = "gender,age,hypertension,heart_disease,smoking_history,bmi,HbA1c_level,blood_glucose_level,diabetes\n"
 DIABETES = "Female,{age},0,1,never,25.19,6.6,140,{label}\n"
 
@@ -59,6 +131,88 @@ def test_adult_options_drop_records_and_columns(small_adult):
     assert data.X[0, names.index("education")] == "Bachelors"
 
 
+def test_bank_cells_and_labels(made_up):
+    home = made_up(bank, one__csv=BANK)
+    data = load_bank(home)
+    assert data.X.dtype == object
+    assert data.X.shape == (2, 20)
+    assert data.X[0].tolist()[:4] == ["56", "housemaid", "married", "basic.4y"]
+    assert data.X[1].tolist()[-2:] == ["1", "5195.8"]
+    assert data.y.tolist() == ["no", "yes"]
+    assert data.y.dtype.kind == "U"
+    assert data.X_test is None
+    head = BANK.splitlines()[0].replace('"', "").split(";")
+    assert [*data.schema.names, data.schema.target] == head
+    assert undeclared(data.X, data.schema) == {}
+
+
+def test_bank_declares_months_without_a_call_and_unknown_as_a_value():
+    assert len(bank.FEATURES["month"].values) == 12
+    assert "unknown" in bank.FEATURES["job"].values
+
+
+def test_bank_is_fetched_from_the_zip_in_the_zip(made_up, monkeypatch):
+    made_up(bank, one__csv=BANK)
+    inner = zipped({"bank-additional/one.csv": BANK, "__MACOSX/bank-additional/._one.csv": "x"})
+    outer = zipped({"bank.zip": zipped({"bank-full.csv": "x"}), "bank-additional.zip": inner})
+    monkeypatch.setattr(fetch, "_open_url", lambda url: io.BytesIO(outer))
+    assert load_bank().y.tolist() == ["no", "yes"]
+
+
+def test_census_cells_and_labels(made_up):
+    data = load_census_income(made_up(census_income, **CENSUS_FILES))
+    assert data.X.dtype == data.X_test.dtype == object
+    assert data.X.shape == (2, 40)
+    assert data.X_test.shape == (1, 40)
+    assert data.X[0].tolist()[:4] == ["58", "Self-employed-not incorporated", "4", "34"]
+    assert not (data.X == "1053.55").any()  # the instance weight
+    states = list(data.schema.names).index("state of previous residence")
+    assert data.X[:, states].tolist() == ["Arkansas", "?"]
+    assert data.y.tolist() == ["- 50000.", "50000+."]
+    assert data.y_test.tolist() == ["50000+."]
+    assert undeclared(data.X, data.schema) == undeclared(data.X_test, data.schema) == {}
+
+
+@pytest.mark.parametrize("packed", ["gz", "tar.gz"])
+def test_census_is_fetched_from_either_kind_of_archive(made_up, monkeypatch, packed):
+    made_up(census_income, **CENSUS_FILES)
+    if packed == "gz":
+        members = {f"{name}.gz": gzip.compress(text.encode()) for name, text in CENSUS_FILES.items()}
+    else:
+        members = {"census.tar.gz": tarred({"census-income.names": "", **CENSUS_FILES})}
+    monkeypatch.setattr(fetch, "_open_url", lambda url: io.BytesIO(zipped(members)))
+    assert load_census_income().X.shape == (2, 40)
+
+
+def zipped(members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def tarred(members):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, text in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return file.getvalue()
+
+
+def test_census_schema_has_the_codebook_s_values(made_up):
+    schema = load_census_income(made_up(census_income, **CENSUS_FILES)).schema
+    counts = [len(feature.values) for feature in schema.features.values() if isinstance(feature, Categorical)]
+    assert counts == CENSUS_VALUES
+    assert len(schema.names) == 40
+    assert schema.missing == ("?",)
+    assert schema.classes == ("- 50000.", "50000+.")
+    for recode in ("detailed industry recode", "own business or self employed", "veterans benefits", "year"):
+        assert isinstance(schema.features[recode], Categorical)
+
+
 def test_robot_merges_moves(made_up):
     readings = [",".join(f"{sensor / 10 + row:.3f}" for sensor in range(24)) for row in range(4)]
     home = made_up(robot, one__data="".join(f"{row},{move}\n" for row, move in zip(readings, robot.MOVES, strict=True)))
@@ -95,7 +249,7 @@ def test_diabetes_is_never_fetched():
 
 
 def test_fetched_sets_are_fetched_over_https():
-    for source in (adult.SOURCE, robot.SOURCE):
+    for source in (adult.SOURCE, bank.SOURCE, census_income.SOURCE, robot.SOURCE):
         assert source.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 
@@ -111,6 +265,21 @@ def undeclared(X, schema):
         if odd:
             found[name] = sorted(odd)
     return found
+
+
+def undeclared_cells(X, schema):
+    """How many cells of categorical features the encoder calls undeclared."""
+    encoder = Encoder(schema, 8)
+    categorical = [isinstance(feature, Categorical) for feature in schema.features.values()]
+    last = encoder.n_codes - 1
+    return int(((encoder.transform(X) == last) & categorical).sum())
+
+
+def test_undeclared_cells_are_counted(made_up):
+    data = load_bank(made_up(bank, one__csv=BANK))
+    assert undeclared_cells(data.X, data.schema) == 0
+    data.X[1, 1:3] = "astronaut"
+    assert undeclared_cells(data.X, data.schema) == 2
 
 
 def test_affairs_fit_their_schema():
@@ -144,6 +313,26 @@ class TestPublishedFiles:
         assert data.X.shape == (29170, 12)
         assert data.X_test.shape == (14662, 12)
         assert undeclared(data.X, data.schema) == {}
+
+    def test_bank(self):
+        data = load_bank()
+        assert data.X.shape == (41188, 20)
+        assert (data.y == "yes").sum() == 4640
+        assert set(data.y) == set(data.schema.classes)
+        assert undeclared(data.X, data.schema) == {}
+        assert undeclared_cells(data.X, data.schema) == 0
+        assert len(data.split(0.3, 0)[1]) == 12357
+
+    def test_census(self):
+        data = load_census_income()
+        assert data.X.shape == (199523, 40)
+        assert data.X_test.shape == (99762, 40)
+        assert (data.y == "50000+.").sum() == 12382
+        assert (data.y_test == "50000+.").sum() == 6186
+        assert set(data.y) == set(data.y_test) == set(data.schema.classes)
+        for part in (data.X, data.X_test):
+            assert undeclared(part, data.schema) == {}
+            assert undeclared_cells(part, data.schema) == 0
 
     def test_robot(self):
         data = load_wall_following()

@@ -233,7 +233,7 @@ def test_gaussian_delta_is_rounded_up_and_hardly(size, distance):
 
 
 def test_the_gaussian_budget_of_one_and_a_hundred_thousandth():
-    """SYSTEMS.md 2.9: rho = mu**2 / 2 = .0359."""
+    """Table of known values: rho = mu**2 / 2 = .0359."""
     mu = gaussian_mu(1.0, 1e-5)
     assert mu**2 / 2 == pytest.approx(0.0359, abs=5e-5)
     ratio = gaussian_mu(0.1, 1e-5) ** 2 / 2 / (math.sqrt(math.log(1e5) + 0.1) - math.sqrt(math.log(1e5))) ** 2

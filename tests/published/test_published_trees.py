@@ -218,7 +218,7 @@ def split_probability(X, y):
 
 
 def test_one_record_of_another_class_turns_probability_0_into_1():
-    """SYSTEMS.md 4.1 (a): no epsilon and no delta below 1 cover this pair."""
+    """docs/proofs/edprf.md (a): no epsilon and no delta below 1 cover this pair."""
     X, y = [["a"], ["a"], ["b"]], ["no", "no", "no"]
     assert split_probability(X, y) == 0
     assert split_probability([*X, ["b"]], [*y, "yes"]) == pytest.approx(1)
@@ -247,7 +247,7 @@ def test_leaves_of_a_whole_forest_flip_with_half_of_epsilon(factor, fits):
 
 
 def test_one_record_moves_the_edges_in_the_model():
-    """SYSTEMS.md 4.1 (b)."""
+    """docs/proofs/edprf.md (b)."""
     schema = Schema({"x": Numeric(0, 5)}, classes=["no", "yes"])
     X, y = [[0.5], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
     before = plan(schema).run(X, y, Randomness(6)).to_arrays()

@@ -87,6 +87,24 @@ def test_no_plan_is_above_its_budget_in_exact_numbers(epsilon, trees, depth, sto
     assert epsilon * (1 - Fraction(1, 10**6)) < spent <= epsilon
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "adjacency", "trees", "levels"),
+    [(1, "add-remove", 11, 4), (0.5, "add-remove", 11, 4), (0.49, "add-remove", 5, 3), (0.99, "replace-one", 5, 3)],
+)
+def test_the_defaults_follow_from_the_budget(epsilon, adjacency, trees, levels):
+    forest = hr.EDPRFClassifier(epsilon, schema=SCHEMA, adjacency=adjacency).fit(X, Y).model_.forest
+    tree = hr.PFDPDTClassifier(epsilon, schema=SCHEMA, adjacency=adjacency).fit(X, Y)
+    assert len(forest.roots) == trees
+    assert forest.levels().max() == levels
+    assert len(tree.model_.forest.roots) == 1
+    assert tree.certificate_.lines[-1].level == levels + 1
+
+
+def test_the_published_defaults_are_the_papers():
+    arrays = hr.EDPRFClassifier(schema=SCHEMA, variant="published").fit(X, Y).model_.to_arrays()
+    assert len(arrays["roots"]) == 35
+
+
 def test_replace_one_runs_at_half_the_budget():
     certificate = hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA, adjacency="replace-one").fit(X, Y).certificate_
     assert certificate.holds
@@ -201,7 +219,7 @@ def test_what_a_fitted_model_holds_is_known():
     fitted = {name for name in vars(model) if name.endswith("_")}
     assert fitted == {"schema_", "classes_", "n_features_in_", "certificate_", "model_"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label"}
-    assert set(vars(model.model_)) == {"encoder", "forest"}
+    assert set(vars(model.model_)) == {"encoder", "forest", "share"}
 
 
 def test_two_models_of_different_records_differ_in_released_values_only():

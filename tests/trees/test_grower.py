@@ -167,3 +167,10 @@ def test_two_parents_of_one_node_are_refused():
 def test_levels_count_from_the_root():
     forest = grow(random_records(60, (2, 2), 2), Randomness(0), trees=2)
     assert forest.levels().tolist() == [1, 1, *[2] * 4, *[3] * 8]
+
+
+def test_the_stop_compares_with_theta_over_its_share():
+    stop = NoisyMinority(share=Fraction(1, 4), theta=Fraction(2)).mechanism(ONE)
+    assert stop.noise.cost == Fraction(1, 4)
+    assert stop.threshold == 8
+    assert NoisyMinority().mechanism(ONE).threshold == 13

@@ -6,8 +6,18 @@ files if their licence allows it. hedgerow carries no data itself.
 
 from hedgerow.datasets.adult import load_adult
 from hedgerow.datasets.affairs import load_affairs
+from hedgerow.datasets.bank import load_bank
+from hedgerow.datasets.census_income import load_census_income
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.datasets.diabetes import load_diabetes_prediction
 from hedgerow.datasets.wall_following import load_wall_following
 
-__all__ = ["Dataset", "load_adult", "load_affairs", "load_diabetes_prediction", "load_wall_following"]
+__all__ = [
+    "Dataset",
+    "load_adult",
+    "load_affairs",
+    "load_bank",
+    "load_census_income",
+    "load_diabetes_prediction",
+    "load_wall_following",
+]

@@ -2,48 +2,53 @@
 
 The order is: the folder that the caller names, the folder in ``HEDGEROW_DATA``, the cache (``HEDGEROW_CACHE``, else
 ``~/.cache/hedgerow``), the repository that publishes the set. Each holds a set's files in a subfolder of the set's
-name. Every file is compared with a known SHA-256 before one line of it is read, wherever it came from.
+name, as they are or gzipped (``name.gz``). Every file is compared with a known SHA-256 before one line of it is read,
+wherever it came from.
 """
 
 from __future__ import annotations
 
 import hashlib
 import http.client
-import io
 import os
 import urllib.request
-import zipfile
 import zlib
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from hedgerow.archive import atomic_file
+from hedgerow.datasets.unpack import gunzip, unpack
 from hedgerow.errors import DatasetError
 
 __all__ = ["Source", "digest", "read_file", "read_files"]
 
 TIMEOUT_SECONDS = 60.0
-# Far above the sets that are fetched (4 MB and less), far below what would trouble a small machine.
-MAX_BYTES = 32 * 2**20
+# Far above the archives that are fetched (10 MB and less), far below what would trouble a small machine.
+MAX_DOWNLOAD = 32 * 2**20
 
 
 @dataclass(frozen=True)
 class Source:
-    """The files of one data set: the subfolder, SHA-256 by file name, a person's page and an archive's address."""
+    """The files of one data set: the subfolder, SHA-256 by file name, a person's page and an archive's address.
+
+    The SHA-256 is the ``digest`` of the unpacked file. `max_bytes` is what a gzipped file, or all that is unpacked from
+    the archive, may come to.
+    """
 
     folder: str
     hashes: Mapping[str, str]
     page: str
     url: str | None = None
+    max_bytes: int = 32 * 2**20
 
     @property
     def way_out(self) -> str:
         """What a user can do when the files cannot be had."""
         names = " and ".join(f"{self.folder}/{name}" for name in self.hashes)
-        return f"get the files from {self.page} and set HEDGEROW_DATA to a folder that holds {names}"
+        return f"get the files from {self.page} and set HEDGEROW_DATA to a folder that holds {names} (or .gz of them)"
 
 
 def digest(content: bytes) -> str:
@@ -69,9 +74,7 @@ def read_files(source: Source, data_home: str | os.PathLike[str] | None = None) 
             return _read_local(source, home / source.folder)
     cache = _expanded(os.environ.get("HEDGEROW_CACHE") or "~/.cache/hedgerow") / source.folder
     # A cached file is ours, not the user's: a damaged one is fetched again instead of reported.
-    if _is_complete(source, cache) and all(
-        digest(_bytes_of(cache / name)) == source.hashes[name] for name in source.hashes
-    ):
+    with suppress(DatasetError):
         return _read_local(source, cache)
     return _fetch(source, cache)
 
@@ -79,29 +82,38 @@ def read_files(source: Source, data_home: str | os.PathLike[str] | None = None) 
 def read_file(source: Source, path: str | os.PathLike[str]) -> str:
     """Return the text of a one-file set from the file that the caller names, whatever its name is."""
     [name] = source.hashes
-    return _checked(source, name, _bytes_of(_expanded(path)), str(path))
+    return _checked(source, name, _bytes_of(source, _expanded(path)), str(path))
 
 
 def _expanded(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def _place(folder: Path, name: str) -> Path | None:
+    """Return where a folder holds a file, as it is or gzipped."""
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+
+
 def _is_complete(source: Source, folder: Path) -> bool:
-    return all((folder / name).is_file() for name in source.hashes)
+    return all(_place(folder, name) for name in source.hashes)
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(source: Source, path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror or error}.") from error
+        content = path.read_bytes()
+        return gunzip(content, source.max_bytes) if path.suffix == ".gz" else content
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DatasetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _read_local(source: Source, folder: Path) -> dict[str, str]:
+    texts = {}
     for name in source.hashes:
-        if not (folder / name).is_file():
+        path = _place(folder, name)
+        if path is None:
             raise DatasetError(f"{folder / name} does not exist; {source.way_out}.")
-    return {name: _checked(source, name, _bytes_of(folder / name), str(folder / name)) for name in source.hashes}
+        texts[name] = _checked(source, name, _bytes_of(source, path), str(path))
+    return texts
 
 
 def _checked(source: Source, name: str, content: bytes, origin: str) -> str:
@@ -118,7 +130,11 @@ def _fetch(source: Source, cache: Path) -> dict[str, str]:
         raise DatasetError(
             f"hedgerow may not fetch the {source.folder} data, as no licence allows it; {source.way_out}."
         )
-    contents = _unpack(source, _download(source, source.url))
+    archive = _download(source, source.url)
+    try:
+        contents = unpack(archive, source.hashes, source.max_bytes)
+    except Exception as error:  # whatever a damaged archive makes the readers raise
+        raise DatasetError(f"{source.url} did not give the published archive ({error}); {source.way_out}.") from error
     texts = {
         name: _checked(source, name, content, f"{source.url}, member {name},") for name, content in contents.items()
     }
@@ -152,32 +168,12 @@ def _open_url(url: str) -> AbstractContextManager[BinaryIO]:
 def _download(source: Source, url: str) -> bytes:
     try:
         with _open_url(url) as response:
-            content = response.read(MAX_BYTES + 1)
+            content = response.read(MAX_DOWNLOAD + 1)
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise DatasetError(f"{url} could not be fetched ({reason}); {source.way_out}.") from error
-    if len(content) > MAX_BYTES:
+    if len(content) > MAX_DOWNLOAD:
         raise DatasetError(
-            f"{url} is larger than {MAX_BYTES} bytes, so it is not the published archive; {source.way_out}."
+            f"{url} is larger than {MAX_DOWNLOAD} bytes, so it is not the published archive; {source.way_out}."
         )
     return content
-
-
-def _unpack(source: Source, archive: bytes) -> dict[str, bytes]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(archive)) as members:
-            return {name: _member(members, name) for name in source.hashes}
-    except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, RuntimeError) as error:
-        raise DatasetError(f"{source.url} did not give the published archive ({error}); {source.way_out}.") from error
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    # The name in the archive is only compared, never used as a path.
-    for info in archive.infolist():
-        if PurePosixPath(info.filename).name == name:
-            with archive.open(info) as member:
-                content = member.read(MAX_BYTES + 1)
-            if len(content) > MAX_BYTES:
-                raise zipfile.BadZipFile(f"{name} is larger than {MAX_BYTES} bytes")
-            return content
-    raise LookupError(f"it holds no {name}")

@@ -1,6 +1,6 @@
 """Mechanisms: each knows its cost, draws its own noise exactly, and can say its exact law."""
 
-from hedgerow.mechanisms.assignment import PerRecordCoin
+from hedgerow.mechanisms.assignment import PerRecordCoin, PoissonCoin
 from hedgerow.mechanisms.noise import AtMost, Geometric, RoundedNormal
 from hedgerow.mechanisms.randomness import Mechanism, Randomness
 from hedgerow.mechanisms.selection import Exponential, PermuteAndFlip, Selection
@@ -12,6 +12,7 @@ __all__ = [
     "Mechanism",
     "PerRecordCoin",
     "PermuteAndFlip",
+    "PoissonCoin",
     "Randomness",
     "RoundedNormal",
     "Selection",

@@ -26,6 +26,7 @@ __all__ = [
     "bernoulli_exp",
     "bernoulli_exp_product",
     "exponential",
+    "include",
     "next_word",
     "open_stream",
     "permute_and_flip",
@@ -391,3 +392,11 @@ def assign(state, first_row, parts, out):
     for i in range(len(out)):
         word = word_at(state, first_row + i) >> np.uint64(32)
         out[i] = np.int32((word * np.uint64(parts)) >> np.uint64(32))
+
+
+@compiled
+def include(state, first_row, threshold, out):
+    """Let each record in if the upper half of its row's word is below the threshold.  IN/OUT state, OUT out (rows,) int32."""
+    for i in range(len(out)):
+        word = word_at(state, first_row + i) >> np.uint64(32)
+        out[i] = np.int32(0) if word < np.uint64(threshold) else np.int32(-1)

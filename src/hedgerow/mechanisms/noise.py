@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import Gaussian, Pure
-from hedgerow.privacy.exact import Dyadic, dyadic_below
+from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
 __all__ = ["AtMost", "Geometric", "RoundedNormal"]
 
@@ -45,6 +45,9 @@ class Geometric:
     sensitivity: int = 1
 
     name = "two-sided geometric noise"
+
+    def __post_init__(self) -> None:
+        check_positive(self.name, self.epsilon, self.sensitivity)
 
     @cached_property
     def rate(self) -> Dyadic:
@@ -121,6 +124,9 @@ class RoundedNormal:
     squared_sensitivity: Fraction = Fraction(1)
 
     name = "rounded normal noise"
+
+    def __post_init__(self) -> None:
+        check_positive(self.name, self.mu_squared, self.squared_sensitivity)
 
     @cached_property
     def sigma(self) -> Dyadic:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import Pure
-from hedgerow.privacy.exact import Dyadic, dyadic_below
+from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
 __all__ = ["Exponential", "PermuteAndFlip", "Selection"]
 
@@ -35,7 +35,7 @@ class Selection(ABC):
         The budget, an upper bound on the cost under add/remove adjacency.
     score_range : int
         R, the largest spread of the scores' changes when one record is added: for one-sided scores the largest change,
-        not twice that (SYSTEMS.md 2.3, lemma 1).
+        not twice that (docs/proofs/selection.md).
 
     Notes
     -----
@@ -47,6 +47,9 @@ class Selection(ABC):
     score_range: int
 
     name = "selection"
+
+    def __post_init__(self) -> None:
+        check_positive("a selection", self.epsilon, self.score_range)
 
     @cached_property
     def rate(self) -> Dyadic:
@@ -76,7 +79,7 @@ class PermuteAndFlip(Selection):
     """Permute-and-flip: candidates in random order, the first to win a coin exp(-rate * (best - score)) is chosen.
 
     Costs     ``epsilon``, pure. Never worse than the exponential mechanism at the same cost.
-    Source    McKenna and Sheldon 2020; SYSTEMS.md lemma 1; docs/proofs/selection.md.
+    Source    McKenna and Sheldon 2020; docs/proofs/selection.md.
     """
 
     name = "permute-and-flip"
@@ -105,7 +108,7 @@ class Exponential(Selection):
     """The exponential mechanism: probability proportional to weight * exp(rate * score), weights public integers.
 
     Costs     ``epsilon``, pure (and of bounded range, so epsilon**2 / 8 in zero-concentrated DP).
-    Source    McSherry and Talwar 2007; SYSTEMS.md lemma 1; docs/proofs/selection.md.
+    Source    McSherry and Talwar 2007; docs/proofs/selection.md.
     """
 
     name = "exponential mechanism"

@@ -16,7 +16,16 @@ from typing import Literal, get_args
 from scipy.special import log_ndtr, ndtr
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.events import Event, Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
+from hedgerow.privacy.events import (
+    Event,
+    Gaussian,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+    Unprotected,
+)
 
 __all__ = [
     "Adjacency",
@@ -31,6 +40,7 @@ __all__ = [
 
 Adjacency = Literal["add-remove", "replace-one"]
 EXPONENT_GUARD = 1e-15
+AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
 SAMPLER_ERROR = Fraction(1, 2**62)
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 
@@ -108,6 +118,10 @@ def cost(event: Event) -> Cost:
         case PerRecordAssignment():
             each = cost(event.part)
             return Cost(each.epsilon, each.mu_squared, each.draws * event.count, each.protected)
+        case Subsampled():
+            each = cost(event.part)
+            # Amplification is proved here for pure plans only.
+            return Cost(amplified(each.epsilon, event.inclusion), protected=each.protected and each.mu_squared == 0)
         case _:
             return Cost(protected=False)
 
@@ -119,10 +133,24 @@ def unprotected(event: Event) -> tuple[str, ...]:
             return (event.reason,)
         case Sequence() | Parallel():
             return tuple(dict.fromkeys(reason for part in event.parts for reason in unprotected(part)))
-        case PerRecordAssignment():
+        case PerRecordAssignment() | Subsampled():
             return unprotected(event.part)
         case _:
             return ()
+
+
+def amplified(epsilon: Fraction, inclusion: Fraction) -> Fraction:
+    """Return, rounded up, what an epsilon-DP plan costs on a Poisson sample: ln(1 + q (e^epsilon - 1))."""
+    if inclusion == 1 or epsilon == 0 or epsilon > 500:
+        return epsilon
+    return min(epsilon, Fraction(math.log1p(float(inclusion) * math.expm1(float(epsilon)))) * (1 + AMPLIFICATION_GUARD))
+
+
+def before_amplification(epsilon: Fraction, inclusion: Fraction) -> Fraction:
+    """Return, rounded down, the budget of a plan that costs at most ``epsilon`` on a Poisson sample."""
+    if inclusion == 1 or epsilon > 500:
+        return epsilon
+    return Fraction(math.log1p(math.expm1(float(epsilon)) / float(inclusion))) * (1 - 4 * AMPLIFICATION_GUARD)
 
 
 def plan_budget(epsilon: Fraction, adjacency: Adjacency) -> Fraction:

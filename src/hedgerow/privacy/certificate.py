@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,7 @@ from hedgerow.privacy.events import (
     PerRecordAssignment,
     Pure,
     Sequence,
+    Subsampled,
     event_from_dict,
     event_to_dict,
 )
@@ -23,6 +25,7 @@ from hedgerow.privacy.exact import decimal_text, read_fraction
 
 __all__ = ["Certificate", "CertificateLine"]
 
+WEAK = 10  # from this epsilon on the certificate says what it is worth
 ADJACENCY_TEXT = {"add-remove": "one record added or removed", "replace-one": "one record replaced by another"}
 
 
@@ -75,15 +78,25 @@ class Certificate:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Every reason why the claim does not hold; empty if it does."""
-        found = list(unprotected(self.event))
+        found = list(self.unprotected)
         if self.seeded:
             found.append(
                 "the noise came from random_state: whoever knows the seed can take the noise away, and other fits with the "
                 "same seed share it"
             )
-        if not unprotected(self.event) and not cost(self.event).under(self.adjacency).within(self.epsilon, self.delta):
+        if not self.unprotected and not self.covers_its_steps:
             found.append("the steps cost more than the claim")
         return tuple(found)
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """What reads records without protection, each reason once."""
+        return unprotected(self.event)
+
+    @property
+    def covers_its_steps(self) -> bool:
+        """Whether the steps cost no more than the claim under its adjacency."""
+        return cost(self.event).under(self.adjacency).within(self.epsilon, self.delta)
 
     @property
     def holds(self) -> bool:
@@ -111,12 +124,16 @@ class Certificate:
             f"  holds      {'yes' if self.holds else 'NO'}",
         ]
         rows += [f"             - {reason}" for reason in self.reasons]
+        if self.holds:
+            rows += [
+                f"  meaning    {line}" if i == 0 else f"             {line}" for i, line in enumerate(self._meaning())
+            ]
         rows += [f"  spent      {self._spent_text()}"]
         if self.lines:
             width = max(len(line.purpose) for line in self.lines)
             title = "what was released" if self.spent is not None else "the budgets that it states"
             width_of_cost = max(len(line.cost) for line in self.lines)
-            rows += ["", f"  {title}{self._sharing_text()}"]
+            rows += ["", f"  {title}"]
             rows += [f"  {rule}" for rule in dict.fromkeys(_rules(self.event))]
             for line in self.lines:
                 where = f"level {line.level}" if line.level else ""
@@ -124,6 +141,15 @@ class Certificate:
         if self.spent is not None:
             rows += ["", "  rests on"] + [f"    - {fact}" for fact in self._foundations()]
         return "\n".join(rows)
+
+    def _meaning(self) -> Iterator[str]:
+        factor = math.exp(min(float(self.epsilon), 700.0))
+        bound = f"{factor:.3g}" if self.epsilon <= 700 else "more than 1e300"
+        yield f"whoever sees the model can change the odds of any guess about one record by a factor of at most {bound}"
+        if self.delta:
+            yield f"(but for a probability of {decimal_text(self.delta)})"
+        if self.epsilon >= WEAK:
+            yield "which is hardly any protection: choose a smaller epsilon"
 
     def _spent_text(self) -> str:
         if self.spent is None:
@@ -134,18 +160,14 @@ class Certificate:
             return f"{text}; {decimal_text(gap, 2)} unspent" + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
         return f"{text} and Gaussian noise, together within the claim"
 
-    def _sharing_text(self) -> str:
-        for event in self.event.parts if isinstance(self.event, Sequence) else (self.event,):
-            if isinstance(event, PerRecordAssignment) and event.count > 1:
-                return f" in each of {event.count} trees (every record is in one tree, by its own coin)"
-        return ""
-
     def _foundations(self) -> Iterator[str]:
         yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
+        yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
         if self.seeded:
             yield "a seed: for tests and reproduction only"
         else:
             yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system"
+        yield "one record being one row; every further fit on the same records adds its own epsilon (see Ledger)"
         yield "outside the guarantee: running time, memory use, and that there is at least one record"
         if self.adjacency == "replace-one":
             yield "the number of records being public, as it is for one record replaced"
@@ -187,9 +209,16 @@ def _rules(event: Event) -> Iterator[str]:
             for part in parts:
                 yield from _rules(part)
         case Sequence(parts):
+            if len(parts) > 1 and len(set(parts)) == 1:
+                yield f"{len(parts)} times the same, on the same records: the costs below add up over these"
             for part in parts:
                 yield from _rules(part)
-        case PerRecordAssignment(part):
+        case PerRecordAssignment(part, count):
+            if count > 1:
+                yield f"{count} trees; every record is in one of them, by its own coin"
+            yield from _rules(part)
+        case Subsampled(part, inclusion):
+            yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
             yield from _rules(part)
 
 
@@ -205,5 +234,5 @@ def _steps(event: Event) -> Iterator[CertificateLine]:
         case Sequence() | Parallel():
             for part in event.parts:
                 yield from _steps(part)
-        case PerRecordAssignment():
+        case PerRecordAssignment() | Subsampled():
             yield from _steps(event.part)

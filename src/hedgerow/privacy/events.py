@@ -20,6 +20,7 @@ __all__ = [
     "PerRecordAssignment",
     "Pure",
     "Sequence",
+    "Subsampled",
     "Unprotected",
     "event_from_dict",
     "event_to_dict",
@@ -84,13 +85,28 @@ class Parallel(Event):
 
 @dataclass(frozen=True)
 class PerRecordAssignment(Event):
-    """``count`` copies of one plan; each record goes to one of them by its own coin (SYSTEMS.md lemma 4)."""
+    """``count`` copies of one plan; each record goes to one of them by its own coin (docs/proofs/composition.md)."""
 
     part: Event
     count: int
 
     def __post_init__(self) -> None:
         _check_amount(self.count)
+
+
+@dataclass(frozen=True)
+class Subsampled(Event):
+    """A plan on a Poisson sample: each record takes part with probability ``inclusion``, by its own coin.
+
+    docs/proofs/composition.md.
+    """
+
+    part: Event
+    inclusion: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.inclusion <= 1:
+            raise ValueError(f"an inclusion probability is {self.inclusion}, and not above 0 and at most 1.")
 
 
 @dataclass(frozen=True)
@@ -106,7 +122,7 @@ def _check_amount(amount: Fraction | int) -> None:
 
 
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in (Pure, Gaussian, Sequence, Parallel, PerRecordAssignment, Unprotected)
+    kind.__name__: kind for kind in (Pure, Gaussian, Sequence, Parallel, PerRecordAssignment, Subsampled, Unprotected)
 }
 
 
@@ -137,7 +153,7 @@ def event_from_dict(data: object, depth: int = 0) -> Event:
         kind = _KINDS[data["event"]]
         fields: dict[str, Any] = {name: value for name, value in data.items() if name != "event"}
         for name, value in fields.items():
-            if name in ("epsilon", "mu_squared"):
+            if name in ("epsilon", "mu_squared", "inclusion"):
                 fields[name] = read_fraction(value)
             elif name == "parts" and isinstance(value, list):
                 fields[name] = tuple(event_from_dict(part, depth + 1) for part in value)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["Dyadic", "decimal_text", "dyadic_below", "exact", "exact_delta", "read_fraction"]
+__all__ = ["Dyadic", "check_positive", "decimal_text", "dyadic_below", "exact", "exact_delta", "read_fraction"]
 
 LARGEST = Fraction(10**9)
 SMALLEST = Fraction(1, 10**9)
@@ -79,6 +79,14 @@ def read_fraction(text: object) -> Fraction:
     return Fraction(text)
 
 
+def check_positive(what: str, budget: Fraction, change: Fraction | int) -> None:
+    """Raise ConfigurationError unless a mechanism's budget and the change that it hides are positive."""
+    if budget <= 0 or change <= 0:
+        raise ConfigurationError(
+            f"{what} has the budget {budget} for a change of {change}, and both must be positive: nothing gives budget back."
+        )
+
+
 class Dyadic(NamedTuple):
     """The number ``numerator / 2**bits``."""
 
@@ -103,8 +111,8 @@ def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
         if shift < 0:
             raise ValueError(f"{value} is too large for {digits} digits")
         numerator = int(value * 2**shift)
-    if numerator == 0:
-        raise ValueError(f"{value} is too small for {bits} bits")
+    if numerator <= 0:
+        raise ValueError(f"{value} is not positive, or too small for {bits} bits")
     while shift > 0 and numerator % 2 == 0:
         numerator //= 2
         shift -= 1

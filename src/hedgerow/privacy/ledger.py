@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from hedgerow.errors import BudgetExceeded, LedgerPickleError
-from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost, unprotected
+from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 
@@ -66,17 +66,17 @@ class Ledger:
     def reserve(self, certificate: Certificate) -> None:
         """Book a plan by its certificate, or raise BudgetExceeded with nothing booked."""
         label, epsilon, delta = certificate.system, certificate.epsilon, certificate.delta
-        reasons = unprotected(certificate.event)
-        if reasons:
+        if certificate.unprotected:
             raise BudgetExceeded(
-                f"{label} has unprotected steps, so no budget covers it and the ledger refused it: {'; '.join(reasons)}."
+                f"{label} has unprotected steps, so no budget covers it and the ledger refused it: "
+                f"{'; '.join(certificate.unprotected)}."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
                 f"{label} is planned for one record replaced, which says nothing about one record added or removed; "
                 "fit with adjacency='add-remove' or open the ledger with adjacency='replace-one'."
             )
-        if not cost(certificate.event).under(certificate.adjacency).within(epsilon, delta):
+        if not certificate.covers_its_steps:
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
         if certificate.adjacency != self.adjacency:
             delta = _group_delta(epsilon, delta)

@@ -23,7 +23,7 @@ __all__ = ["PublishedForestPlan"]
 class PublishedForestPlan:
     """eDPRF as printed, about to be grown; with one tree it is pfDPDT. No guarantee holds.
 
-    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5; SYSTEMS.md 4.1 and 4.2. Where the
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5; docs/proofs/edprf.md. Where the
     paper is silent, the choice is ours and stands beside the code that makes it.
 
     Parameters

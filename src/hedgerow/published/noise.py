@@ -28,7 +28,7 @@ class RealPermuteAndFlip(PermuteAndFlip):
 
     The paper's factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
 
-    Source    SYSTEMS.md 2.3; Ding, Kifer, Steinke, Zhang and Zhang, "The permute-and-flip mechanism is identical to
+    Source    docs/proofs/selection.md; Ding, Kifer, Steinke, Zhang and Zhang, "The permute-and-flip mechanism is identical to
               report-noisy-max with exponential noise", 2021.
     """
 

@@ -30,7 +30,7 @@ class FixedSize:
     """Each of T trees gets floor(n / T) records; none is in two trees, and the rest is left out.
 
     Algorithm 4 of the paper, with the size taken from all n records: read literally it shrinks from draw to draw and
-    would leave a third of the records unused, against the text (SYSTEMS.md 4.1).
+    would leave a third of the records unused, against the text (docs/proofs/edprf.md).
     """
 
     parts: int

@@ -6,7 +6,15 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["gini", "minority"]
+__all__ = ["gini", "majority", "minority"]
+
+
+@compiled
+def _count_branches(histogram, node, start, codes, branch, counts):
+    """Add up the class counts of a test's branches.  IN histogram (nodes, codes, classes)  OUT counts (branches, classes)."""
+    for code in range(codes):
+        for label in range(counts.shape[1]):
+            counts[branch[code], label] += histogram[node, start + code, label]
 
 
 @compiled
@@ -19,16 +27,12 @@ def gini(histogram, offsets, feature, branch, arity, fraction_bits, out):
     OUT out (nodes, tests) int64.
     """
     nodes, _, classes = histogram.shape
-    tests = len(feature)
-    counts = np.zeros((arity.max(), classes), dtype=np.int64)
+    counts = np.empty((arity.max(), classes), dtype=np.int64)
     for node in range(nodes):
-        for test in range(tests):
+        for test in range(len(feature)):
             counts[: arity[test]] = 0
             start = offsets[feature[test]]
-            for code in range(offsets[feature[test] + 1] - start):
-                to = branch[test, code]
-                for label in range(classes):
-                    counts[to, label] += histogram[node, start + code, label]
+            _count_branches(histogram, node, start, offsets[feature[test] + 1] - start, branch[test], counts)
             score = np.int64(0)
             for to in range(arity[test]):
                 size = np.int64(0)
@@ -40,6 +44,29 @@ def gini(histogram, offsets, feature, branch, arity, fraction_bits, out):
                     quotient = squares // size
                     rest = squares - quotient * size
                     score += ((quotient - size) << fraction_bits) + (rest << fraction_bits) // size
+            out[node, test] = score
+
+
+@compiled
+def majority(histogram, offsets, feature, branch, arity, out):
+    """Write the sum over branches of the largest class count of every test in every node.
+
+    IN histogram (nodes, codes, classes) int64, offsets (features + 1), feature arity (tests), branch (tests, codes).
+    OUT out (nodes, tests) int64.
+    """
+    nodes, _, classes = histogram.shape
+    counts = np.empty((arity.max(), classes), dtype=np.int64)
+    for node in range(nodes):
+        for test in range(len(feature)):
+            counts[: arity[test]] = 0
+            start = offsets[feature[test]]
+            _count_branches(histogram, node, start, offsets[feature[test] + 1] - start, branch[test], counts)
+            score = np.int64(0)
+            for to in range(arity[test]):
+                largest = np.int64(0)
+                for label in range(classes):
+                    largest = max(largest, counts[to, label])
+                score += largest
             out[node, test] = score
 
 

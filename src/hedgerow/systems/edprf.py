@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow.mechanisms import PermuteAndFlip
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Schema
-from hedgerow.trees import ForestPlan, NoisyMinority, Recipe
+from hedgerow.scores import Gini
+from hedgerow.trees import ForestPlan, Harmonic, Multiway, NoisyMinority, PerRecord, Recipe, SelectLabel, SelectTest
 
 __all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
 
 STOPS: Mapping[str, NoisyMinority | None] = {"none": None, "noisy-minority": NoisyMinority()}
-ENOUGH = Fraction(1, 2)  # the epsilon from which more trees and a third test are worth their noise
+ENOUGH = Fraction(1, 2)  # the add/remove budget from which more trees and a test more are worth their noise
 MAX_BINS = 5
 PAPER_TREES, PAPER_DEPTH = 35, 5  # treeDepth 6
 
 
-class EDPRFClassifier(PrivateClassifier):
+class _PermuteAndFlipTrees(PrivateClassifier):
+    """The recipe of the paper in its two forms; the difference between them is the privacy review (docs/proofs/edprf.md)."""
+
+    max_depth: int | None
+    max_bins: int | None
+    stop: str
+
+    @abstractmethod
+    def _trees(self, default: int) -> int:
+        """Return the number of trees, given the default of the form."""
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        return self._published(schema) if self.variant == "published" else self._private(schema, epsilon)
+
+    def _private(self, schema: Schema, epsilon: Fraction) -> ForestPlan:
+        enough = epsilon >= ENOUGH
+        trees = self._trees(11 if enough else 5)
+        depth = (3 if enough else 2) + (trees == 1)
+        recipe = Recipe(
+            assign=PerRecord(),  # the paper: parts of one fixed size
+            candidates=Multiway(),  # bins from the schema; the paper: from each node's records
+            levels=Harmonic(),  # equations 9 and 10
+            split=SelectTest(PermuteAndFlip, Gini()),  # at range 2; the paper: 4, half the signal
+            leaf=SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
+            stop=STOPS[self.stop],  # the paper: nodes of a single class
+        )
+        return ForestPlan(recipe, schema, epsilon, **self._size(trees, depth))
+
+    def _published(self, schema: Schema) -> PublishedForestPlan:
+        # The parts stand in published/recipe.py; budgets are read as the paper does, whatever the adjacency.
+        return PublishedForestPlan(schema, exact(self.epsilon), **self._size(self._trees(PAPER_TREES), PAPER_DEPTH))
+
+    def _size(self, trees: int, default_depth: int) -> dict[str, int]:
+        return {
+            "n_estimators": trees,
+            "max_depth": default_depth if self.max_depth is None else self.max_depth,
+            "max_bins": MAX_BINS if self.max_bins is None else self.max_bins,
+        }
+
+
+class EDPRFClassifier(_PermuteAndFlipTrees):
     """Differentially private random forest by permute-and-flip (eDPRF).
 
-    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5; SYSTEMS.md 4.1.
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.
 
     Releases  ``n_estimators`` trees with one label per leaf.
     Costs     ``epsilon``, pure. Private form: each record is in one tree, by its own coin, and on each path of a tree the
@@ -114,17 +157,14 @@ class EDPRFClassifier(PrivateClassifier):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        if self.variant == "published":
-            return _published(self, schema, self.n_estimators or PAPER_TREES)
-        enough = epsilon >= ENOUGH
-        return _private(self, schema, epsilon, self.n_estimators or (11 if enough else 5), 3 if enough else 2)
+    def _trees(self, default: int) -> int:
+        return default if self.n_estimators is None else self.n_estimators
 
 
-class PFDPDTClassifier(PrivateClassifier):
+class PFDPDTClassifier(_PermuteAndFlipTrees):
     """One differentially private decision tree by permute-and-flip (pfDPDT), the tree of eDPRF.
 
-    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5; SYSTEMS.md 4.2.
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5.
 
     Releases  one tree with one label per leaf.
     Costs     ``epsilon``, pure: on each path the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
@@ -166,32 +206,5 @@ class PFDPDTClassifier(PrivateClassifier):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        if self.variant == "published":
-            return _published(self, schema, trees=1)
-        return _private(self, schema, epsilon, trees=1, default_depth=4 if epsilon >= ENOUGH else 3)
-
-
-def _private(
-    model: EDPRFClassifier | PFDPDTClassifier, schema: Schema, epsilon: Fraction, trees: int, default_depth: int
-) -> ForestPlan:
-    """Return the form whose guarantee is proved: SYSTEMS.md 4.1, repair B."""
-    return ForestPlan(
-        Recipe(stop=STOPS[model.stop]),
-        schema,
-        epsilon,
-        n_estimators=trees,
-        max_depth=default_depth if model.max_depth is None else model.max_depth,
-        max_bins=model.max_bins or MAX_BINS,
-    )
-
-
-def _published(model: EDPRFClassifier | PFDPDTClassifier, schema: Schema, trees: int) -> PublishedForestPlan:
-    """Return the form that the paper prints; its budgets are read as the paper does, whatever the adjacency."""
-    return PublishedForestPlan(
-        schema,
-        exact(model.epsilon),
-        n_estimators=trees,
-        max_depth=PAPER_DEPTH if model.max_depth is None else model.max_depth,
-        max_bins=model.max_bins or MAX_BINS,
-    )
+    def _trees(self, default: int) -> int:
+        return 1

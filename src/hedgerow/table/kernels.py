@@ -39,20 +39,20 @@ def class_counts(labels, starts, out):
 
 @compiled
 def group(codes, labels, part, starts, grouped_codes, grouped_labels):
-    """Sort the records that have a label by part, keeping their order in each.
+    """Sort the records that have a label and a part (not -1) by part, keeping their order in each.
 
     IN codes (records, features), labels part (records,)
     OUT starts (parts + 1,) zero before, grouped_codes (labeled records, features), grouped_labels (labeled records,).
     """
     for record in range(len(part)):
-        if labels[record] >= 0:
+        if labels[record] >= 0 and part[record] >= 0:
             starts[part[record] + 1] += 1
     for i in range(1, len(starts)):
         starts[i] += starts[i - 1]
     place = starts[:-1].copy()
     features = np.uint64(codes.shape[1])
     for record in range(len(part)):
-        if labels[record] >= 0:
+        if labels[record] >= 0 and part[record] >= 0:
             to = np.uint64(place[part[record]])
             place[part[record]] += 1
             grouped_labels[to] = labels[record]

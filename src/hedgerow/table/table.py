@@ -78,8 +78,8 @@ class Table:
         return len(self._labels)
 
     def roots(self, part: npt.NDArray[np.int32], parts: int) -> Frontier:
-        """Return one node for each part, holding the records that were assigned to it."""
-        labeled = np.count_nonzero(self._labels >= 0)
+        """Return one node for each part, holding the records that were assigned to it; part -1 is no part."""
+        labeled = np.count_nonzero((self._labels >= 0) & (part >= 0))
         roots = Frontier(
             np.empty((labeled, self._codes.shape[1]), dtype=self._codes.dtype),
             np.empty(labeled, dtype=self._labels.dtype),

@@ -14,8 +14,7 @@ from hedgerow.curator import Curator
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event
-from hedgerow.schema import Encoder, Schema
-from hedgerow.scores import Candidates, multiway
+from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.table import Table
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest
@@ -24,25 +23,47 @@ from hedgerow.trees.recipe import Recipe, Schedule
 __all__ = ["ForestModel", "ForestPlan"]
 
 BLOCK = 1 << 16  # records that are predicted at once
+PSEUDO_COUNT = 2.0  # in units of the noise of one count
 
 
 @dataclass(frozen=True, eq=False)
 class ForestModel:
-    """A grown forest that reads raw records by its schema."""
+    """A grown forest that reads raw records by its schema.
+
+    ``share`` (nodes, classes) is what each leaf says under soft voting; None where each tree has one vote.
+    """
 
     encoder: Encoder
     forest: Forest
+    share: npt.NDArray[np.float64] | None = None
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the share of the trees' votes that each class gets, of shape (records, classes)."""
         n_classes = len(self.encoder.schema.classes)
-        parts = [self.forest.votes(codes, n_classes) for _, codes in self.encoder.blocks(X, BLOCK)]
-        votes = np.concatenate([np.empty((0, n_classes), dtype=np.int32), *parts])
-        return np.asarray(votes / len(self.forest.roots))
+        parts: list[npt.NDArray[Any]] = [np.empty((0, n_classes))]
+        for _, codes in self.encoder.blocks(X, BLOCK):
+            if self.share is None:
+                parts.append(self.forest.votes(codes, n_classes))
+            else:
+                parts.append(self.forest.shares(codes, self.share))
+        return np.asarray(np.concatenate(parts) / len(self.forest.roots))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays."""
         return self.forest.to_arrays()
+
+
+def smoothed_shares(forest: Forest, pseudo_count: float) -> npt.NDArray[np.float64] | None:
+    """Return the class shares of every leaf from its released counts; None where leaves released labels.
+
+    Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
+    much noise then say little. Counts below zero are taken as zero.
+    """
+    if forest.counts is None:
+        return None
+    overall = np.maximum(forest.counts.sum(axis=0), 1)
+    counts = np.maximum(forest.counts, 0) + pseudo_count * overall / overall.sum()
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 class ForestPlan:
@@ -61,9 +82,19 @@ class ForestPlan:
     """
 
     def __init__(
-        self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int
+        self,
+        recipe: Recipe,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        n_estimators: int,
+        max_depth: int,
+        max_bins: int,
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
+        self._soft = recipe.soft
+        is_numeric = [isinstance(feature, Numeric) for feature in schema.features.values()]
+        self._candidates = recipe.candidates.build(self._encoder.n_codes, is_numeric)
         self._schedule: Schedule = recipe.schedule(epsilon, n_estimators, max_depth)
 
     @property
@@ -71,9 +102,11 @@ class ForestPlan:
         """Everything that will read records."""
         return self._schedule.event
 
-    @property
-    def _candidates(self) -> Candidates:
-        return multiway(self._encoder.n_codes)
+    def _model(self, forest: Forest) -> ForestModel:
+        if not self._soft:
+            return ForestModel(self._encoder, forest)
+        noise = 1 / float(self._schedule.dealing.epsilon)
+        return ForestModel(self._encoder, forest, smoothed_shares(forest, PSEUDO_COUNT * noise))
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> ForestModel:
         """Grow the forest on the records."""
@@ -83,7 +116,7 @@ class ForestPlan:
             self._encoder.n_codes,
             len(self._encoder.schema.classes),
         )
-        return ForestModel(self._encoder, self.grow(table, randomness))
+        return self._model(self.grow(table, randomness))
 
     def grow(self, table: Table, randomness: Randomness) -> Forest:
         """Grow the forest on encoded records, through a curator that holds no more than the plan's budget."""
@@ -93,4 +126,4 @@ class ForestPlan:
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
         """Return the model whose trees stand in the arrays."""
         forest = Forest.from_arrays(arrays, self._candidates, len(self._encoder.schema.classes))
-        return ForestModel(self._encoder, forest)
+        return self._model(forest)

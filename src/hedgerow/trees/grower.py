@@ -11,7 +11,7 @@ from hedgerow.curator import Curator, Nodes
 from hedgerow.mechanisms import Selection
 from hedgerow.scores import Candidates
 from hedgerow.trees.model import Forest
-from hedgerow.trees.recipe import Level, Schedule
+from hedgerow.trees.recipe import LeafMechanism, Level, Schedule
 
 __all__ = ["Grower"]
 
@@ -21,17 +21,20 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """All nodes of one level of the forest; the first stands at ``start`` in it."""
+    """All nodes of one level of the forest; the first stands at ``start`` in it.
+
+    ``released`` (nodes, columns) is what leaves gave away, -1 where there is nothing.
+    """
 
     start: int
     test: Integers
     first_child: Integers
-    label: Integers
+    released: Integers
 
     @classmethod
-    def of_leaves(cls, start: int, count: int) -> Layer:
-        """Return so many nodes without tests, children or labels."""
-        return cls(start, np.full(count, -1), np.zeros(count, dtype=np.int64), np.full(count, -1))
+    def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
+        """Return so many nodes without tests, children or anything released."""
+        return cls(start, np.full(count, -1), np.zeros(count, dtype=np.int64), np.full((count, columns), -1))
 
     @property
     def end(self) -> int:
@@ -43,7 +46,7 @@ class Layer:
 class Frontier:
     """Unfinished nodes of one layer.
 
-    ``row`` is where each stands in the layer, ``unused`` (nodes, features) says which features no test above it read,
+    ``row`` is where each stands in the layer, ``unused`` (nodes, features) says which features a test may read,
     ``allowance`` how many descendants it may have.
     """
 
@@ -68,7 +71,7 @@ class Grower:
     curator : Curator
         The door to the records.
     candidates : Candidates
-        The public tests; no path reads a feature twice.
+        The public tests.
     schedule : Schedule
         The mechanisms of every level.
     """
@@ -77,29 +80,39 @@ class Grower:
         self._curator = curator
         self._candidates = candidates
         self._schedule = schedule
+        self._columns = curator.n_classes if schedule.releases_counts else 1
         self._layers: list[Layer] = []
 
     def grow(self) -> Forest:
         """Return the grown forest."""
-        frontier = self._plant()
-        roots = frontier.row
-        for level in self._schedule.levels:
-            frontier = self._grow_level(frontier, level)
+        roots = [self._grow_round() for _ in range(self._schedule.dealing.rounds)]
+        test = np.concatenate([layer.test for layer in self._layers])
+        released = np.concatenate([layer.released for layer in self._layers])
+        leaf, counts = test < 0, self._schedule.releases_counts
         return Forest(
-            roots.astype(np.int32),
-            np.concatenate([layer.test for layer in self._layers]).astype(np.int32),
+            np.concatenate(roots).astype(np.int32),
+            test.astype(np.int32),
             np.concatenate([layer.first_child for layer in self._layers]).astype(np.int32),
-            np.concatenate([layer.label for layer in self._layers]).astype(np.int32),
+            np.where(leaf, released.argmax(axis=1) if counts else released[:, 0], -1).astype(np.int32),
             self._candidates,
+            np.where(leaf[:, None], released, 0) if counts else None,
         )
 
+    def _grow_round(self) -> Integers:
+        """Deal the records out once, grow the trees that got them, and return where their roots stand."""
+        frontier = self._plant()
+        roots = frontier.layer.start + frontier.row
+        for level in self._schedule.levels:
+            frontier = self._grow_level(frontier, level)
+        return roots
+
     def _plant(self) -> Frontier:
-        roots = self._curator.assign(self._schedule.coin)
+        roots = self._curator.assign(self._schedule.dealing.coin)
         unused = np.ones((len(roots), int(self._candidates.feature.max()) + 1), dtype=np.bool_)
         return self._add_layer(roots, unused, np.full(len(roots), self._schedule.allowance))
 
     def _add_layer(self, nodes: Nodes, unused: Truth, allowance: Integers) -> Frontier:
-        layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes))
+        layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes), self._columns)
         self._layers.append(layer)
         return Frontier(layer, np.arange(len(nodes)), nodes, unused, allowance)
 
@@ -116,9 +129,9 @@ class Grower:
             frontier = frontier[~stops]
         return self._split(frontier, level.split) if level.split is not None and len(frontier) else frontier
 
-    def _finish(self, frontier: Frontier, mechanism: Selection) -> None:
+    def _finish(self, frontier: Frontier, mechanism: LeafMechanism) -> None:
         if len(frontier):
-            frontier.layer.label[frontier.row] = self._curator.select_label(frontier.nodes, mechanism)
+            frontier.layer.released[frontier.row] = mechanism.ask(self._curator, frontier.nodes)
 
     def _offered(self, frontier: Frontier) -> Truth:
         """Return which tests each node may take: their feature is unused and their branches fit the allowance."""
@@ -133,7 +146,8 @@ class Grower:
         frontier.layer.test[frontier.row] = chosen
         frontier.layer.first_child[frontier.row] = frontier.layer.end + np.cumsum(arity) - arity
         unused = frontier.unused.copy()
-        unused[np.arange(len(frontier)), self._candidates.feature[chosen]] = False
+        if not self._candidates.reusable:
+            unused[np.arange(len(frontier)), self._candidates.feature[chosen]] = False
         allowance = (frontier.allowance - arity) // arity
         children = self._curator.partition(frontier.nodes, self._candidates, chosen)
         return self._add_layer(children, np.repeat(unused, arity, axis=0), np.repeat(allowance, arity))

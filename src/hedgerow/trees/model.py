@@ -15,7 +15,10 @@ from hedgerow.scores import Candidates
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
-__all__ = ["Forest"]
+__all__ = ["Forest", "Integers"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,8 @@ class Forest:
         The class of a leaf, -1 for other nodes.
     candidates : Candidates
         The public tests.
+    counts : ndarray of shape (nodes, classes), int64, or None
+        The noisy class counts of the leaves, zero for other nodes; None where leaves release a label.
     """
 
     roots: npt.NDArray[np.int32]
@@ -41,6 +46,7 @@ class Forest:
     first_child: npt.NDArray[np.int32]
     label: npt.NDArray[np.int32]
     candidates: Candidates
+    counts: Integers | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -56,11 +62,14 @@ class Forest:
         """Return how many trees give each class to each record, of shape (records, classes)."""
         out = np.zeros((len(codes), n_classes), dtype=np.int32)
         walk = self._walk
+        for_slices(len(codes), lambda rows: kernels.votes(codes[rows], self.roots, *walk, self.label, out[rows]))
+        return out
 
-        def vote(rows: slice) -> None:
-            kernels.votes(codes[rows], self.roots, *walk, out[rows])
-
-        for_slices(len(codes), vote)
+    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats) -> Floats:
+        """Return the sum over the trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
+        out = np.zeros((len(codes), share.shape[1]))
+        walk = self._walk
+        for_slices(len(codes), lambda rows: kernels.shares(codes[rows], self.roots, *walk, share, out[rows]))
         return out
 
     @cached_property
@@ -71,7 +80,6 @@ class Forest:
         return (
             np.where(leaf, stay, self.test).astype(np.int32),
             np.where(leaf, np.arange(self.n_nodes), self.first_child).astype(np.int32),
-            self.label,
             np.append(self.candidates.feature, np.int32(0)),
             np.vstack([self.candidates.branch, np.zeros((1, self.candidates.branch.shape[1]), dtype=np.uint16)]),
             int(self.levels().max()) - 1,
@@ -90,20 +98,27 @@ class Forest:
             nodes, number = np.repeat(self.first_child[inner], arity) + branches, number + 1
         return level
 
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays; the candidates follow from the schema and are not among them."""
-        return {"roots": self.roots, "test": self.test, "first_child": self.first_child, "label": self.label}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "roots": self.roots,
+            "test": self.test,
+            "first_child": self.first_child,
+            "label": self.label,
+        }
+        return arrays if self.counts is None else {**arrays, "counts": self.counts}
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, npt.NDArray[np.generic]], candidates: Candidates, n_classes: int
-    ) -> Forest:
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
         """Return the trees that ``to_arrays`` wrote, or raise FileFormatError where they are no trees."""
         try:
             roots, test, first_child, label = (
                 np.ascontiguousarray(arrays[name].astype(np.int32, casting="safe"))
                 for name in ("roots", "test", "first_child", "label")
             )
+            counts = arrays.get("counts")
+            if counts is not None and (counts.shape != (len(test), n_classes) or counts.dtype != np.int64):
+                raise TypeError
         except (KeyError, TypeError, AttributeError) as error:
             raise FileFormatError("the file's trees are damaged; fit the model again.") from error
         nodes = np.arange(len(test))
@@ -122,7 +137,7 @@ class Forest:
         )
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")
-        return cls(roots, test, first_child, label, candidates)
+        return cls(roots, test, first_child, label, candidates, counts)
 
 
 def _parents(

@@ -1,0 +1,21 @@
+"""A green run with fewer tests than there were is red."""
+
+from __future__ import annotations
+
+import pytest
+
+FEWEST = 1500
+OUTCOMES = ("passed", "skipped", "xfailed")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    option = session.config.option
+    whole = session.config.args == session.config.getini("testpaths") and option.markexpr == "not slow"
+    narrowed = option.keyword or option.ignore or option.ignore_glob or option.deselect or option.collectonly
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if hasattr(session.config, "workerinput") or not whole or narrowed or exitstatus or reporter is None:
+        return
+    ran = sum(len(reporter.stats.get(outcome, ())) for outcome in OUTCOMES)
+    if ran < FEWEST:
+        reporter.write_line(f"only {ran} tests ran, and there were {FEWEST}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,6 +1,6 @@
 """Time to fit and to predict, beside LightGBM and scikit-learn's forest, in one process.
 
-    python benchmarks/fit.py [--rows 1000000] [--features 20] [--repeats 3] [--skip-forest]
+    python benchmarks/fit.py [--rows 1000000] [--features 20] [--trees 35] [--depth 5] [--repeats 3] [--skip-forest]
 
 Every system is compiled or warmed up on a few rows first; the median of the repeats is printed with its ratio to ours, and
 how much the resident memory of the process rose above the data at the peak of our fit. Machines differ: compare ratios.
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from lightgbm import LGBMClassifier
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import hedgerow as hr
 
@@ -38,6 +38,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=20)
+    parser.add_argument("--trees", type=int, default=35)
+    parser.add_argument("--depth", type=int, default=5, help="tests on a path of ours")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--skip-forest", action="store_true")
     options = parser.parse_args()
@@ -46,10 +48,16 @@ def main() -> None:
     X = generator.random((options.rows, options.features))
     y = (X[:, 0] + 0.5 * X[:, 1] + generator.normal(0, 0.1, options.rows) > 0.75).astype(int)
     schema = hr.Schema({f"f{i}": hr.Numeric(0, 1) for i in range(options.features)}, classes=[0, 1])
-    ours = hr.EDPRFClassifier(schema=schema, n_estimators=35, max_depth=5, max_bins=5)
-    systems = {"hedgerow eDPRF (35 trees, 5 tests, 5 bins)": ours, "LightGBM (defaults)": LGBMClassifier(verbose=-1)}
+    ours = hr.EDPRFClassifier(schema=schema, n_estimators=options.trees, max_depth=options.depth, max_bins=5)
+    systems = {
+        f"hedgerow eDPRF ({options.trees} trees, {options.depth} tests, 5 bins)": ours,
+        "hedgerow ForestClassifier (defaults)": hr.ForestClassifier(schema=schema),
+        "LightGBM (defaults)": LGBMClassifier(verbose=-1),
+        "scikit-learn HistGradientBoosting": HistGradientBoostingClassifier(),
+    }
     if not options.skip_forest:
-        systems["scikit-learn forest (35 trees, depth 6, 2 jobs)"] = RandomForestClassifier(35, max_depth=6, n_jobs=2)
+        name = f"scikit-learn forest ({options.trees} trees, depth {options.depth + 1}, 2 jobs)"
+        systems[name] = RandomForestClassifier(options.trees, max_depth=options.depth + 1, n_jobs=2)
 
     few = min(2000, options.rows)
     for model in systems.values():
@@ -70,7 +78,7 @@ def main() -> None:
         print(f"| {name} | {fit:.2f} | {fit / base[0]:.1f} | {predict:.2f} | {predict / base[1]:.1f} |", flush=True)
     print(f"\npeak memory of our fit above the data: {memory:.0f} MiB")
     small = median_seconds(lambda: ours.fit(X[:100], y[:100]), 20)
-    print(f"fit on 100 rows, 35 trees of 5 tests: {1000 * small:.1f} ms")
+    print(f"fit on 100 rows, the same forest: {1000 * small:.1f} ms")
     defaults = hr.EDPRFClassifier(schema=schema)
     small = median_seconds(lambda: defaults.fit(X[:100], y[:100]), 20)
     print(f"fit on 100 rows, defaults: {1000 * small:.1f} ms")

@@ -1,10 +1,18 @@
-"""Constraints on parameters: what they allow, and the one sentence when they do not."""
+"""Constraints on parameters: what they allow, what plain value they make, and the one sentence when they do not."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.parameters import Choice, Integer, check_parameters
+from hedgerow.parameters import Choice, Exact, Instance, Integer, Seed, check_parameters, stored_parameters
+from hedgerow.privacy.exact import exact, exact_delta
+
+BUDGET = Exact(exact, "a budget")
+DELTA = Exact(exact_delta, "a delta")
 
 
 @pytest.mark.parametrize("value", [1, 2, 10, np.int64(1), np.uint8(10)])
@@ -58,10 +66,87 @@ def test_a_rule_reads_as_the_end_of_a_sentence(constraint, rule):
 def test_the_first_broken_constraint_is_named():
     constraints = {"a": Integer(1, 2), "b": Integer(1, 2), "c": Integer(1, 2)}
     with pytest.raises(ConfigurationError, match=r"^b is 5"):
-        check_parameters({"c": 7, "b": 5, "a": 1, "unchecked": "anything"}, constraints)
-    check_parameters({"a": 1, "b": 2, "c": 1}, constraints)
+        check_parameters({"c": 7, "b": 5, "a": 1}, constraints)
+    assert check_parameters({"a": 1, "b": 2, "c": 1}, constraints) == {"a": 1, "b": 2, "c": 1}
+
+
+@pytest.mark.parametrize("use", [check_parameters, stored_parameters])
+def test_a_parameter_without_a_constraint_is_a_bug(use):
+    with pytest.raises(TypeError, match="b has no constraint"):
+        use({"a": 1, "b": 2}, {"a": Integer(1, 2)})
 
 
 def test_a_broken_constraint_is_a_value_error():
     with pytest.raises(ValueError, match="a is 0"):
         check_parameters({"a": 0}, {"a": Integer(1, 2)})
+
+
+@pytest.mark.parametrize(
+    ("constraint", "value", "plain", "stored"),
+    [
+        (Integer(1, 10), np.int64(3), 3, 3),
+        (Integer(1, 10), np.uint8(3), 3, 3),
+        (Integer(1, 10, or_none=True), None, None, None),
+        (Choice(("a", "b")), np.str_("b"), "b", "b"),
+        (Choice(("a", "b"), or_none=True), None, None, None),
+        (BUDGET, 1, 1.0, "1"),
+        (BUDGET, 0.1, 0.1, "1/10"),
+        (BUDGET, np.float32(0.1), 0.1, "1/10"),
+        (BUDGET, np.int64(2), 2.0, "2"),
+        (BUDGET, Decimal("0.25"), 0.25, "1/4"),
+        (BUDGET, Fraction(1, 3), Fraction(1, 3), "1/3"),
+        (BUDGET, "1/3", Fraction(1, 3), "1/3"),
+        (BUDGET, "0.1", 0.1, "1/10"),
+        (BUDGET, 1e9, 1e9, "1000000000"),
+        (BUDGET, 1e-9, 1e-9, "1/1000000000"),
+        (DELTA, 0, 0.0, "0"),
+        (DELTA, 1 - Fraction(1, 10**30), 1 - Fraction(1, 10**30), str(1 - Fraction(1, 10**30))),
+        (Seed(), None, None, None),
+        (Seed(), 0, 0, 0),
+        (Seed(), np.int64(7), 7, 7),
+        (Instance(dict, "a dict"), None, None, None),
+    ],
+)
+def test_an_allowed_value_becomes_plain_once_and_survives_a_file(constraint, value, plain, stored):
+    assert constraint.allows(value)
+    found = constraint.plain(value)
+    assert (type(found), found) == (type(plain), plain)
+    text = constraint.stored(value)
+    assert (type(text), text) == (type(stored), stored)
+    assert constraint.plain(json.loads(json.dumps(text))) == plain
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1.0, True, float("nan"), float("inf"), "much", None, [1.0], 1j, 1e10, np.bool_(1)]
+)
+def test_what_is_no_budget_is_refused(value):
+    assert not BUDGET.allows(value)
+
+
+@pytest.mark.parametrize("value", ["seed", -1, np.int64(-1), True, 1.5, np.bool_(True), [1], np.random])
+def test_what_is_no_seed_is_refused(value):
+    assert not Seed().allows(value)
+
+
+@pytest.mark.parametrize("generator", [np.random.default_rng(0), np.random.RandomState(0)])
+def test_a_generator_is_kept_as_it_is_and_cannot_stand_in_a_file(generator):
+    assert Seed().allows(generator)
+    assert Seed().plain(generator) is generator
+    assert Seed().stored(generator) is None
+
+
+def test_an_instance_is_kept_and_what_is_none_is_named_by_its_class_alone():
+    rule = Instance(dict, "a dict")
+    value = {"a": 1}
+    assert rule.allows(value)
+    assert rule.plain(value) is value
+    assert rule.stored(value) is None
+    with pytest.raises(ConfigurationError) as error:
+        check_parameters({"schema": ["secret"]}, {"schema": rule})
+    assert str(error.value) == "schema is list, but it must be a dict."
+
+
+def test_a_choice_may_be_left_to_a_rule():
+    assert Choice(("a",), or_none=True).allows(None)
+    assert not Choice(("a",)).allows(None)
+    assert str(Choice(("a",), or_none=True)) == "'a', or None to have it chosen by a public rule"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Categorical, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
     from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
+    from hedgerow.trees.classifier import ForestClassifier
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ _HOME = {
     "DatasetError": "hedgerow.errors",
     "EDPRFClassifier": "hedgerow.systems.edprf",
     "FileFormatError": "hedgerow.errors",
+    "ForestClassifier": "hedgerow.trees.classifier",
     "HedgerowError": "hedgerow.errors",
     "Ledger": "hedgerow.privacy.ledger",
     "LedgerPickleError": "hedgerow.errors",
@@ -57,6 +59,7 @@ __all__ = [
     "DatasetError",
     "EDPRFClassifier",
     "FileFormatError",
+    "ForestClassifier",
     "HedgerowError",
     "Ledger",
     "LedgerPickleError",

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import html
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Constraint, check_parameters
-from hedgerow.privacy.accounting import check_adjacency, plan_budget
+from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters, stored_parameters
+from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns
+from hedgerow.schema.columns import read_columns, read_labels
 
 __all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier"]
 
 FORMAT = 1  # version of the model files
+
+COMMON: Mapping[str, Constraint] = {
+    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
+    "schema": Instance(
+        Schema,
+        "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass "
+        "None to explore without a guarantee",
+    ),
+    "adjacency": Choice(get_args(Adjacency)),
+    "random_state": Seed(),
+    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
+}
 
 
 class Model(Protocol):
@@ -35,6 +50,9 @@ class Model(Protocol):
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class."""
+
+    def importances(self) -> npt.NDArray[np.float64]:
+        """Return one share per feature, which sum to 1, or zeros."""
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the plan's ``restore`` needs."""
@@ -70,9 +88,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What was spent on what, and whether the guarantee holds.
     n_features_in_ : int
         How many features the schema has.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The schema's names; only where the records that were fitted had column names, all of them text.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        How much of the model each feature decides, from released values only.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
+    _named: bool = False
 
     epsilon: float
     schema: Schema | None
@@ -106,17 +129,15 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         BudgetExceeded
             If the ledger refuses the plan; nothing was drawn.
         """
-        check_parameters(self.get_params(deep=False), self._constraints)
-        epsilon, adjacency = exact(self.epsilon), check_adjacency(self.adjacency)
-        randomness = Randomness(self.random_state)
-        if self.ledger is not None and not isinstance(self.ledger, Ledger):
-            raise ConfigurationError(
-                f"ledger is {type(self.ledger).__name__}, but budgets are kept by an hr.Ledger; pass hr.Ledger(epsilon=...)."
-            )
-        schema = self._resolve_schema(X, y)
-        if read_columns(X, schema.names, allow_empty=False).n_rows != len(y):
+        parameters = check_parameters(self.get_params(deep=False), self._rules())
+        epsilon, adjacency = exact(parameters["epsilon"]), check_adjacency(parameters["adjacency"])
+        randomness = Randomness(parameters["random_state"])
+        schema = self._infer_schema(X, y) if self.schema is None else self.schema
+        # Whatever is wrong with the shape of X and y is found before anything is booked.
+        columns, labels = read_columns(X, schema.names, allow_empty=False), read_labels(y)
+        if columns.n_rows != len(labels):
             raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
-        plan = self._plan(schema, plan_budget(epsilon, adjacency))
+        plan = type(self)(**parameters)._plan(schema, plan_budget(epsilon, adjacency))  # from plain values
         certificate = Certificate(
             system=type(self).__name__,
             variant=self.variant,
@@ -128,31 +149,34 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if self.ledger is not None:
             self.ledger.reserve(certificate)
-        self._set_fitted(schema, certificate, plan.run(X, y, randomness))
+        self._set_fitted(schema, certificate, plan.run(X, labels, randomness), named=columns.named)
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class of ``classes_``."""
         check_is_fitted(self, "model_")
+        if not self.schema_.is_given:
+            self._check_columns(X)
         probabilities: npt.NDArray[np.float64] = self.model_.probabilities(X)
         return probabilities
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record; among equals, the first in the schema's order."""
-        labels: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it. It holds no ledger."""
+        """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.
+
+        All parameters are in it but for two, which come back as None: the ledger, and a ``random_state`` that is a generator.
+        """
         check_is_fitted(self, "model_")
         document = {
             "format": FORMAT,
             "class": type(self).__name__,
-            "parameters": {
-                name: value
-                for name, value in self.get_params(deep=False).items()
-                if name not in ("schema", "ledger") and isinstance(value, int | float | str | None)
-            },
+            "parameters": stored_parameters(self.get_params(deep=False), self._rules()),
+            "named": self._named,
             "schema": self.schema_.to_dict(),
             "certificate": self.certificate_.to_dict(),
         }
@@ -164,30 +188,93 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             schema = Schema.from_dict(document["schema"])
             certificate = Certificate.from_dict(document["certificate"])
-            estimator = cls(**document["parameters"], schema=schema)
-            check_parameters(estimator.get_params(deep=False), cls._constraints)
+            unchecked = cls(**{**document["parameters"], "schema": schema})
+            estimator = cls(**check_parameters(unchecked.get_params(deep=False), cls._rules()))
             plan = estimator._plan(schema, plan_budget(certificate.epsilon, certificate.adjacency))
-            estimator._set_fitted(schema, certificate, plan.restore(arrays))
+            named = document.get("named", False) is True
+            estimator._set_fitted(schema, certificate, plan.restore(arrays), named=named)
         except (KeyError, TypeError, ConfigurationError) as error:
             raise FileFormatError("the model file is damaged; save the model again.") from error
         return estimator
 
-    def _set_fitted(self, schema: Schema, certificate: Certificate, model: Model) -> None:
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """The schema's names, where the records that were fitted had column names."""
+        if not self._named:
+            raise AttributeError(f"{type(self).__name__} was not fitted on columns with names.")
+        return np.array(self.schema_.names, dtype=object)
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """How much of the model each feature decides, of shape (n_features_in_,).
+
+        A root weighs 1 and a test shares its weight evenly among its branches: in trees of tests with two branches a test on
+        level l weighs 1 / 2**(l - 1). A feature's importance is the share of its tests' weights in the sum; all are zero where
+        there is no test. This is read from released trees and costs nothing; it counts tests, not records.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.importances()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._certificate_html()
+        return bundle
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        diagram = super()._repr_html_  # an AttributeError where scikit-learn is set to show text
+        return lambda: str(diagram()) + self._certificate_html()
+
+    def _certificate_html(self) -> str:
+        if not hasattr(self, "certificate_"):
+            return ""
+        return f"<pre>{html.escape(str(self.certificate_))}</pre>"
+
+    @classmethod
+    def _rules(cls) -> dict[str, Constraint]:
+        return {**COMMON, **cls._constraints}
+
+    def _set_fitted(self, schema: Schema, certificate: Certificate, model: Model, *, named: bool) -> None:
         self.schema_ = schema
         self.classes_ = _class_array(schema)
         self.n_features_in_ = len(schema.names)
         self.certificate_ = certificate
         self.model_ = model
+        self._named = named
 
-    def _resolve_schema(self, X: Any, y: Any) -> Schema:
-        if self.schema is None:
-            return Schema.infer(X, y)
-        if not isinstance(self.schema, Schema):
+    def _infer_schema(self, X: Any, y: Any) -> Schema:
+        """Return a schema read off the records, after scikit-learn's checks: without a public rule a value may be refused."""
+        columns = read_columns(X, allow_empty=False)
+        if any(columns.cells(i, 0, 1).dtype.kind == "c" for i in range(len(columns.names))):
             raise ConfigurationError(
-                f"schema is {type(self.schema).__name__}, but what is public about the data must be an hr.Schema; "
-                "build one or load one with hr.Schema.load(path)."
+                "Complex data not supported: a schema cannot be inferred from complex numbers. Pass real ones."
             )
-        return self.schema
+        if getattr(y, "ndim", 1) == 2:
+            y = column_or_1d(y, warn=True)
+        try:
+            with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it says that one is NaN
+                check_classification_targets(np.asarray(read_labels(y).tolist()))
+        except TypeError:
+            raise ConfigurationError(
+                "y holds labels that cannot be compared, such as text and None, so no classes can be inferred. "
+                "Leave out records without a label, or pass a schema."
+            ) from None
+        return Schema.infer(X, y)
+
+    def _check_columns(self, X: Any) -> None:
+        """Compare columns with those of fit in scikit-learn's words: under an inferred schema their order is all there is."""
+        columns = read_columns(X)
+        by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
+        if not by_other_names:  # scikit-learn knows frames whose columns have text for names, and arrays
+            validate_data(self, X, reset=False, skip_check_array=True)
 
 
 def _with_inferred(event: Event, schema: Schema) -> Event:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["Choice", "Constraint", "Integer", "check_parameters"]
+__all__ = ["Choice", "Constraint", "Exact", "Instance", "Integer", "Seed", "check_parameters", "stored_parameters"]
+
+Stored = int | str | None
 
 
 class Constraint(Protocol):
@@ -18,11 +23,37 @@ class Constraint(Protocol):
     def allows(self, value: object) -> bool:
         """Say whether the value meets the rule."""
 
+    def plain(self, value: Any) -> Any:
+        """Return an allowed value as the plain Python value that plans, events and files hold."""
+
+    def stored(self, value: Any) -> Stored:
+        """Return an allowed value as a model file holds it; None for what no file can hold."""
+
+    def shown(self, value: object) -> str:
+        """Return a value as an error names it."""
+
     def __str__(self) -> str: ...
 
 
+class _Plain:
+    """What most constraints share: values are shown, and stored, as they are."""
+
+    def plain(self, value: Any) -> Any:
+        """Return an allowed value as the plain Python value that plans, events and files hold."""
+        return value
+
+    def stored(self, value: Any) -> Stored:
+        """Return an allowed value as a model file holds it; None for what no file can hold."""
+        stored: Stored = self.plain(value)
+        return stored
+
+    def shown(self, value: object) -> str:
+        """Return a value as an error names it."""
+        return repr(value)
+
+
 @dataclass(frozen=True)
-class Integer:
+class Integer(_Plain):
     """An integer from ``low`` to ``high``; None too, where it stands for a public rule."""
 
     low: int
@@ -33,31 +64,140 @@ class Integer:
         """Say whether the value meets the rule."""
         if value is None:
             return self.or_none
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            return False
-        return self.low <= int(value) <= self.high
+        return _is_integer(value) and self.low <= int(value) <= self.high  # type: ignore[call-overload]
+
+    def plain(self, value: Any) -> int | None:
+        """Return numpy's integers as Python's."""
+        return None if value is None else int(value)
 
     def __str__(self) -> str:
-        rule = f"an integer from {self.low} to {self.high}"
-        return f"{rule}, or None to have it chosen by a public rule" if self.or_none else rule
+        return _or_rule(f"an integer from {self.low} to {self.high}", self.or_none)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One of a few texts."""
+class Choice(_Plain):
+    """One of a few texts; None too, where it stands for a public rule."""
 
     options: tuple[str, ...]
+    or_none: bool = False
 
     def allows(self, value: object) -> bool:
         """Say whether the value meets the rule."""
+        if value is None:
+            return self.or_none
         return isinstance(value, str) and value in self.options
 
+    def plain(self, value: Any) -> str | None:
+        """Return numpy's texts as Python's."""
+        return None if value is None else str(value)
+
     def __str__(self) -> str:
-        return " or ".join(repr(option) for option in self.options)
+        return _or_rule(" or ".join(repr(option) for option in self.options), self.or_none)
 
 
-def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> None:
-    """Raise ConfigurationError for the first parameter that breaks its constraint."""
+@dataclass(frozen=True)
+class Exact(_Plain):
+    """A number that ``read`` turns into an exact fraction or refuses, such as a privacy budget; ``rule`` says which."""
+
+    read: Callable[[object], Fraction]
+    rule: str
+
+    def allows(self, value: object) -> bool:
+        """Say whether the value meets the rule."""
+        try:
+            self.read(value)
+        except ConfigurationError:
+            return False
+        return True
+
+    def plain(self, value: Any) -> float | Fraction:
+        """Return the float that stands for the same number, or the fraction where there is none."""
+        number = self.read(value)
+        near = float(number)
+        return near if self.allows(near) and self.read(near) == number else number
+
+    def stored(self, value: Any) -> str:
+        """Return the exact fraction as text, so that 1/3 survives a file."""
+        return str(self.read(value))
+
+    def __str__(self) -> str:
+        return self.rule
+
+
+@dataclass(frozen=True)
+class Instance(_Plain):
+    """An object of one class, or None."""
+
+    kind: type
+    rule: str
+
+    def allows(self, value: object) -> bool:
+        """Say whether the value meets the rule."""
+        return value is None or isinstance(value, self.kind)
+
+    def stored(self, value: Any) -> None:
+        """Return None: an object stands elsewhere in a model file, or nowhere."""
+        return
+
+    def shown(self, value: object) -> str:
+        """Return the class of a value, which may be long, or hold records."""
+        return type(value).__name__
+
+    def __str__(self) -> str:
+        return self.rule
+
+
+@dataclass(frozen=True)
+class Seed(_Plain):
+    """Where random bits come from."""
+
+    def allows(self, value: object) -> bool:
+        """Say whether the value meets the rule."""
+        if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
+            return True
+        return _is_integer(value) and int(value) >= 0  # type: ignore[call-overload]
+
+    def plain(self, value: Any) -> Any:
+        """Return numpy's integers as Python's."""
+        return int(value) if _is_integer(value) else value
+
+    def stored(self, value: Any) -> int | None:
+        """Return a seed; None for a generator, whose state has moved on."""
+        return int(value) if _is_integer(value) else None
+
+    def __str__(self) -> str:
+        return (
+            "None (the operating system's entropy, which a guarantee needs), a non-negative integer or a numpy "
+            "generator; pass random_state=None"
+        )
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _or_rule(rule: str, or_none: bool) -> str:
+    return f"{rule}, or None to have it chosen by a public rule" if or_none else rule
+
+
+def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:
+    """Return all values as plain ones, or raise ConfigurationError for the first that breaks its constraint.
+
+    Raises
+    ------
+    TypeError
+        If a value has no constraint: a class has to declare one for each of its parameters.
+    """
     for name, constraint in constraints.items():
         if not constraint.allows(values[name]):
-            raise ConfigurationError(f"{name} is {values[name]!r}, but it must be {constraint}.")
+            raise ConfigurationError(f"{name} is {constraint.shown(values[name])}, but it must be {constraint}.")
+    undeclared = [name for name in values if name not in constraints]
+    if undeclared:
+        raise TypeError(f"{undeclared[0]} has no constraint, so nothing checks it. Declare one in _constraints.")
+    return {name: constraints[name].plain(value) for name, value in values.items()}
+
+
+def stored_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Stored]:
+    """Return all values as a model file holds them, after the check of ``check_parameters``."""
+    check_parameters(values, constraints)
+    return {name: constraints[name].stored(value) for name, value in values.items()}

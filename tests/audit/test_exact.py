@@ -14,7 +14,7 @@ from helpers import data_sets, grow, released
 from hedgerow.audit import exact_law, worst_loss
 from hedgerow.mechanisms import PermuteAndFlip, Randomness
 from hedgerow.privacy.exact import Dyadic
-from hedgerow.trees import Forest, NoisyMinority, Recipe, SelectLabel
+from hedgerow.trees import AllRecords, Forest, NoisyMinority, Poisson, Recipe, SelectLabel
 
 
 def worst_over_neighbors(most: int, fit: Callable[[tuple, Randomness], Forest]) -> tuple[float, int]:
@@ -74,6 +74,27 @@ def test_private_tree_with_noisy_stop_costs_at_most_epsilon_on_all_data_sets_of_
     worst, count = worst_over_neighbors(4, lambda records, source: grow(records, source, recipe=recipe))
     assert count == 495
     assert 0.9 < worst <= 1 + 1e-9
+
+
+def test_trees_that_share_records_cost_at_most_epsilon():
+    recipe = Recipe(assign=AllRecords())
+    worst, _ = worst_over_neighbors(2, lambda records, source: grow(records, source, recipe=recipe, trees=2, depth=0))
+    assert 0.8 < worst <= 1 + 1e-9
+
+
+def test_a_poisson_sample_costs_its_amplified_budget():
+    """Five records of one class and one of the other: the loss is just below epsilon, and above it at a larger budget."""
+
+    def loss(epsilon: Fraction) -> float:
+        recipe = Recipe(assign=Poisson(Fraction(3, 4)))
+        laws = [
+            exact_law(lambda source, d=d: released(grow(d, source, recipe=recipe, depth=0, epsilon=epsilon)))
+            for d in (((0, 0, 0),) * 5, ((0, 0, 0),) * 5 + ((0, 0, 1),))
+        ]
+        return worst_loss(*laws)
+
+    assert 0.85 < loss(Fraction(1)) <= 1 + 1e-9
+    assert loss(Fraction(12, 10)) > 1
 
 
 def test_replace_one_plan_costs_at_most_epsilon_when_a_record_is_replaced() -> None:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -77,3 +79,15 @@ def is_refused():
         assert [word for word in words if word not in result.stderr] == [], result.stderr
 
     return check
+
+
+@pytest.fixture
+def answer(run):
+    """Run a command with --json; all of stdout is the document."""
+
+    def call(*arguments):
+        result = run(*arguments, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    return call

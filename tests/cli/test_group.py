@@ -35,7 +35,7 @@ def test_version_and_help(run):
     page = run("--help").stdout
     assert run().stdout == page
     assert [name for name in COMMANDS if name not in page] == []
-    assert [code for code in (" 0 ", " 1 ", " 2 ", " 3 ", " 130 ") if code not in page] == []
+    assert [code for code in (" 0 ", " 1 ", " 2 ", " 3 ", " 4 ", " 130 ") if code not in page] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import os
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.table_file import read_table
+from hedgerow.cli.tables import read_table
 from hedgerow.schema import Encoder
 from hedgerow.systems.edprf import EDPRFClassifier
 
@@ -361,3 +362,56 @@ def test_a_pipe_is_read_once(people, folder, run, train):
     writer.start()
     assert run("predict", "m.hedgerow", "pipe").stdout.count("\n") == 61
     writer.join()
+
+
+def test_train_as_json(folder, train):
+    result = train("--json", "--param", "n_estimators=2")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"wrote {folder / 'm.hedgerow'}\n"
+    found = json.loads(result.stdout)
+    model = hr.load("m.hedgerow")
+    assert sorted(found) == ["certificate", "class", "holdout", "model", "parameters"]
+    assert (found["class"], found["model"]) == ("EDPRFClassifier", str(folder / "m.hedgerow"))
+    assert found["parameters"]["n_estimators"] == 2
+    assert found["certificate"] == {
+        "holds": True,
+        "reasons": [],
+        **json.loads(json.dumps(model.certificate_.to_dict())),
+        "text": str(model.certificate_),
+    }
+
+
+def test_a_refused_train_writes_no_json(train, is_refused):
+    is_refused(train("--json", epsilon="0"), 2, "--epsilon")
+
+
+@pytest.mark.parametrize("lines", [0, 1, 60])
+def test_predict_as_json(people, folder, run, train, answer, lines):
+    train()
+    (folder / "people.csv").write_text("".join(people.splitlines(keepends=True)[: lines + 1]), "utf-8")
+    labels, shares = (answer("predict", "m.hedgerow", "people.csv", *options) for options in ([], ["--proba"]))
+    assert labels["classes"] == shares["classes"] == ["low", "high"]
+    [_, *answers] = rows(run("predict", "m.hedgerow", "people.csv").stdout)
+    assert [[label] for label in labels["predictions"]] == answers
+    [_, *answers] = rows(run("predict", "m.hedgerow", "people.csv", "--proba").stdout)
+    assert shares["probabilities"] == np.array(answers, dtype=float).tolist()
+    assert len(answers) == lines
+
+
+def test_predicted_labels_keep_their_type_in_json(folder, train, answer):
+    text = (
+        (folder / "people.toml").read_text().replace('"income"', '"code"').replace('["low", "high"]', "[1, 2.5, true]")
+    )
+    text = text.split("[features.code]")[0].replace("2.5, true", "2, 3")
+    (folder / "people.toml").write_text(text)
+    (folder / "people.csv").write_text(
+        (folder / "people.csv").read_text().replace(",income", "").replace(",low", "").replace(",high", "")
+    )
+    assert train().exit_code == 0
+    assert set(answer("predict", "m.hedgerow", "people.csv")["predictions"]) <= {1, 2, 3}
+
+
+def test_json_goes_to_stdout_alone(folder, run, train, is_refused):
+    train()
+    is_refused(run("predict", "m.hedgerow", "people.csv", "--json", "--out", "p.csv"), 2, "--json", "--out")
+    assert files(folder) == ["m.hedgerow", "people.csv", "people.toml"]

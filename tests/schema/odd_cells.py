@@ -11,6 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 from hypothesis import strategies as st
 
 
@@ -35,6 +37,47 @@ class Impostor:
 
     def __eq__(self, other):
         return True
+
+
+class Named(type):
+    """A class of classes that raises where a class itself is compared or looked up."""
+
+    def __hash__(cls):
+        raise RuntimeError
+
+    def __eq__(cls, other):
+        raise RuntimeError
+
+    __subclasscheck__ = __instancecheck__ = __eq__
+
+
+class OfNamed(metaclass=Named):
+    """Its type cannot be hashed or compared."""
+
+    @property
+    def __class__(self):
+        return str
+
+
+class TalkingNumber(float):
+    """A number that runs code when it is converted."""
+
+    def __float__(self):
+        warnings.warn("a record is talking", stacklevel=1)
+        raise RuntimeError
+
+    __str__ = __repr__ = __index__ = __int__ = __bool__ = __hash__ = __float__
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+
+class Zone(datetime.tzinfo):
+    """A time zone that runs code."""
+
+    def utcoffset(self, moment):
+        warnings.warn("a record is talking", stacklevel=1)
+        raise RuntimeError
 
 
 class Color(str, enum.Enum):  # noqa: UP042 - the old mixin is the odd one: its str differs from its text
@@ -77,6 +120,20 @@ ODD = [
     Level.ONE,
     object(),
     Hostile,
+    datetime.datetime(2020, 1, 1, tzinfo=Zone()),
+    datetime.datetime(1, 1, 1, tzinfo=datetime.UTC),
+    datetime.time(1, tzinfo=Zone()),
+    datetime.timedelta(-1),
+    pd.Timestamp("2020-01-01", tz="Europe/Berlin"),
+    pd.Timedelta(1, "s"),
+    pd.Interval(0, 1),
+    pd.Period("2020"),
+    np.datetime64(2**62, "s"),
+    np.datetime64(1, "as"),
+    np.timedelta64(1, "Y"),
+    np.datetime64("NaT"),
+    np.void(b"a"),
+    memoryview(b"a"),
     np.longdouble("1e4000"),
     np.float32(0.1),
     np.str_("b"),
@@ -88,6 +145,7 @@ ODD = [
     " ",
     "?",
     "abc",
+    "2020-01-01",
     "nan",
     "NaN",
     "None",
@@ -111,6 +169,7 @@ ODD = [
     "1" * 5000,
     "x" * 100_000,
 ]
+WORST = [OfNamed(), TalkingNumber(1)]  # not for hypothesis and pytest, which let them run their code
 CELLS = st.one_of(
     st.integers(0, len(ODD) - 1).map(ODD.__getitem__),  # hypothesis would hash what is sampled
     st.integers(-3, 3),
@@ -120,3 +179,81 @@ CELLS = st.one_of(
     st.text(max_size=6),
     st.integers(),
 )
+
+
+def _not_text():
+    """Text of which the last cell is not UTF-8, as a file or another program may deliver it."""
+    offsets = np.array([0, 1, 2, 3], dtype=np.int32).tobytes()
+    return pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"ab\xff")])
+
+
+def _arrow(kind, odd):
+    return pa.array([0, 1, odd], kind)
+
+
+def _odd_arrays():
+    """Yield (name, pyarrow array): its last cell has no Python object, or one that does not come easily."""
+    far = 2**62
+    yield "date32", _arrow(pa.date32(), 2**31 - 1)
+    yield "date64", _arrow(pa.int64(), far).view(pa.date64())
+    for unit in ("s", "ms", "us", "ns"):
+        yield f"timestamp {unit}", _arrow(pa.timestamp(unit), far + 1)
+        yield f"timestamp {unit} zone", _arrow(pa.timestamp(unit, "Europe/Berlin"), far)
+        yield f"timestamp {unit} offset", _arrow(pa.timestamp(unit, "+01:00"), -far)
+        yield f"duration {unit}", _arrow(pa.duration(unit), far)
+    yield "timestamp unknown zone", _arrow(pa.timestamp("s", "Nowhere/None"), far)
+    yield "time32", _arrow(pa.int32(), 86_400_000).view(pa.time32("ms"))
+    yield "time64 us", _arrow(pa.int64(), far).view(pa.time64("us"))
+    yield "time64 ns", _arrow(pa.int64(), -1).view(pa.time64("ns"))
+    text = _not_text()
+    yield "text", text
+    yield "long text", pa.concat_arrays([text.cast(pa.binary()).cast(pa.large_binary()).view(pa.large_string())])
+    yield "text view", text.cast(pa.binary()).cast(pa.binary_view()).view(pa.string_view())
+    yield "dictionary", pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), text)
+    yield (
+        "dictionary of dates",
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), _arrow(pa.date32(), 2**31 - 1)),
+    )
+    yield "list", pa.ListArray.from_arrays([0, 1, 2, 3], _arrow(pa.date32(), 2**31 - 1))
+    yield "struct", pa.StructArray.from_arrays([_arrow(pa.timestamp("us"), far)], ["a"])
+    yield "interval", pa.array([(1, 1, 1), (2, 1, 1), (2**31 - 1, 2**31 - 1, far)], pa.month_day_nano_interval())
+
+
+def odd_columns():
+    """Yield (name, column of three cells), the last of which is the odd one."""
+    for name, array in _odd_arrays():
+        yield f"pyarrow {name}", pa.chunked_array([array])
+        yield f"pyarrow array {name}", array
+        yield f"pandas {name}", pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])))
+        yield f"pandas array {name}", pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
+    whole = pl.Series([0, 1, 2**62])
+    yield "polars date", pl.Series([0, 1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date)
+    yield "polars time", pl.Series([datetime.time(0), datetime.time(1), datetime.time.max])
+    for unit in ("ms", "us", "ns"):
+        yield f"polars datetime {unit}", whole.cast(pl.Datetime(unit))
+        yield f"polars datetime {unit} zone", whole.cast(pl.Datetime(unit, "Europe/Berlin"))
+        yield f"polars duration {unit}", whole.cast(pl.Duration(unit))
+    yield "polars text", pl.Series(_not_text())
+    yield (
+        "polars categorical",
+        pl.from_arrow(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), _not_text())),
+    )
+    yield "polars list", pl.Series([0, 1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date).reshape((3, 1)).arr.to_list()
+    yield "polars struct", pl.DataFrame({"a": whole.cast(pl.Datetime("ms"))}).to_struct("s")
+    yield "polars object", pl.Series([0, 1, Hostile()], dtype=pl.Object)
+    yield "polars decimal", pl.Series([Decimal(0), Decimal(1), Decimal(10**30)])
+    moments = np.array([0, 1, 2**62], dtype="M8[s]")
+    yield "pandas numpy moments", pd.Series(moments)
+    yield "pandas numpy durations", pd.Series(moments.view("m8[s]"))
+    yield "pandas zone", pd.Series(moments).dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin")
+    yield "pandas index", pd.Index(pd.arrays.ArrowExtensionArray(pa.chunked_array([_arrow(pa.date32(), 2**31 - 1)])))
+    yield "pandas periods", pd.Series(pd.period_range("2020", periods=3))
+    yield "pandas intervals", pd.Series(pd.interval_range(0, 3))
+    yield (
+        "pandas categories",
+        pd.Series(pd.Categorical.from_codes([1, 0, 2], pd.Index(["b", "a", "\ud800"], dtype=object))),
+    )
+    yield "pandas categories of moments", pd.Series(pd.Categorical.from_codes([0, 1, 2], pd.Index(moments)))
+    yield "pandas sparse", pd.Series(pd.arrays.SparseArray([0.0, 1.0, np.nan]))
+    yield "numpy moments", moments
+    yield "numpy text", np.array([ord("a"), ord("b"), 0x110000], dtype=np.uint32).view("U1")

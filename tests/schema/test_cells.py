@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import warnings
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from hedgerow.schema.cells import CACHE_CELLS, CHUNK, CategoryReader, category_key, number, numbers, object_array
 
-from .odd_cells import CELLS, Color, Hostile, Impostor, Level
+from .odd_cells import CELLS, ODD, WORST, Color, Hostile, Impostor, Level, TalkingNumber
 
 
 def same(left, right):
@@ -44,7 +45,10 @@ def same(left, right):
         (2 + 0j, 2),
         (np.complex128(2), 2),
         (Level.ONE, 1),
+        (Fraction(np.int64(1), np.int64(4)), 0.25),
+        (np.clongdouble(2), 2),
         *((cell, math.nan) for cell in (None, pd.NA, pd.NaT, "", "?", [1], 1j, complex(1, np.nan), Hostile(), "1 2")),
+        *((cell, math.nan) for cell in (np.array(1.0), memoryview(b"1"), pd.Timedelta(1), date(2020, 1, 1))),
         (np.datetime64("2020-01-01"), math.nan),
         (np.timedelta64(1, "s"), math.nan),
         (pd.Timestamp("2020-01-01"), math.nan),
@@ -68,7 +72,21 @@ def test_one_number(cell, value):
         ),
         *(
             (cell, 5)
-            for cell in ("A", "b", 2, "1_0", "\u0661", math.inf, [1], Hostile(), Impostor(), 1j, "none", "\ud800")
+            for cell in (
+                "A",
+                "b",
+                2,
+                "1_0",
+                "\u0661",
+                math.inf,
+                [1],
+                Hostile(),
+                Impostor(),
+                1j,
+                "none",
+                "\ud800",
+                "inf",
+            )
         ),
         (np.datetime64("NaT"), 4),
         (np.complex64(1), 1),
@@ -90,10 +108,8 @@ def test_fast_paths_follow_the_rule_for_one_cell(cells, padding):
     cells = cells + ["1.5", 2, 3.5, None] * (padding * CHUNK // 4) + cells
     array = object_array(cells, len(cells))
     reader = CategoryReader(["a", 1, -1, "c"], ["?"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the plain twin may warn; the library may not
-        values = [number(cell) for cell in cells]
-        codes = [reader.code(cell) for cell in cells]
+    values = [number(cell) for cell in cells]
+    codes = [reader.code(cell) for cell in cells]
     assert same(numbers(array), values)
     assert reader.codes(array).tolist() == codes
 
@@ -125,7 +141,7 @@ def test_machine_numbers_are_read_like_objects(dtype, values):
 )
 def test_other_dtypes_are_read_like_objects(array):
     objects = object_array(list(array), len(array))
-    reader = CategoryReader(["a", 1, "2020-01-01T00:00:00.000000000"])
+    reader = CategoryReader(["a", 1, "2020-01-01 00:00:00"])
     assert same(numbers(array), numbers(objects))
     assert reader.codes(array).tolist() == reader.codes(objects).tolist()
 
@@ -160,23 +176,77 @@ def test_nan_objects_do_not_fill_the_cache():
     assert len(session._cache) <= 1
 
 
-class Talker:
-    """Warns before it answers."""
+HOUR = timezone(timedelta(hours=1))
+MOMENT = datetime(2020, 1, 1, 12)
 
-    def __float__(self):
-        warnings.warn("a record is talking", stacklevel=1)
-        return 2.0
 
-    def __str__(self):
-        warnings.warn("a record is talking", stacklevel=1)
-        return "a"
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (date(2020, 1, 1), "2020-01-01"),
+        (np.datetime64("2020-01-01"), "2020-01-01"),
+        (np.datetime64("2020-01-02", "W"), "2020-01-02"),  # a Thursday, with which numpy's weeks begin
+        *((cell, "2020-01-01 12:00:00") for cell in (MOMENT, pd.Timestamp(MOMENT), np.datetime64(MOMENT, "h"))),
+        (datetime(1, 1, 1), "0001-01-01 00:00:00"),
+        (MOMENT.replace(microsecond=5), "2020-01-01 12:00:00.000005"),
+        (np.datetime64("2020-01-01T12:00:00.000000001"), "2020-01-01 12:00:00.000000001"),
+        (pd.Timestamp("2020-01-01 12:00:00.000000001"), "2020-01-01 12:00:00.000000001"),
+        (pd.Timestamp("2020-01-01 12:00:00.000000001", tz=HOUR), "2020-01-01 12:00:00.000000001+01:00"),
+        *((cell, "2020-01-01 12:00:00+01:00") for cell in (MOMENT.replace(tzinfo=HOUR), pd.Timestamp(MOMENT, tz=HOUR))),
+        (pd.Timestamp(MOMENT, tz="Europe/Berlin"), "2020-01-01 12:00:00+01:00"),
+        (MOMENT.replace(tzinfo=UTC), "2020-01-01 12:00:00+00:00"),
+        (time(1, 2), "01:02:00"),
+        *(
+            (cell, "1 day, 0:00:01")
+            for cell in (timedelta(1, 1), pd.Timedelta(86_401, "s"), np.timedelta64(86_401, "s"))
+        ),
+        (np.timedelta64(1, "ns"), "0:00:00.000000001"),
+        (np.timedelta64(1_001, "ns"), "0:00:00.000001001"),
+    ],
+)
+def test_times_are_the_text_of_pythons_own(cell, text):
+    assert category_key(cell) == text
+    assert CategoryReader([text]).codes(object_array([cell], 1)).tolist() == [0]
+    if isinstance(cell, np.generic):
+        assert CategoryReader([text]).codes(np.array([cell])).tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", ["M8[Y]", "M8[W]", "M8[D]", "M8[s]", "M8[as]", "m8[Y]", "m8[D]", "m8[s]", "m8"])
+def test_times_without_a_text_are_undeclared(dtype):
+    times = np.array([2**62, -(2**62), np.iinfo(np.int64).min]).view(dtype)
+    for cells in (times, times.astype(times.dtype.newbyteorder()), object_array(times, 3)):
+        assert CategoryReader(["a"]).codes(cells).tolist() == [2, 2, 1]
+        assert np.isnan(numbers(cells)).all()
+
+
+def test_a_derived_class_is_read_as_what_lies_beneath():
+    cells = object_array([TalkingNumber(2), Color.RED, Level.ONE], 3)  # not as parameters: pytest would convert them
+    assert same(numbers(cells), [2, np.nan, 1])
+    assert CategoryReader(["a", 1, 2]).codes(cells).tolist() == [2, 0, 1]
 
 
 @pytest.mark.parametrize("action", ["error", "always"])
-def test_no_cell_makes_the_library_warn(action):
+def test_no_cell_makes_the_library_warn_or_runs_its_own_code(action):
+    class Talker:
+        def __float__(self):
+            calls.append(self)
+            warnings.warn("a record is talking", stacklevel=1)
+            return 2.0
+
+        __str__ = __repr__ = __hash__ = __index__ = __int__ = __bool__ = __len__ = __float__
+
+        def __eq__(self, other):
+            calls.append(self)
+            return True
+
+    calls = []
     cells = object_array([Talker(), "a", np.complex128(1), np.longdouble("1e4000")], 4)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action)
-        assert same(numbers(cells), [2, np.nan, 1, np.inf])
-        assert CategoryReader(["a", 1]).codes(cells).tolist() == [0, 0, 1, 3]
+        assert same(numbers(cells), [np.nan, np.nan, 1, np.inf])
+        assert CategoryReader(["a", 1]).codes(cells).tolist() == [3, 0, 1, 3]
+        odd = object_array(ODD + WORST, len(ODD + WORST))
+        numbers(odd)
+        CategoryReader(["a", 1]).codes(odd)
     assert caught == []
+    assert calls == []

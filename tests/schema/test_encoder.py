@@ -6,7 +6,10 @@ import gc
 import pickle
 import tracemalloc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import typeof
 
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
@@ -22,7 +26,7 @@ from hedgerow.schema.cells import category_key, is_missing_key, number, object_a
 from hedgerow.schema.encoder import BLOCK_ROWS, raw_columns
 from hedgerow.schema.kernels import LINEAR_EDGES, TILE, bin_columns
 
-from .odd_cells import CELLS
+from .odd_cells import CELLS, ODD, WORST, odd_columns
 
 SCHEMA = Schema(
     {
@@ -236,6 +240,7 @@ def test_what_numpy_makes_of_a_column_changes_no_number(odd):
 def test_masked_cells_are_missing():
     X = np.ma.array([[1.0, 1, 0, 1]] * 2, mask=[[True] * 4, [False] * 4])
     assert ENCODER.transform(X).tolist() == [[4, 3, 3, 2], [0, 1, 1, 1]]
+    assert Encoder(Schema({"a": Categorical(["b"])}, [0]), 2).transform(X[:, :1]).tolist() == [[1], [2]]
 
 
 def test_widths():
@@ -287,3 +292,120 @@ def test_an_encoder_keeps_nothing_of_the_records():
     del rows
     gc.collect()
     assert not [holder for holder in gc.get_objects() if isinstance(holder, dict) and type(holder).__name__ == "_Cache"]
+
+
+ODD_COLUMNS = dict(odd_columns())
+TIMES = ["1970-01-01", "1970-01-01 00:00:00", "1970-01-01 01:00:00+01:00", "0:00:00", "00:00:00"]
+ODD_SCHEMA = Schema({"number": Numeric(0, 10), "text": Categorical([*TIMES, "a", "b", 0])}, classes=[*TIMES, "a", 0])
+
+
+@pytest.mark.parametrize("name", list(ODD_COLUMNS))
+def test_an_odd_cell_of_a_typed_column_changes_no_other(name, capfd):
+    """A cell that Python cannot hold raises nothing, prints nothing, and moves no other record's code or label."""
+    column = ODD_COLUMNS[name]
+    encoder = Encoder(ODD_SCHEMA, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        codes = encoder.transform({"number": column, "text": column})
+        plain = encoder.transform({"number": column[:2], "text": column[:2]})
+        labels, plain_labels = encoder.labels(column), encoder.labels(column[:2])
+        raw = raw_columns({"number": column, "text": column}, ODD_SCHEMA)
+    assert np.array_equal(codes[:2], plain)
+    assert np.array_equal(labels[:2], plain_labels)
+    assert np.array_equal(raw[:, 1], codes[:, 1])
+    if "list" not in name and "struct" not in name and "interval" not in name:
+        meaningful = (plain[0, 1] < 8, codes[2, 1] >= 8 or "object" in name)
+        assert meaningful == ("period" not in name and "unknown" not in name, True)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ([date(2020, 1, 1), None], "2020-01-01"),
+        ([datetime(2020, 1, 1, 12, 30), None], "2020-01-01 12:30:00"),
+        ([datetime(2020, 1, 1, 12, 30, 0, 7), None], "2020-01-01 12:30:00.000007"),
+        ([datetime(2020, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin")), None], "2020-07-01 12:00:00+02:00"),
+        ([datetime(1900, 1, 1), None], "1900-01-01 00:00:00"),
+        ([timedelta(-1, 5), None], "-1 day, 0:00:05"),
+        ([time(12, 30, 1), None], "12:30:01"),
+    ],
+)
+def test_times_have_one_text_in_every_table(cells, text):
+    schema = Schema({"number": Numeric(0, 10), "text": Categorical(["a", text])}, classes=["a", text])
+    encoder = Encoder(schema, 4)
+    polars, arrow = pl.Series(cells), pa.array(cells)
+    if getattr(cells[0], "tzinfo", None):
+        polars = polars.dt.convert_time_zone("Europe/Berlin")
+    columns = {
+        "list": cells,
+        "objects": object_array(cells, 2),
+        "pandas": pd.Series(cells),
+        "pandas objects": pd.Series(cells, dtype=object),
+        "pandas arrow": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([arrow]))),
+        "pandas categories": pd.Series(cells).astype("category"),
+        "pandas index": pd.Index(cells),
+        "polars": polars,
+        "pyarrow": pa.chunked_array([arrow, arrow])[:2],
+        "pyarrow array": arrow,
+        "dictionary": arrow.dictionary_encode(),
+    }
+    for kind, column in columns.items():
+        assert encoder.transform({"number": column, "text": column}).tolist() == [[4, 1], [4, 2]], kind
+        assert encoder.labels(column).tolist() == [1, -1], kind
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_no_cell_touches_the_filters_of_the_process(threads):
+    """Their version tells which warnings were shown before; a copy restored by a thread could silence them for good."""
+    odd = [[cell] * len(SCHEMA.names) for cell in ODD + WORST] * 3
+    plain = [[1, "a", 0.5, True]] * len(odd)
+    ENCODER.transform(plain)
+    registry = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("error")
+        warnings.filterwarnings("default", "note")
+
+        def state():
+            warnings.warn_explicit("note", UserWarning, "file", 1, registry=registry)
+            return list(warnings.filters), registry["version"], getattr(warnings, "_filters_version", None)
+
+        before = state()
+        with ThreadPoolExecutor(threads) as pool:
+            jobs = [pool.submit(ENCODER.transform, odd) for _ in range(2 * threads)]
+            jobs += [pool.submit(ENCODER.labels, ODD) for _ in range(2 * threads)]
+            assert all(job.exception() is None for job in jobs)
+        assert state() == before
+    assert len(caught) == 1
+
+
+def test_a_null_shows_in_no_kernel(monkeypatch):
+    """numba's cache on disk tells which kinds of array a kernel has seen."""
+    seen = set()
+
+    def spy(*arrays):
+        seen.add(tuple(map(typeof, arrays)))
+        bin_columns(*arrays)
+
+    monkeypatch.setattr("hedgerow.schema.encoder.bin_columns", spy)
+    encoder = Encoder(Schema({"a": Numeric(0, 1)}, [0, 1]), 4)
+    unaligned = np.frombuffer(b"\0" + np.ones(3).tobytes(), offset=1)
+    tables = [[[0.1]], [[None]], np.ones((3, 1)), np.ones((3, 2))[:, 1:], {"a": np.ones(6)[::2]}, {"a": unaligned}]
+    for cells in ([0.1, 0.2, 0.3], [0.1, 0.2, None]):
+        tables += [
+            pl.DataFrame({"a": pl.Series(cells, dtype=pl.Float64)}),
+            pl.DataFrame({"a": pl.Series(cells, dtype=pl.Float32)}),
+            pa.table({"a": pa.array(cells, pa.float64())}),
+            pd.DataFrame({"a": pd.array(cells, dtype="Float64")}),
+            pd.DataFrame({"a": pd.Series(cells, dtype="float64[pyarrow]")}),
+            pd.DataFrame({"a": cells}),
+        ]
+    encoder.transform(tables[0])
+    compiled = list(bin_columns.signatures)
+    for table in tables:
+        encoder.transform(table)
+    assert len(seen) == 1
+    assert bin_columns.signatures == compiled
+    frozen = np.ones((3, 1))
+    encoder.transform(frozen)
+    assert frozen.flags.writeable

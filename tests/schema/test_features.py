@@ -40,6 +40,7 @@ from hedgerow.schema import Categorical, Numeric
         (lambda: Categorical(["a", None]), "None"),
         (lambda: Categorical(["a", math.nan]), "finite"),
         (lambda: Categorical(["a", "1e999"]), "finite"),
+        *((lambda text=text: Categorical(["a", text]), "finite") for text in ("inf", " -Infinity", "+INF")),
         (lambda: Categorical([("a",)]), "text, numbers"),
         (lambda: Categorical(["a"], origin=""), "origin"),
     ],

@@ -136,7 +136,7 @@ def test_inference_taints_until_the_owner_speaks():
         (np.array(["2", "1", "3", "3", "2", "1", "0", ""]), Categorical([1, 2, 3], origin="inferred")),
         (np.array([*map(str, range(12)), "x", "5", "x", "4"]), Categorical([4, 5, "x"], origin="inferred")),
         (np.array(["10", "9", "a"]), Categorical([9, 10, "a"], origin="inferred")),
-        (np.array([["x"], None, "y"], dtype=object), Categorical(["['x']", "y"], origin="inferred")),
+        (np.array([["x"], None, "y"], dtype=object), Categorical(["y"], origin="inferred")),
         (np.array([True, None], dtype=object), Categorical([True], origin="inferred")),
     ],
 )

@@ -164,6 +164,23 @@ def test_two_parents_of_one_node_are_refused():
         Forest.from_arrays(arrays, forest.candidates, 2)
 
 
+def test_a_path_that_no_estimator_grows_is_refused():
+    deep = 200
+    inner = np.arange(deep)
+    arrays = {
+        "roots": np.array([0], dtype=np.int32),
+        "test": np.array([0, *[0, -1] * deep], dtype=np.int32),
+        "first_child": np.zeros(2 * deep + 1, dtype=np.int32),
+        "label": np.zeros(2 * deep + 1, dtype=np.int32),
+    }
+    arrays["test"][-2] = -1
+    places = np.array([0, *range(1, 2 * deep - 1, 2)])
+    arrays["first_child"][places] = 2 * inner + 1
+    candidates = multiway((2, 2))
+    with pytest.raises(FileFormatError, match="deeper"):
+        Forest.from_arrays(arrays, candidates, 2)
+
+
 def test_levels_count_from_the_root():
     forest = grow(random_records(60, (2, 2), 2), Randomness(0), trees=2)
     assert forest.levels().tolist() == [1, 1, *[2] * 4, *[3] * 8]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import Mechanism, PerRecordCoin, Randomness
+from hedgerow.mechanisms import Mechanism, PerRecordCoin, PoissonCoin, Randomness
 
 __all__ = ["Replay", "exact_law", "worst_loss"]
 
@@ -44,8 +44,12 @@ class Replay(Randomness):
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[np.int64]:
         """Return the scripted outcome of every item of the batch."""
-        outcomes = [self._follow(self._law(mechanism, item)) for item in _items(mechanism, statistics)]
-        return np.array(outcomes, dtype=np.int64)
+        outcomes = np.array(
+            [self._follow(self._law(mechanism, item)) for item in _items(mechanism, statistics)], dtype=np.int64
+        )
+        return (
+            -outcomes if isinstance(mechanism, PoissonCoin) else outcomes
+        )  # its second outcome is part -1: not taken in
 
     def _law(self, mechanism: Mechanism, item: tuple[Any, ...]) -> npt.NDArray[np.float64]:
         key = (mechanism, *(np.asarray(statistic).tobytes() for statistic in item))
@@ -70,7 +74,7 @@ class Replay(Randomness):
 
 
 def _items(mechanism: Mechanism, statistics: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    if isinstance(mechanism, PerRecordCoin):
+    if isinstance(mechanism, PerRecordCoin | PoissonCoin):
         return iter([statistics] * statistics[0])
     return zip(*statistics, strict=True)
 

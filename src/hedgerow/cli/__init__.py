@@ -5,15 +5,18 @@ from __future__ import annotations
 import click
 
 from hedgerow import __version__
-from hedgerow.cli.group import LazyGroup
+from hedgerow.cli.group import LazyGroup, show_help_if_alone
 
 __all__ = ["main"]
 
 # The module of each command holds a click command of the command's name.
 COMMANDS = {
     "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
-    "train": ("hedgerow.cli.train", "Fit a model on a CSV file and save it."),
-    "predict": ("hedgerow.cli.predict", "Predict the records of a CSV file with a saved model."),
+    "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
+    "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
+    "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
+    "schema": ("hedgerow.cli.schema", "Draft a schema, or check one against its data."),
+    "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),
     "systems": ("hedgerow.cli.systems", "List every system and what it guarantees."),
 }
 
@@ -24,7 +27,7 @@ COMMANDS = {
 def main(context: click.Context) -> None:
     """Differentially private tree ensembles for tabular classification.
 
-    Results go to stdout, notes and errors to stderr.
+    Results go to stdout, notes and errors to stderr; with --json, stdout is one JSON document and nothing else.
 
     \b
     Exit codes:
@@ -32,7 +35,7 @@ def main(context: click.Context) -> None:
       1    unexpected failure, or a file that could not be read or written
       2    wrong usage: an option, a path, the schema, the columns or a file's format
       3    the privacy budget was refused; nothing was drawn
+      4    an audit refuted a guarantee (reserved: no command audits yet)
       130  interrupted; no file was left half written
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+    show_help_if_alone(context)

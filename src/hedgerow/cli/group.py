@@ -13,9 +13,19 @@ import click
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
 
-__all__ = ["BUDGET_REFUSED", "FAILURE", "INTERRUPTED", "WRONG_USAGE", "LazyGroup", "exit_code", "sentence"]
+__all__ = [
+    "AUDIT_REFUTED",
+    "BUDGET_REFUSED",
+    "FAILURE",
+    "INTERRUPTED",
+    "WRONG_USAGE",
+    "LazyGroup",
+    "exit_code",
+    "sentence",
+    "show_help_if_alone",
+]
 
-FAILURE, WRONG_USAGE, BUDGET_REFUSED, INTERRUPTED = 1, 2, 3, 130
+FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 
 # The first kind that fits decides; what is not listed is a failure.
 EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
@@ -72,6 +82,12 @@ class LazyGroup(click.Group):
             code = exit_code(error)
             click.echo(f"Error: {sentence(error)}", err=True)
         sys.exit(code)
+
+
+def show_help_if_alone(context: click.Context) -> None:
+    """Print a group's help if no command of it is called."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def exit_code(error: BaseException) -> int:

@@ -1,4 +1,4 @@
-"""Types of options and arguments that several commands share."""
+"""Options and arguments that several commands share, and their types."""
 
 from __future__ import annotations
 
@@ -10,9 +10,38 @@ from typing import Any
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.exact import exact
+from hedgerow.privacy.exact import exact, exact_delta
 
-__all__ = ["InputFile", "OutputFile", "checked_epsilon", "checked_separator", "refuse_overwriting"]
+__all__ = [
+    "InputFile",
+    "OutputFile",
+    "checked_delta",
+    "checked_epsilon",
+    "checked_share",
+    "data_argument",
+    "json_option",
+    "refuse_overwriting",
+    "schema_option",
+    "separator_option",
+    "target_option",
+]
+
+NO_SCHEMA = """\
+--schema is missing: ranges, values and classes must be public knowledge, written down by whoever knows the data and not \
+read off the records. Write a TOML file such as
+
+  target = "income"
+  classes = ["low", "high"]
+  missing = ["?"]
+
+  [features.age]
+  low = 17
+  high = 90
+
+  [features.sex]
+  values = ["Female", "Male"]
+
+and pass it with --schema FILE. `hedgerow schema init DATA` drafts one, every entry of which you must confirm."""
 
 
 class InputFile(click.Path):
@@ -52,7 +81,33 @@ def checked_epsilon(context: click.Context, parameter: click.Parameter, value: f
     return value
 
 
-def checked_separator(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def checked_delta(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """Return the probability that the guarantee may fail, if one is given."""
+    if value is not None:
+        try:
+            exact_delta(value)
+        except ConfigurationError as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+    return value
+
+
+def checked_share(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """Return a share of the lines, if one is given."""
+    if value is not None and not 0 < value < 1:
+        raise click.BadParameter(
+            f"{value} is no share; pass a number between 0 and 1, such as 0.2.", context, parameter
+        )
+    return value
+
+
+def refuse_overwriting(out: Path, *inputs: Path) -> None:
+    """Raise UsageError if the output would replace a file that is read."""
+    for path in inputs:
+        if out.exists() and out.samefile(path):
+            raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
+
+
+def _checked_separator(context: click.Context, parameter: click.Parameter, value: str) -> str:
     r"""Return the character between cells; ``\t`` may be spelled out."""
     character = "\t" if value == "\\t" else value
     if len(character) != 1 or character in '"\r\n':
@@ -62,8 +117,28 @@ def checked_separator(context: click.Context, parameter: click.Parameter, value:
     return character
 
 
-def refuse_overwriting(out: Path, *inputs: Path) -> None:
-    """Raise UsageError if the output would replace a file that is read."""
-    for path in inputs:
-        if out.exists() and out.samefile(path):
-            raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
+def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
+    """Return the schema's path; whoever gives none is told first of all how to write one."""
+    if value is None:
+        raise click.UsageError(NO_SCHEMA, context)
+    return value
+
+
+data_argument = click.argument("data", type=InputFile())
+json_option = click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON document.")
+separator_option = click.option(
+    "--separator",
+    callback=_checked_separator,
+    default=",",
+    show_default=True,
+    help="The character between cells of a CSV file.",
+)
+schema_option = click.option(
+    "--schema",
+    "schema_path",
+    type=InputFile(),
+    callback=_required_schema,
+    is_eager=True,
+    help="TOML file that says what is public about the data.  [required]",
+)
+target_option = click.option("--target", help="The label's column. [default: the schema's target]")

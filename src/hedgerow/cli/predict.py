@@ -1,18 +1,29 @@
-"""``hedgerow predict``: answer for the records of a CSV file with a saved model."""
+"""``hedgerow predict``: answer for the records of a file with a saved model."""
 
 from __future__ import annotations
 
 import csv
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from hedgerow.archive import atomic_file
-from hedgerow.cli.options import InputFile, OutputFile, checked_separator, refuse_overwriting
-from hedgerow.cli.table_file import TableFile, open_table
+from hedgerow.cli.options import (
+    InputFile,
+    OutputFile,
+    data_argument,
+    json_option,
+    refuse_overwriting,
+    separator_option,
+)
+from hedgerow.cli.output import listed
+from hedgerow.cli.table_file import TableFile
+from hedgerow.cli.tables import open_table
 from hedgerow.errors import SchemaError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.systems import load
@@ -22,50 +33,49 @@ __all__ = ["predict"]
 
 @click.command()
 @click.argument("model", type=InputFile())
-@click.argument("data", type=InputFile())
-@click.option("--out", type=OutputFile(), help="The CSV file to write, whole or not at all. [default: stdout]")
+@data_argument
+@click.option("--out", type=OutputFile(), help="The file to write, whole or not at all. [default: stdout]")
 @click.option("--proba", is_flag=True, help="Write one column per class with its share of the vote.")
-@click.option(
-    "--separator",
-    callback=checked_separator,
-    default=",",
-    show_default=True,
-    help="The character between cells of DATA.",
-)
-def predict(model: Path, data: Path, out: Path | None, proba: bool, separator: str) -> None:
-    """Predict the records of the CSV file DATA with the model file MODEL.
+@separator_option
+@json_option
+def predict(model: Path, data: Path, out: Path | None, proba: bool, separator: str, as_json: bool) -> None:
+    """Predict the records of the file DATA, CSV or Parquet by its name, with the model file MODEL.
 
     The schema's features are found in DATA by name; other columns, the target among them, are ignored. The output is CSV
-    with a header and one line per line of DATA that is not blank: a line with a wrong number of cells counts as a record
-    whose cells are all missing.
+    with a header and one line per record of DATA, in its order: a line of a CSV file counts as a record unless it is
+    blank, and one with a wrong number of cells as a record whose cells are all missing.
     """
+    if as_json and out is not None:
+        raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
     if out is not None:
         refuse_overwriting(out, model, data)
     estimator = load(model)
     with open_table(data, separator) as table:
         _check_features(table, estimator, data)
-        rows = _answers(estimator, table, proba)
+        classes, rows = list(estimator.schema_.classes), _answers(estimator, table, proba)
+        if as_json:
+            _write_json(sys.stdout, classes, rows, proba)
+            return
+        lines = chain([classes if proba else ["prediction"]], rows)
         if out is None:
-            _write(sys.stdout, rows)
+            _write_csv(sys.stdout, lines)
             return
         with atomic_file(out) as part, open(part, "w", encoding="utf-8", newline="") as file:
-            _write(file, rows)
+            _write_csv(file, lines)
     click.echo(f"wrote {out}", err=True)
 
 
 def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) -> None:
     lacking = [name for name in estimator.schema_.names if name not in table.header]
     if lacking:
-        shown = ", ".join(map(repr, lacking[:10])) + (f" and {len(lacking) - 10} more" if len(lacking) > 10 else "")
         raise SchemaError(
-            f"{data} lacks {shown} of the model's features, from which every record is read. Add a column of that name "
-            "(empty cells are read as missing), or pass the right --separator."
+            f"{data} lacks {listed(lacking)} of the model's features, from which every record is read. Add a column of that "
+            "name (empty cells are read as missing), or pass the right --separator."
         )
 
 
 def _answers(estimator: PrivateClassifier, table: TableFile, proba: bool) -> Iterator[list[Any]]:
-    """Yield the output's header and lines, holding one block of records at a time."""
-    yield list(estimator.schema_.classes) if proba else ["prediction"]
+    """Yield one row per record, holding one block of records at a time."""
     for block in table.blocks():
         X = {name: block[name] for name in estimator.schema_.names}
         if proba:
@@ -74,5 +84,13 @@ def _answers(estimator: PrivateClassifier, table: TableFile, proba: bool) -> Ite
             yield from ([label] for label in estimator.predict(X).tolist())
 
 
-def _write(file: TextIO, rows: Iterator[list[Any]]) -> None:
+def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
     csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], proba: bool) -> None:
+    """Write one document: the classes, then a list of labels or of lists of shares, one record per line."""
+    file.write(f'{{"classes": {json.dumps(classes)}, "{"probabilities" if proba else "predictions"}": [')
+    for place, row in enumerate(rows):
+        file.write((",\n" if place else "\n") + json.dumps(row if proba else row[0], allow_nan=False))
+    file.write("\n]}\n")

@@ -1,4 +1,4 @@
-"""A system's own parameters, as ``--param name=value``."""
+"""What a system takes: its own parameters as ``--param name=value``, and the options that not all systems have."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 from hedgerow.estimator import PrivateClassifier
 
-__all__ = ["own_parameters", "read_parameters"]
+__all__ = ["own_parameters", "read_delta", "read_parameters", "read_variant"]
 
-ELSEWHERE = ("epsilon", "schema", "variant", "adjacency", "ledger")  # these have options of their own, or none
+ELSEWHERE = ("epsilon", "delta", "schema", "variant", "adjacency", "ledger")  # these have options of their own, or none
 
 
 def own_parameters(kind: type[PrivateClassifier]) -> dict[str, str]:
@@ -37,6 +37,26 @@ def read_parameters(kind: type[PrivateClassifier], pairs: Iterable[str]) -> dict
             raise click.UsageError(f"--param {name} is given twice; keep one.")
         found[name] = _value(name, text, known[name])
     return found
+
+
+def read_variant(kind: type[PrivateClassifier], variant: str) -> dict[str, str]:
+    """Return the variant as a setting; a system of our own has none but the private one."""
+    if "variant" in inspect.signature(kind).parameters:
+        return {"variant": variant}
+    if variant != "private":
+        raise click.UsageError(f"{kind.__name__} has no variant {variant!r}; it has only the private one.")
+    return {}
+
+
+def read_delta(kind: type[PrivateClassifier], delta: float | None) -> dict[str, float]:
+    """Return the delta as a setting, if one is given; a system without Gaussian noise takes none."""
+    if delta is None:
+        return {}
+    if "delta" not in inspect.signature(kind).parameters:
+        raise click.UsageError(
+            f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
+        )
+    return {"delta": delta}
 
 
 def _text(annotation: Any) -> str:

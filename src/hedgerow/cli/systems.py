@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
 
+from hedgerow.cli.options import json_option
+from hedgerow.cli.output import write_json
 from hedgerow.systems import list_systems
 
 __all__ = ["systems"]
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Write a JSON list instead of a table.")
+@json_option
 def systems(as_json: bool) -> None:
     """List every system: its name for --system, its class, variants, paper and guarantee."""
     found = list_systems()
     if as_json:
-        click.echo(json.dumps([asdict(info) for info in found], indent=2))
+        write_json([asdict(info) for info in found])
         return
     width = max(len(info.name) for info in found)
     widest = max(len(info.class_name) for info in found)

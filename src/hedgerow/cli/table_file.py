@@ -1,129 +1,48 @@
-"""CSV files as columns of text, read line by line so that no record can change how another one is read."""
+"""What all files of records have in common: named columns, handed out block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
-from os import PathLike
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.cells import object_array
 
-__all__ = ["Columns", "TableFile", "cells_of_line", "open_table", "read_table"]
+__all__ = ["BLOCK_LINES", "Columns", "TableFile", "checked_names"]
 
 Columns = dict[str, npt.NDArray[Any]]
 
 BLOCK_LINES = 16_384
 
 
-@contextmanager
-def open_table(path: str | PathLike[str], separator: str = ",") -> Iterator[TableFile]:
-    """Open a CSV file, read its header and leave the records to ``TableFile.blocks``.
-
-    Raises
-    ------
-    SchemaError
-        When the header is absent or names a column twice; never because of what a record holds.
-    OSError
-        When the file cannot be read.
-    """
-    # Lines end with \n and nothing else: a bare \r belongs to its cell, and a byte that is no UTF-8 to its line.
-    with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as lines:
-        yield TableFile(lines, separator, str(path))
-
-
-def read_table(path: str | PathLike[str], separator: str = ",") -> Columns:
-    """Return the columns of a CSV file by name, in the file's order; errors as in ``open_table``."""
-    with open_table(path, separator) as table:
-        blocks = list(table.blocks())
-        empty = object_array((), 0)
-        return {name: np.concatenate([empty, *(block[name] for block in blocks)]) for name in table.header}
-
-
-class TableFile:
-    """A CSV file that is being read.
-
-    Lines are cut first and quotes are read within a line, so a stray quote ends with its line. Blank lines are skipped.
-    A line whose number of cells is not the header's is a record all of whose cells are missing: a fit leaves it out
-    with every record whose label is missing, and a prediction has a line for it. Nobody is told how many there were.
+class TableFile(Protocol):
+    """A file of records that is being read.
 
     Attributes
     ----------
     header : tuple of str
-        The names of the columns, without the white space around them.
+        The names of the columns.
+    malformed : int
+        How many records so far had no cells, as their line was no record's. It is for their owner's eyes: only
+        ``hedgerow schema check`` tells it.
     """
 
-    def __init__(self, lines: Iterator[str], separator: str, place: str) -> None:
-        self._separator = separator
-        self._lines = (text for line in lines if not self._is_blank(text := line.removesuffix("\n").removesuffix("\r")))
-        self.header = _checked_header(next(self._lines, None), separator, place)
+    header: tuple[str, ...]
+    malformed: int
 
     def blocks(self) -> Iterator[Columns]:
-        """Yield the remaining records as columns of text, some thousand at a time; None is a missing cell."""
-        rows = self._rows()
-        while block := list(islice(rows, BLOCK_LINES)):
-            columns = zip(*block, strict=True)
-            yield {name: object_array(cells, len(block)) for name, cells in zip(self.header, columns, strict=True)}
-
-    def _rows(self) -> Iterator[list[str] | list[None]]:
-        width = len(self.header)
-        missing = [None] * width
-        for line in self._lines:
-            cells = cells_of_line(line, self._separator)
-            yield cells if len(cells) == width else missing
-
-    def _is_blank(self, line: str) -> bool:
-        return not line.strip() and self._separator not in line
+        """Yield the remaining records as columns of cells, some thousand at a time; None is a missing cell."""
 
 
-def cells_of_line(line: str, separator: str = ",") -> list[str]:
-    """Return the cells of one line.
-
-    A cell that begins with a quote goes on to the closing quote (two quotes within stand for one), or to the end of the
-    line if there is none. Any other quote is an ordinary character.
-    """
-    if '"' not in line:
-        return line.split(separator)
-    cells: list[str] = []
-    start = 0
-    while True:
-        quoted, end = _quoted_part(line, start) if line.startswith('"', start) else ("", start)
-        stop = line.find(separator, end)
-        if stop < 0:
-            return [*cells, quoted + line[end:]]
-        cells.append(quoted + line[end:stop])
-        start = stop + 1
-
-
-def _quoted_part(line: str, start: int) -> tuple[str, int]:
-    """Return the text of the quoted part that begins at ``start``, and where it ends."""
-    pieces, start = [], start + 1
-    while (stop := line.find('"', start)) >= 0:
-        pieces.append(line[start:stop])
-        if not line.startswith('"', stop + 1):
-            return "".join(pieces), stop + 1
-        pieces.append('"')
-        start = stop + 2
-    return "".join([*pieces, line[start:]]), len(line)
-
-
-def _checked_header(line: str | None, separator: str, place: str) -> tuple[str, ...]:
-    """Return the names in the header.  No error quotes it: in a file that lacks one, it is a record."""
-    if line is None:
-        raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
-    if "\r" in line:
-        raise SchemaError(f"{place} has a bare carriage return in its first line. Save it with lines that end in \\n.")
-    header = tuple(cell.strip() for cell in cells_of_line(line, separator))
-    for second, name in enumerate(header):
-        first = header.index(name)
+def checked_names(names: Iterable[str], place: str) -> tuple[str, ...]:
+    """Return the names of a file's columns.  No error quotes them: in a CSV file that lacks its header, they are a record."""
+    found = tuple(names)
+    for second, name in enumerate(found):
+        first = found.index(name)
         if first < second:
             raise SchemaError(
                 f"{place} has the same name over its columns {first + 1} and {second + 1}, so it is open which one the "
                 "schema means. Rename or drop one."
             )
-    return header
+    return found

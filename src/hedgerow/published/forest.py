@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
@@ -16,8 +17,18 @@ from hedgerow.published.model import Branching, PublishedForest, Trees
 from hedgerow.published.recipe import FixedSize, Level, Recipe
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.encoder import raw_columns
+from hedgerow.trees.forest import importances
 
-__all__ = ["PublishedForestPlan"]
+__all__ = ["PublishedForestModel", "PublishedForestPlan"]
+
+
+class PublishedForestModel(PublishedForest):
+    """A published forest that says which features decide it."""
+
+    def importances(self) -> npt.NDArray[np.float64]:
+        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        trees = self.trees
+        return importances(trees.roots, trees.feature, trees.first_child, len(self.schema.names))
 
 
 class PublishedForestPlan:
@@ -61,19 +72,19 @@ class PublishedForestPlan:
         """Every unprotected step, then the budgets that the paper states for the others."""
         return self._event
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedForest:
+    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedForestModel:
         """Grow the forest on the records whose label is in the schema."""
         labels = Encoder(self._schema, 2).labels(y)
         data = RawRecords.labelled(raw_columns(X, self._schema), labels, len(self._schema.classes))
         subsets = self._subsets.subsets(len(data.labels), randomness)
         return self._forest(Grower(data, self._branching, self._levels, randomness).grow(subsets))
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> PublishedForest:
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> PublishedForestModel:
         """Return the model whose trees stand in the arrays, or raise FileFormatError."""
         trees = Trees.from_arrays(arrays, self._branching, len(self._schema.classes))
         if len(trees.roots) != self._subsets.parts:
             raise FileFormatError("the file's trees are not as many as its parameters say; fit the model again.")
         return self._forest(trees)
 
-    def _forest(self, trees: Trees) -> PublishedForest:
-        return PublishedForest(self._schema, self._branching, trees)
+    def _forest(self, trees: Trees) -> PublishedForestModel:
+        return PublishedForestModel(self._schema, self._branching, trees)

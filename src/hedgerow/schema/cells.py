@@ -1,17 +1,27 @@
 """What a single cell means: a number, a category, or nothing.
 
 The rule looks at that cell alone. Neither the column's dtype nor any other record changes how a cell is read, and no
-cell can raise an error or cause a warning. The fast paths below are checked against ``number`` and ``category_key``,
-which state the rule for one cell.
+cell can raise an error, cause a warning or run code of its own: only types that are known to do none of it are read.
+Nothing here touches the filters of ``warnings``, which belong to the process. The fast paths below are checked against
+``number`` and ``category_key``, which state the rule for one cell.
 
+Types
+    Python's bool, int, float, complex, str, bytes, bytearray, Decimal, Fraction, date, datetime, timedelta and time;
+    numpy's numbers, texts, dates and durations; pandas' NA, NaT, Timestamp and Timedelta. A class derived
+    from int, float, str or bytes is read as the value beneath, whatever its own methods say. A cell of any other type
+    is no number and an undeclared category.
 Numbers
     Truth values, numbers and text that Python's ``float`` reads; the texts true and false (in any case) are 1 and 0;
     what is too large for float64 is infinite; everything else is missing, dates included. A complex number without an
     imaginary part is its real part: one complex cell makes whole columns complex, and their numbers stay what they are.
 Categories
     Truth values, numbers and text that is a decimal number are compared as float64, so 1, 1.0, True, "1" and "true" are
-    one category. Other text is compared without the white space around it. None, NaN, "", "nan", "<NA>", "None" and
-    "NaT" are missing unless the schema declares that text. Anything else is compared as its ``str``.
+    one category, and so are infinity and "inf". Other text is compared without the white space around it. None, NaN,
+    "", "nan", "<NA>", "None" and "NaT" are missing unless the schema declares that text.
+Times
+    As categories, dates, moments, durations and times of day are the text that ``str`` makes of Python's own:
+    "2020-01-01", "2020-01-01 12:30:00+01:00". Nanoseconds that are not whole microseconds add three digits. What
+    Python's types cannot hold, and time zones other than those of ``datetime`` and ``zoneinfo``, are undeclared.
 """
 
 from __future__ import annotations
@@ -19,32 +29,57 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import re
-import warnings
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
+from narwhals.dependencies import get_pandas
 
-__all__ = ["CategoryReader", "CategorySession", "category_key", "is_missing_key", "number", "numbers", "object_array"]
+__all__ = [
+    "UNREADABLE",
+    "CategoryReader",
+    "CategorySession",
+    "category_key",
+    "is_missing_key",
+    "number",
+    "numbers",
+    "object_array",
+    "time_cells",
+]
 
 Cells = npt.NDArray[Any]
 Key = float | str | None
 
 MACHINE_NUMBERS = "biuf"  # dtype kinds that cast to float64 cell by cell
 TIMES = "Mm"  # dates and durations are no numbers, although numpy would cast them
-TIME = (np.datetime64, np.timedelta64)
-COMPLEX = (complex, np.complexfloating)
-NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)
+NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)  # what public values may be
 
-# Types whose conversion runs no foreign code and never warns; only their exact instances take the fast paths.
-CASTABLE: frozenset[type] = frozenset(
-    {bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, np.float64, np.int64}
+WHOLE: tuple[type, ...] = (
+    *(np.int8, np.int16, np.int32, np.int64, np.intc, np.longlong),
+    *(np.uint8, np.uint16, np.uint32, np.uint64, np.uintc, np.ulonglong),
 )
+BROKEN: tuple[type, ...] = (np.float16, np.float32, np.float64)
+
+
+def _ids(*types: type) -> frozenset[int]:
+    """Return the identities of types; comparing or hashing a cell's own type could run code of its class."""
+    return frozenset(map(id, types))
+
+
+# Types whose conversion by numpy runs no foreign code and never warns; only their exact instances take the fast paths.
+CASTABLE = _ids(bool, int, float, str, bytes, type(None), Decimal, np.bool_, np.str_, *WHOLE, *BROKEN)
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE: frozenset[type] = frozenset({bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64})
+HASHABLE_IDS = _ids(*HASHABLE)
+ZONES = _ids(type(None), timezone, ZoneInfo)
+
+UNREADABLE = object()  # stands for a cell that is there but has no meaning: no number, and an undeclared category
 
 CHUNK = 1024  # cells cast at once, and again in smaller pieces where one of them does not cast
 PIECE = 32
@@ -53,8 +88,16 @@ CACHE_LENGTH = 256
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 SPACE = " \t\n\r\x0b\x0c"
-TRUTH = {"true": 1.0, "false": 0.0}
+WORDS = {"true": 1.0, "false": 0.0} | {
+    sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")
+}
 MISSING_TEXTS = frozenset({"", "<NA>", "None", "NaT"})
+
+NOT_A_TIME = np.iinfo(np.int64).min
+EPOCH = datetime(1970, 1, 1)  # moments without a zone stay without one
+NANOSECONDS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+DAY = 24 * NANOSECONDS["h"]
+NANOSECONDS |= {"D": DAY, "W": 7 * DAY}
 
 
 def object_array(cells: Iterable[Any], count: int) -> Cells:
@@ -62,104 +105,241 @@ def object_array(cells: Iterable[Any], count: int) -> Cells:
     return np.fromiter(cells, dtype=object, count=count)
 
 
-def _all_of(types: frozenset[type], cells: list[Any]) -> bool:
-    try:
-        return types.issuperset(map(type, cells))
-    except Exception:  # a class can be unhashable
-        return False
+def _all_of(types: frozenset[int], cells: list[Any]) -> bool:
+    return types.issuperset(map(id, map(type, cells)))
 
 
-def _is_hashable(cell: object) -> bool:
+def _date_text(nanoseconds: int) -> str:
+    return str(EPOCH.date() + timedelta(days=nanoseconds // DAY))
+
+
+def _moment_text(nanoseconds: int, zone: tzinfo | None = None) -> str:
+    microseconds, rest = divmod(nanoseconds, 1000)
+    moment = EPOCH + timedelta(microseconds=microseconds)
+    if zone is not None:
+        moment = moment.replace(tzinfo=UTC).astimezone(zone)
+    if not rest:
+        return str(moment)
+    text = moment.isoformat(" ", "microseconds")
+    return f"{text[:26]}{rest:03d}{text[26:]}"
+
+
+def _duration_text(nanoseconds: int) -> str:
+    microseconds, rest = divmod(nanoseconds, 1000)
+    duration = timedelta(microseconds=microseconds)
+    if not rest:
+        return str(duration)
+    return f"{duration}{'' if duration.microseconds else '.000000'}{rest:03d}"
+
+
+def _time_of_day_text(nanoseconds: int) -> str:
+    if not 0 <= nanoseconds < DAY:
+        raise OverflowError
+    return _moment_text(nanoseconds).partition(" ")[2]
+
+
+def _time_rule(dtype: np.dtype[Any], zone: tzinfo | None, of_day: bool) -> Callable[[int], str]:
+    """Return how the counts of a dtype of numpy's times become text; the text of one count may raise."""
+    unit, many = np.datetime_data(dtype)
+    each = many * NANOSECONDS.get(unit, 0)
+    if not each:  # months have no fixed length, and Python's times know nothing below a nanosecond
+
+        def no_text(count: int) -> str:
+            raise OverflowError
+
+        return no_text
+    if dtype.kind == "m":
+        text = _time_of_day_text if of_day else _duration_text
+        return lambda count: text(count * each)
+    if each % DAY == 0:
+        return lambda count: _date_text(count * each)
+    return lambda count: _moment_text(count * each, zone)
+
+
+def time_cells(times: Cells, zone: tzinfo | None = None, *, of_day: bool = False) -> Cells:
+    """Return numpy's dates, moments or durations as text, None for NaT, and ``UNREADABLE`` for what has no text.
+
+    Moments are in UTC if a ``zone`` is given. Durations are times of day if ``of_day`` is set.
+    """
+    rule = _time_rule(times.dtype, zone, of_day)
+
+    def text(count: int) -> object:
+        if count == NOT_A_TIME:
+            return None
+        try:
+            return rule(count)
+        except Exception:
+            return UNREADABLE
+
+    counts, places = np.unique(times.astype(np.int64), return_inverse=True)
+    cells: Cells = object_array(map(text, counts.tolist()), counts.shape[0])[places]
+    return cells
+
+
+def _of_int(cell: Any) -> float:
+    whole = int.__int__(cell)
     try:
-        return type(cell) in HASHABLE
-    except Exception:
-        return False
+        return float(whole)
+    except OverflowError:
+        return math.inf if whole > 0 else -math.inf
+
+
+def _of_fraction(cell: Fraction) -> float:
+    parts = cell.numerator, cell.denominator
+    if not _all_of(_ids(int, *WHOLE), list(parts)):
+        raise TypeError
+    top, bottom = map(int, parts)
+    try:
+        return top / bottom
+    except OverflowError:
+        return math.inf if top > 0 else -math.inf
+
+
+def _of_complex(cell: Any) -> float:
+    if cell.imag == 0:
+        return float(cell.real)
+    if cell != cell:
+        return math.nan
+    raise TypeError
+
+
+def _of_bytes(cell: bytes) -> str:
+    return bytes.decode(cell, "utf-8", "replace")
+
+
+def _of_zoned(cell: datetime | time) -> str:
+    if id(type(cell.tzinfo)) not in ZONES:
+        raise TypeError
+    return str(cell)
+
+
+def _of_numpy_time(cell: Any, zone: tzinfo | None = None) -> str | None:
+    count = int(cell.astype(np.int64))
+    return None if count == NOT_A_TIME else _time_rule(cell.dtype, zone, of_day=False)(count)
+
+
+RULES: dict[int, Callable[[Any], Key]] = {
+    id(kind): rule
+    for rule, kinds in (
+        (lambda cell: None, [type(None)]),
+        (float, [bool, float, np.bool_, np.longdouble, *WHOLE, *BROKEN, Decimal]),
+        (_of_int, [int]),
+        (_of_fraction, [Fraction]),
+        (_of_complex, [complex, np.complex64, np.complex128, np.clongdouble]),
+        (str, [str, np.str_, date, timedelta]),
+        (_of_bytes, [bytes, np.bytes_]),
+        (lambda cell: bytearray.decode(cell, "utf-8", "replace"), [bytearray]),
+        (_of_zoned, [datetime, time]),
+        (_of_numpy_time, [np.datetime64, np.timedelta64]),
+    )
+    for kind in kinds
+}
+# What a class derived from these is beneath, read without its own methods.
+BASES: tuple[tuple[type, Callable[[Any], Key]], ...] = (
+    (str, str.__str__),
+    (float, float.__float__),
+    (int, _of_int),
+    (bytes, _of_bytes),
+)
+
+
+def _plain(cell: object) -> Key:
+    """Return a cell as a number, a text or None; raise what Python raises where it is none of them."""
+    rule = RULES.get(id(type(cell)))
+    if rule is not None:
+        return rule(cell)
+    for base, base_rule in BASES:
+        if issubclass(type(cell), base):  # isinstance would ask the cell
+            return base_rule(cell)
+    return _of_pandas(cell)
+
+
+def _of_pandas(cell: Any) -> str | None:
+    pandas = get_pandas()  # None unless it was imported, and without it nobody has such a cell
+    if pandas is None:
+        raise TypeError
+    if cell is pandas.NA or cell is pandas.NaT:
+        return None
+    if type(cell) is pandas.Timestamp and id(type(cell.tzinfo)) in ZONES:
+        return _of_numpy_time(cell.to_datetime64(), cell.tzinfo)
+    if type(cell) is pandas.Timedelta:
+        return _of_numpy_time(cell.to_timedelta64())
+    raise TypeError
 
 
 def number(cell: object) -> float:
     """Return the number that one cell holds, or NaN."""
     try:
-        if isinstance(cell, TIME) or (isinstance(cell, np.ndarray) and cell.ndim):
-            return math.nan
-        if isinstance(cell, COMPLEX):
-            return float(cell.real) if cell.imag == 0 else math.nan
-        return _as_float(cell)
-    except Exception:
-        return _truth(cell)
-
-
-def _as_float(cell: Any) -> float:
-    try:
-        return float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf
-
-
-def _truth(cell: object) -> float:
-    """Return 1 or 0 for the texts true and false, otherwise NaN."""
-    try:
-        if isinstance(cell, bytes):
-            cell = cell.decode("utf-8", "replace")
-        return TRUTH.get(str.__str__(cell).strip(SPACE).lower(), math.nan) if isinstance(cell, str) else math.nan
+        plain = _plain(cell)
     except Exception:
         return math.nan
+    if not isinstance(plain, str):
+        return math.nan if plain is None else plain
+    try:
+        return float(plain)
+    except Exception:
+        return WORDS.get(plain.strip(SPACE).lower(), math.nan)
 
 
 def numbers(cells: Cells) -> npt.NDArray[np.float64]:
     """Read a 1-D array of cells as float64: NaN where missing or unparsable, infinities kept."""
     kind = cells.dtype.kind
-    if kind in MACHINE_NUMBERS:
-        with np.errstate(all="ignore"):
-            return cells.astype(np.float64, copy=False)
-    if kind == "c":
-        with np.errstate(all="ignore"):
-            return np.where(cells.imag == 0, cells.real, math.nan).astype(np.float64, copy=False)
     if kind in TIMES:
         return np.full(cells.shape, math.nan)
-    objects = cells if kind == "O" else cells.astype(object)
-    result = np.empty(objects.shape[0], dtype=np.float64)
-    for start in range(0, objects.shape[0], CHUNK):
-        _cast(objects[start : start + CHUNK], result[start : start + CHUNK])
+    with np.errstate(all="ignore"):
+        if kind in MACHINE_NUMBERS:
+            return cells.astype(np.float64, copy=False)
+        if kind == "c":
+            return np.where(cells.imag == 0, cells.real, math.nan).astype(np.float64, copy=False)
+        objects = _objects(cells)
+        result = np.empty(objects.shape[0], dtype=np.float64)
+        for start in range(0, objects.shape[0], CHUNK):
+            _cast(objects[start : start + CHUNK], result[start : start + CHUNK])
     return result
+
+
+def _objects(cells: Cells) -> Cells:
+    """Return cells as Python objects; numpy's own text can hold what is no character."""
+    try:
+        return cells.astype(object, copy=False)
+    except Exception:
+        return object_array((_object(cells, i) for i in range(cells.shape[0])), cells.shape[0])
+
+
+def _object(cells: Cells, i: int) -> object:
+    try:
+        cell: object = cells[i]
+    except Exception:
+        return UNREADABLE
+    return cell
 
 
 def _cast(cells: Cells, result: npt.NDArray[np.float64]) -> None:
     """Write the numbers of object cells into ``result``; a cell that does not cast costs its neighbors time only."""
-    if not _all_of(CASTABLE, cells.tolist()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result[:] = np.fromiter(map(number, cells.tolist()), dtype=np.float64, count=cells.shape[0])
-        return
-    try:
-        result[:] = cells
-    except Exception:
-        if cells.shape[0] <= PIECE:
-            result[:] = np.fromiter(map(number, cells.tolist()), dtype=np.float64, count=cells.shape[0])
+    if _all_of(CASTABLE, cells.tolist()):
+        try:
+            result[:] = cells
+        except Exception:
+            if cells.shape[0] > PIECE:
+                for start in range(0, cells.shape[0], PIECE):
+                    _cast(cells[start : start + PIECE], result[start : start + PIECE])
+                return
+        else:
             return
-        for start in range(0, cells.shape[0], PIECE):
-            _cast(cells[start : start + PIECE], result[start : start + PIECE])
+    result[:] = np.fromiter(map(number, cells.tolist()), dtype=np.float64, count=cells.shape[0])
 
 
-def category_key(cell: Any) -> Key:
-    """Return what one cell is compared as: a float64 value, a text, or None.  May raise for a hostile object."""
-    if cell is None:
-        return None
-    if isinstance(cell, str):
-        return _text_key(str.__str__(cell))
-    if isinstance(cell, bytes | bytearray):
-        return _text_key(bytes(cell).decode("utf-8", "replace"))
-    if isinstance(cell, COMPLEX) and (cell.imag == 0 or cell != cell):
-        return float(cell.real) if cell.imag == 0 else math.nan
-    if isinstance(cell, NUMBER) and not isinstance(cell, TIME):
-        return _as_float(cell)
-    return _text_key(str.__str__(str(cell)))
+def category_key(cell: object) -> Key:
+    """Return what one cell is compared as: a float64 value, a text, or None.  Raise where it is none of them."""
+    plain = _plain(cell)
+    return _text_key(plain) if isinstance(plain, str) else plain
 
 
 def _text_key(text: str) -> Key:
     text = text.strip(SPACE)
     if DECIMAL.fullmatch(text):
         return float(text)
-    return TRUTH.get(text.lower(), text)
+    return WORDS.get(text.lower(), text)
 
 
 def is_missing_key(key: Key) -> bool:
@@ -249,8 +429,7 @@ class CategorySession:
         kind = cells.dtype.kind
         if kind in MACHINE_NUMBERS:
             return self._reader.codes_of_numbers(numbers(cells))
-        # Dates stay numpy scalars: tolist would turn some of them into integers.
-        objects = list(cells) if kind in TIMES else cells.astype(object, copy=False).tolist()
+        objects = (time_cells(cells) if kind in TIMES else _objects(cells)).tolist()
         result = np.empty(len(objects), dtype=np.int32)
         for start in range(0, len(objects), CHUNK):
             chunk = objects[start : start + CHUNK]
@@ -259,8 +438,7 @@ class CategorySession:
 
     def _chunk(self, cells: list[Any]) -> Iterable[int]:
         known = self._cache.__getitem__
-        if _all_of(HASHABLE, cells):
+        if _all_of(HASHABLE_IDS, cells):
             return map(known, cells)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return [known(cell) if _is_hashable(cell) else self._reader.code(cell) for cell in cells]
+        code = self._reader.code
+        return [known(cell) if id(type(cell)) in HASHABLE_IDS else code(cell) for cell in cells]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import CategoryReader, CategorySession, number, numbers
+from hedgerow.schema.cells import CategoryReader, CategorySession, number
 from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
@@ -168,18 +168,17 @@ class _Pass:
             self._bin(block, self._numeric, self._numeric, codes)
         else:
             for i in self._numeric.tolist():
-                self._bin_one(numbers(self._columns.cells(i, first, last)), i, codes)
+                self._bin_one(self._columns.numbers(i, first, last), i, codes)
         for i in self._categorical:
             codes[:, i] = self._session(i).codes(self._columns.cells(i, first, last))
 
     def _encode_objects(self, first: int, last: int, codes: Codes) -> None:
         """Encode the columns of Python objects in one block of rows."""
         for i in self._objects:
-            cells = self._columns.cells(i, first, last)
             if self._sessions[i] is None:
-                self._bin_one(numbers(cells), i, codes)
+                self._bin_one(self._columns.numbers(i, first, last), i, codes)
             else:
-                codes[:, i] = self._session(i).codes(cells)
+                codes[:, i] = self._session(i).codes(self._columns.cells(i, first, last))
 
     def _session(self, i: int) -> CategorySession:
         session = self._sessions[i]
@@ -198,6 +197,10 @@ class _Pass:
         codes: Codes,
     ) -> None:
         encoder = self._encoder
+        # numba compiles, and leaves on disk, one kernel per kind of array. A table lends its own memory where a column
+        # has no null and a copy where it has one; neither may show, so that every block looks the same to numba.
+        block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
+        block.flags.writeable = False
         bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, encoder._markers, codes)
 
 
@@ -228,10 +231,9 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
         session = None if reader is None else reader.session()
         for first in range(0, columns.n_rows, BLOCK_ROWS):
             last = min(first + BLOCK_ROWS, columns.n_rows)
-            cells = columns.cells(i, first, last)
             if session is not None:
-                result[first:last, i] = session.codes(cells)
+                result[first:last, i] = session.codes(columns.cells(i, first, last))
             else:
-                values = numbers(cells)
+                values = columns.numbers(i, first, last)
                 result[first:last, i] = np.where(np.isin(values, markers), np.nan, values) if markers.size else values
     return result

@@ -27,6 +27,14 @@ class SystemInfo:
 
 _SYSTEMS = (
     SystemInfo(
+        "forest",
+        "ForestClassifier",
+        "hedgerow.trees.classifier",
+        "ours: private trees put together from parts",
+        ("private",),
+        "epsilon-DP, one record added or removed (or replaced)",
+    ),
+    SystemInfo(
         "edprf",
         "EDPRFClassifier",
         "hedgerow.systems.edprf",

@@ -38,14 +38,62 @@ CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Bin
 SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
 SELECTIONS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
 LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
+LITTLE, ENOUGH = Fraction(1, 4), Fraction(1, 2)  # budgets from which finer trees are worth their noise
 STOPS: Mapping[str, NoisyMinority | None] = {"none": None, "noisy-minority": NoisyMinority()}
 
 
 class ForestClassifier(PrivateClassifier):
+    """Differentially private trees put together from parts: an ablation is one argument.
+
+    Releases  ``n_estimators`` trees, with noisy class counts or a label in each leaf.
+    Costs     ``epsilon``, pure: the levels of a path share what the assignment leaves to a tree (docs/proofs/forest.md).
+
+    The defaults are one tree on all records whose leaves give class shares, which was the most accurate private forest in our
+    comparison (docs/decisions/0008-forest-defaults.md); they depend on the add/remove budget and on nothing else.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The total privacy budget, read as its shortest decimal.
+    schema : Schema or None
+        What is public about the data. None infers it from the records, which voids the guarantee.
+    n_estimators : int or None
+        Number of trees. None: 1.
+    max_depth : int or None
+        Tests on a path. None: 2 below a budget of 0.25, 5 below 0.5, otherwise 6; with multiway tests 2 below 0.25, else 3.
+    max_bins : int or None
+        Equal-width bins of a numeric feature. None: 5 with multiway tests, 10 with binary ones.
+    assignment : {"all-records", "per-record", "poisson"}
+        Every tree reads all records at an equal part of the budget; or each record is in one tree, by its own coin, at the
+        whole budget; or every tree reads a sample in which each record is with probability 1/2.
+    candidates : {"auto", "binary", "multiway"}
+        Tests with two branches (a cut, one value against the rest), which a path may use again; or one branch for each code,
+        each feature once on a path. Auto: multiway below a budget of 0.25, otherwise binary.
+    criterion : {"gini", "max"}
+        What ranks the tests: the Gini score or the records that majority labels would get right.
+    selection : {"permute-and-flip", "exponential"}
+        The mechanism that chooses tests, and labels.
+    levels : {"harmonic", "uniform", "leaf-half"}
+        How a path's budget is shared among its levels.
+    stop : {"none", "noisy-minority"}
+        Grow every path to its end, or make a node a leaf where its noisy minority count is small.
+    leaf : {"counts", "label"}
+        What a leaf releases.
+    voting : {"soft", "hard"}
+        Whether leaves give their class shares to the sum, or one vote; soft needs counts. Post-processing.
+    adjacency, random_state, ledger
+        See ``EDPRFClassifier``.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "assignment": Choice(tuple(ASSIGNMENTS)),
-        "candidates": Choice(tuple(CANDIDATES)),
-        "score": Choice(tuple(SCORES)),
+        "candidates": Choice(("auto", *CANDIDATES)),
+        "criterion": Choice(tuple(SCORES)),
         "selection": Choice(tuple(SELECTIONS)),
         "levels": Choice(tuple(LEVELS)),
         "stop": Choice(tuple(STOPS)),
@@ -65,10 +113,10 @@ class ForestClassifier(PrivateClassifier):
         max_depth: int | None = None,
         max_bins: int | None = None,
         assignment: str = "all-records",
-        candidates: str = "binary",
-        score: str = "gini",
+        candidates: str = "auto",
+        criterion: str = "gini",
         selection: str = "permute-and-flip",
-        levels: str = "leaf-half",
+        levels: str = "harmonic",
         stop: str = "none",
         leaf: str = "counts",
         voting: str = "soft",
@@ -83,7 +131,7 @@ class ForestClassifier(PrivateClassifier):
         self.max_bins = max_bins
         self.assignment = assignment
         self.candidates = candidates
-        self.score = score
+        self.criterion = criterion
         self.selection = selection
         self.levels = levels
         self.stop = stop
@@ -98,13 +146,17 @@ class ForestClassifier(PrivateClassifier):
             raise ConfigurationError(
                 "voting is 'soft', but leaves that release a label have no shares; pass leaf='counts' or voting='hard'."
             )
+        candidates = self.candidates
+        if candidates == "auto":
+            candidates = "multiway" if epsilon < LITTLE else "binary"
+        depth, bins = _default_size(candidates, epsilon)
         selection = SELECTIONS[self.selection]
         leaf: Leaf = NoisyCounts() if self.leaf == "counts" else SelectLabel(selection)
         recipe = Recipe(
             assign=ASSIGNMENTS[self.assignment],
-            candidates=CANDIDATES[self.candidates],
+            candidates=CANDIDATES[candidates],
             levels=LEVELS[self.levels],
-            split=SelectTest(selection, SCORES[self.score]),
+            split=SelectTest(selection, SCORES[self.criterion]),
             leaf=leaf,
             stop=STOPS[self.stop],
             soft=self.voting == "soft",
@@ -113,7 +165,14 @@ class ForestClassifier(PrivateClassifier):
             recipe,
             schema,
             epsilon,
-            n_estimators=self.n_estimators or 1,
-            max_depth=4 if self.max_depth is None else self.max_depth,
-            max_bins=self.max_bins or 8,
+            n_estimators=1 if self.n_estimators is None else self.n_estimators,
+            max_depth=depth if self.max_depth is None else self.max_depth,
+            max_bins=bins if self.max_bins is None else self.max_bins,
         )
+
+
+def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:
+    """Return tests on a path and bins of a numeric feature for a budget."""
+    if candidates == "multiway":
+        return (2 if epsilon < LITTLE else 3), 5
+    return (2 if epsilon < LITTLE else 5 if epsilon < ENOUGH else 6), 10

@@ -20,9 +20,10 @@ from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest
 from hedgerow.trees.recipe import Recipe, Schedule
 
-__all__ = ["ForestModel", "ForestPlan"]
+__all__ = ["ForestModel", "ForestPlan", "importances"]
 
 BLOCK = 1 << 16  # records that are predicted at once
+MOST_TESTS = 128  # on a path, with room to spare
 PSEUDO_COUNT = 2.0  # in units of the noise of one count
 
 
@@ -48,9 +49,41 @@ class ForestModel:
                 parts.append(self.forest.shares(codes, self.share))
         return np.asarray(np.concatenate(parts) / len(self.forest.roots))
 
+    def importances(self) -> npt.NDArray[np.float64]:
+        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        forest = self.forest
+        feature = np.where(forest.test < 0, -1, forest.candidates.feature[forest.test])
+        return importances(forest.roots, feature, forest.first_child, len(self.encoder.schema.names))
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays."""
         return self.forest.to_arrays()
+
+
+def importances(
+    roots: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], first_child: npt.NDArray[np.int32], n_features: int
+) -> npt.NDArray[np.float64]:
+    """Return the share of each feature in the tests of trees, of shape (features,); zeros where there is no test.
+
+    ``feature`` is -1 for a leaf. A root weighs 1, and a test shares its weight evenly among its branches.
+    """
+    inner = np.flatnonzero(feature >= 0)
+    if not len(inner):
+        return np.zeros(n_features)
+    inner = inner[np.argsort(first_child[inner])]
+    children = np.setdiff1d(np.arange(len(feature)), roots)
+    # Children stand side by side: a node's parent is the last test whose first child is not behind it.
+    parent = inner[np.searchsorted(first_child[inner], children, side="right") - 1]
+    arity = np.bincount(parent, minlength=len(feature))
+    weight = np.zeros(len(feature))
+    weight[roots] = 1.0
+    for _ in range(MOST_TESTS):
+        before = weight.copy()
+        weight[children] = before[parent] / arity[parent]
+        if np.array_equal(before, weight):
+            break
+    sums = np.bincount(feature[inner], weights=weight[inner], minlength=n_features)
+    return np.asarray(sums / sums.sum())
 
 
 def smoothed_shares(forest: Forest, pseudo_count: float) -> npt.NDArray[np.float64] | None:

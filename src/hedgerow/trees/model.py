@@ -17,6 +17,8 @@ from hedgerow.trees import kernels
 
 __all__ = ["Forest", "Integers"]
 
+DEEPEST = 65  # levels: estimators allow 64 tests on a path
+
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -85,11 +87,11 @@ class Forest:
             int(self.levels().max()) - 1,
         )
 
-    def levels(self) -> npt.NDArray[np.int32]:
-        """Return the level of each node; roots are on level 1."""
+    def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
+        """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
         level = np.zeros(self.n_nodes, dtype=np.int32)
         nodes, number = self.roots.astype(np.int64), 1
-        while len(nodes):
+        while len(nodes) and (most is None or number <= most):
             level[nodes] = number
             inner = nodes[self.test[nodes] >= 0]
             arity = self.candidates.arity[self.test[inner]]
@@ -137,7 +139,10 @@ class Forest:
         )
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")
-        return cls(roots, test, first_child, label, candidates, counts)
+        forest = cls(roots, test, first_child, label, candidates, counts)
+        if not np.all(forest.levels(DEEPEST)):
+            raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
+        return forest
 
 
 def _parents(

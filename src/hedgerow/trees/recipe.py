@@ -81,7 +81,7 @@ class AllRecords:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Every tree reads a Poisson sample of the records, and may spend more of its part of the budget (docs/proofs/composition.md)."""
+    """Every tree reads a Poisson sample of the records, and may spend more than its part of the budget on it."""
 
     probability: Fraction = Fraction(1, 2)
 

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import SchemaError
-from hedgerow.cli import table_file
-from hedgerow.cli.table_file import cells_of_line, open_table, read_table
+from hedgerow.cli import csv_file
+from hedgerow.cli.csv_file import cells_of_line
+from hedgerow.cli.tables import open_table, read_table
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
 
@@ -82,7 +83,7 @@ def test_long_cells_and_nul_bytes(table):
 
 
 def test_blocks_make_one_table(table, monkeypatch):
-    monkeypatch.setattr(table_file, "BLOCK_LINES", 3)
+    monkeypatch.setattr(csv_file, "BLOCK_LINES", 3)
     text = [str(i) for i in range(10)]
     assert table("a,b\n" + "".join(f"{i},{i}\n" for i in text)) == {"a": text, "b": text}
 

@@ -1,0 +1,159 @@
+"""Accuracy and ROC AUC of every system on the papers' data sets, epsilon by epsilon, resumable.
+
+    python benchmarks/accuracy.py [--systems forest edprf ...] [--epsilons .1 .25 ...] [--runs 5] [--out FILE.csv] [--table]
+
+Each line of the CSV is one fit; lines that stand in the file already are not run again. Splits are fixed: Adult's and
+Census-Income's own test parts, Bank 70/30 and the balanced diabetes set and the robot 80/20 by a fixed permutation; only the
+noise differs between runs. ``--table`` prints a Markdown table of what the file holds. Data sets that are not at hand are
+left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+import hedgerow as hr
+from hedgerow import datasets
+from hedgerow.datasets.dataset import Dataset
+from hedgerow.systems import system_class
+
+FIELDS = ("system", "variant", "data", "epsilon", "run", "accuracy", "auc", "seconds")
+TASKS: dict[str, tuple[Callable[[], Dataset], float, int]] = {
+    "adult": (datasets.load_adult, 0.0, 0),
+    "bank": (datasets.load_bank, 0.3, 0),
+    "diabetes": (lambda: datasets.load_diabetes_prediction(balanced=True), 0.2, 42),
+    "robot2": (lambda: datasets.load_wall_following(classes=2), 0.2, 42),
+    "robot4": (datasets.load_wall_following, 0.2, 42),
+    "census": (datasets.load_census_income, 0.0, 0),
+}
+
+
+def load(task: str) -> tuple[hr.Schema, Any, Any, Any, Any] | None:
+    """Return the schema and the fixed split of a task, or None where the data are not at hand."""
+    loader, share, seed = TASKS[task]
+    try:
+        data = loader()
+    except hr.DatasetError as error:
+        print(f"{task} left out: {error}", file=sys.stderr)
+        return None
+    if data.X_test is not None:
+        return data.schema, data.X, data.X_test, data.y, data.y_test
+    return (data.schema, *data.split(share, seed))
+
+
+def auc(classes: Any, y: Any, probabilities: Any) -> float:
+    """Return the ROC AUC of the second class, or the mean of one class against the rest."""
+    if len(classes) == 2:
+        return float(roc_auc_score(y == classes[1], probabilities[:, 1]))
+    return statistics.mean(float(roc_auc_score(y == c, probabilities[:, i])) for i, c in enumerate(classes))
+
+
+def missing_runs(
+    options: argparse.Namespace, done: set[tuple[str, ...]]
+) -> Iterator[tuple[str, str, list[float], list[int]]]:
+    """Yield every system and task that lacks runs, with all epsilons and run numbers."""
+    for task in options.data:
+        for system in options.systems:
+            wanted = [(e, r) for e in options.epsilons for r in range(options.runs)]
+            if any((system, options.variant, task, f"{e:g}", str(r)) not in done for e, r in wanted):
+                yield system, task, options.epsilons, list(range(options.runs))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run what the file lacks, line by line."""
+    path = Path(options.out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = read(path)
+    done = {tuple(row[field] for field in FIELDS[:5]) for row in rows}
+    split: tuple[str, Any] | None = None
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if not rows:
+            writer.writeheader()
+        for system, task, epsilons, runs in missing_runs(options, done):
+            if split is None or split[0] != task:
+                split = (task, load(task))
+            if split[1] is None:
+                continue
+            schema, X_train, X_test, y_train, y_test = split[1]
+            for epsilon in epsilons:
+                for number in runs:
+                    key = (system, options.variant, task, f"{epsilon:g}", str(number))
+                    if key in done:
+                        continue
+                    model = system_class(system)(epsilon=epsilon, schema=schema)
+                    if options.variant != "private":
+                        model.set_params(variant=options.variant)
+                    start = time.perf_counter()
+                    model.fit(X_train, y_train)
+                    seconds = time.perf_counter() - start
+                    probabilities = model.predict_proba(X_test)
+                    accuracy = float(np.mean(model.classes_[probabilities.argmax(axis=1)] == y_test))
+                    value = auc(model.classes_, y_test, probabilities)
+                    writer.writerow(
+                        dict(zip(FIELDS, (*key, f"{accuracy:.5f}", f"{value:.5f}", f"{seconds:.3f}"), strict=True))
+                    )
+                    file.flush()
+                print(f"{system} {task} epsilon {epsilon:g}", file=sys.stderr, flush=True)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a results file; none where there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def table(path: Path) -> None:
+    """Print mean accuracy / mean AUC and the standard deviation of the accuracy."""
+    found: dict[tuple[str, str, str], dict[float, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    for row in read(path):
+        key = (row["data"], row["system"], row["variant"])
+        found[key][float(row["epsilon"])].append((float(row["accuracy"]), float(row["auc"])))
+    epsilons = sorted({epsilon for cells in found.values() for epsilon in cells})
+    print("| data | system | " + " | ".join(f"{epsilon:g}" for epsilon in epsilons) + " |")
+    print("| -- | -- |" + " -- |" * len(epsilons))
+    for (data, system, variant), cells in sorted(found.items()):
+        texts = []
+        for epsilon in epsilons:
+            values = cells.get(epsilon, [])
+            if not values:
+                texts.append("")
+                continue
+            accuracies, aucs = zip(*values, strict=True)
+            spread = f" ±{statistics.stdev(accuracies):.3f}" if len(values) > 1 else ""
+            texts.append(f"{statistics.mean(accuracies):.3f}{spread} / {statistics.mean(aucs):.3f}")
+        name = system if variant == "private" else f"{system} ({variant})"
+        print(f"| {data} | {name} | " + " | ".join(texts) + " |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--systems", nargs="+", default=[info.name for info in hr.list_systems()])
+    parser.add_argument("--variant", default="private", choices=("private", "published"))
+    parser.add_argument("--data", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 0.25, 0.5, 0.75, 1, 3, 5])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--out", default="benchmarks/results/accuracy.csv")
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        table(Path(options.out))
+    else:
+        run(options)
+
+
+if __name__ == "__main__":
+    main()

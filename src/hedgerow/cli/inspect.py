@@ -1,0 +1,97 @@
+"""``hedgerow inspect``: what a model file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from hedgerow.cli.options import InputFile, json_option
+from hedgerow.cli.output import model_values, printable, write_json
+from hedgerow.cli.tree_text import tree_lines, tree_values
+from hedgerow.estimator import PrivateClassifier
+from hedgerow.systems import load
+from hedgerow.trees import ForestModel
+
+__all__ = ["inspect"]
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@click.option(
+    "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, from 1 on."
+)
+@json_option
+def inspect(model: Path, number: int | None, as_json: bool) -> None:
+    """Show what the model file MODEL holds: class, parameters, certificate, sizes and feature importances.
+
+    With --tree, a tree is printed with its tests. A value outside a feature's range counts as the nearer end of it.
+    All that is shown was released by the fit; it is covered by the certificate, or listed there as not covered.
+    """
+    estimator = load(model)
+    found = {
+        **model_values(estimator),
+        "sizes": {**_sizes(estimator), "file_bytes": model.stat().st_size},
+        "feature_importances": _importances(estimator),
+    }
+    tree = None if number is None else _tree(estimator, number)
+    if as_json:
+        write_json({**found, "tree": tree})
+        return
+    for line in _page(found):
+        click.echo(line)
+    if tree is not None:
+        click.echo(f"\ntree {number} of {found['sizes']['trees']}")
+        for line in tree_lines(tree, depth=1):
+            click.echo(line)
+
+
+def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
+    """Return how many trees, nodes and leaves there are; None of each where the model is no forest."""
+    arrays = estimator.model_.to_arrays()
+    if not {"roots", "first_child"} <= set(arrays):
+        return dict.fromkeys(("trees", "nodes", "leaves"))
+    children = arrays["first_child"]  # 0 for a leaf
+    return {"trees": len(arrays["roots"]), "nodes": len(children), "leaves": int(np.count_nonzero(children == 0))}
+
+
+def _importances(estimator: PrivateClassifier) -> dict[str, float] | None:
+    found = getattr(estimator, "feature_importances_", None)
+    if found is None:
+        return None
+    return dict(zip(estimator.schema_.names, np.asarray(found, dtype=np.float64).tolist(), strict=True))
+
+
+def _tree(estimator: PrivateClassifier, number: int) -> dict[str, Any]:
+    forest = estimator.model_
+    if not isinstance(forest, ForestModel):
+        raise click.UsageError(f"--tree prints the trees of private forests, and {_form(estimator)} is none.")
+    trees = len(forest.forest.roots)
+    if number > trees:
+        raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
+    return tree_values(forest, number - 1)
+
+
+def _form(estimator: PrivateClassifier) -> str:
+    return f"{type(estimator).__name__} ({estimator.certificate_.variant})"
+
+
+def _page(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the page that a person reads."""
+    yield found["class"]
+    yield from _table("parameters", found["parameters"])
+    yield from _table("sizes", {name: size for name, size in found["sizes"].items() if size is not None})
+    if found["feature_importances"] is not None:
+        ranked = sorted(found["feature_importances"].items(), key=lambda item: -item[1])
+        yield from _table("feature importances", {printable(name): f"{value:.4f}" for name, value in ranked})
+    yield ""
+    yield found["certificate"]["text"]
+
+
+def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
+    width = max(map(len, rows))
+    yield from ("", title)
+    yield from (f"  {name:<{width}}  {value}" for name, value in rows.items())

@@ -1,0 +1,56 @@
+"""What several commands write: JSON documents, and the parts of a model that a person may read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from hedgerow.estimator import PrivateClassifier
+from hedgerow.privacy.certificate import Certificate
+
+__all__ = ["counted", "listed", "model_values", "printable", "write_json"]
+
+
+def write_json(value: Any) -> None:
+    """Write the one JSON document of a command to stdout."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def model_values(model: PrivateClassifier) -> dict[str, Any]:
+    """Return what is public about a fitted model, but for what it learned, as plain values for JSON."""
+    return {
+        "class": type(model).__name__,
+        "parameters": {
+            name: value
+            for name, value in model.get_params(deep=False).items()
+            if name not in ("schema", "ledger") and isinstance(value, int | float | str | None)
+        },
+        "certificate": _certificate_values(model.certificate_),
+    }
+
+
+def _certificate_values(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "holds": certificate.holds,
+        "reasons": list(certificate.reasons),
+        **certificate.to_dict(),
+        "text": str(certificate),
+    }
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it must be."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[object]) -> str:
+    """Return names in a row as Python writes them, the first ten of them."""
+    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, without characters that would steer a terminal."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]

@@ -1,0 +1,134 @@
+"""``hedgerow schema check``: how often the records and a schema disagree, for their owner alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.cli.columns import compare_columns, load_schema
+from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
+from hedgerow.cli.output import counted, listed, printable, write_json
+from hedgerow.cli.tables import open_table
+from hedgerow.schema import Categorical, Schema
+from hedgerow.schema.cells import CategoryReader, numbers
+from hedgerow.schema.encoder import numeric_markers
+from hedgerow.schema.features import Feature
+
+__all__ = ["check"]
+
+NOT_PRIVATE = (
+    "These counts are read off the records without protection: they are NOT private and must not leave the building."
+)
+LEGEND = """\
+missing     empty cells and markers; a model has a branch for them
+undeclared  cells of no declared value, which share a branch, or of no number, which are read as missing
+below       numbers under the range, read as its low end
+above       numbers over the range, read as its high end"""
+
+
+@dataclass
+class Tally:
+    """How many cells of one column the schema reads as something else than a plain value."""
+
+    missing: int = 0
+    undeclared: int = 0
+    below: int = 0
+    above: int = 0
+
+
+class Counter:
+    """Count the cells of one column, block by block.  A feature has a range or values; labels have the classes as values."""
+
+    def __init__(self, schema: Schema, feature: Feature) -> None:
+        self.tally = Tally()
+        self._feature = feature
+        self._markers = numeric_markers(schema)
+        values = feature.values if isinstance(feature, Categorical) else ()
+        self._reader = CategoryReader(values, schema.missing)
+
+    def add(self, cells: npt.NDArray[Any]) -> None:
+        """Count a block of cells."""
+        if not isinstance(self._feature, Categorical):
+            values = numbers(cells)
+            values = np.where(np.isin(values, self._markers), np.nan, values)
+            self.tally.below += int(np.count_nonzero(values < self._feature.low))
+            self.tally.above += int(np.count_nonzero(values > self._feature.high))
+            cells = cells[np.isnan(values)]
+        codes = self._reader.codes(cells)
+        self.tally.missing += int(np.count_nonzero(codes == self._reader.missing))
+        self.tally.undeclared += int(np.count_nonzero(codes == self._reader.undeclared))
+
+
+@click.command("check")
+@data_argument
+@schema_option
+@target_option
+@separator_option
+@json_option
+def check(data: Path, schema_path: Path, target: str | None, separator: str, as_json: bool) -> None:
+    """Count where the records of the file DATA and a schema disagree.
+
+    It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
+    is fitted to them is read off the records. DATA is CSV or Parquet by its name.
+    """
+    schema = load_schema(schema_path, target)
+    found = _count(data, schema, separator)
+    if as_json:
+        write_json(found)
+        return
+    for line in _page(found):
+        click.echo(line)
+
+
+def _count(data: Path, schema: Schema, separator: str) -> dict[str, Any]:
+    """Return all counts as plain values for JSON; columns that the file lacks have none."""
+    label = str(schema.target)
+    with open_table(data, separator) as table:
+        lacking, extra = compare_columns(table.header, schema, data)
+        wanted = {**schema.features, label: Categorical(schema.classes)}
+        counters = {name: Counter(schema, feature) for name, feature in wanted.items() if name not in lacking}
+        lines = 0
+        for block in table.blocks():
+            lines += len(block[next(iter(counters))])
+            for name, counter in counters.items():
+                counter.add(block[name])
+        malformed = table.malformed
+    tallies = {name: asdict(counter.tally) for name, counter in counters.items()}
+    for tally in tallies.values():
+        tally["missing"] -= malformed  # such a line has no cells at all
+    labels = tallies.pop(label, None)
+    return {
+        "private": False,
+        "note": NOT_PRIVATE,
+        "lines": lines,
+        "malformed_lines": malformed,
+        "columns_lacking": lacking,
+        "columns_extra": extra,
+        "features": tallies,
+        "labels": labels and {kind: labels[kind] for kind in ("missing", "undeclared")},
+    }
+
+
+def _page(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the page that a person reads."""
+    yield found["note"]
+    yield f"\n{counted(found['lines'], 'line')}, of which {found['malformed_lines']} malformed (their number of cells is wrong)"
+    if found["columns_lacking"]:
+        yield f"columns that the file lacks: {listed(found['columns_lacking'])}"
+    if found["columns_extra"]:
+        yield f"columns that the schema does not declare: {listed(found['columns_extra'])}"
+    rows = {printable(name): tally for name, tally in found["features"].items()}
+    width = max(map(len, rows), default=0)
+    kinds = ("missing", "undeclared", "below", "above")
+    yield f"\n  {'':<{width}}" + "".join(f"  {kind:>10}" for kind in kinds)
+    for name, tally in rows.items():
+        yield f"  {name:<{width}}" + "".join(f"  {tally[kind]:>10}" for kind in kinds)
+    if (labels := found["labels"]) is not None:
+        yield f"\nlabels: {labels['missing']} missing, {labels['undeclared']} undeclared; a fit leaves these records out"
+    yield f"\n{LEGEND}"

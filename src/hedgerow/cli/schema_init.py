@@ -1,0 +1,104 @@
+"""``hedgerow schema init``: a first draft of a schema, which its owner must confirm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from hedgerow.archive import atomic_file
+from hedgerow.cli.options import OutputFile, data_argument, refuse_overwriting, separator_option
+from hedgerow.cli.output import listed, printable
+from hedgerow.cli.schema_review import Note, draft_schema
+from hedgerow.cli.table_file import Columns
+from hedgerow.cli.tables import read_table
+from hedgerow.errors import ConfigurationError
+
+__all__ = ["init"]
+
+HEAD = """\
+# DRAFT by `hedgerow schema init`, read off the records. Trained with it as it is, a model has NO guarantee.
+# Replace or confirm each entry by public knowledge, then delete its line origin = "inferred" (classes_origin for the classes).
+
+"""
+
+BEFORE = """\
+Every entry of this draft was read off the records. Training with it as it is gives NO guarantee, and the draft and this list
+hold raw values: they must not leave the building. Confirm each entry by public knowledge:
+"""
+
+AFTER = """
+What to look for
+  ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
+  categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
+  ids         a column in which nearly every record has its own value: drop it from the data and from the draft
+  classes     all that are publicly possible, and the right target
+
+How to confirm
+  Correct an entry, then delete its line origin = "inferred" (for the classes: classes_origin = "inferred"). By deleting it you
+  state that the entry is public knowledge and would be the same without these records. Certificates name what is left."""
+
+
+@click.command("init")
+@data_argument
+@click.option("--target", help="The label's column. [default: the last column]")
+@click.option(
+    "--missing", multiple=True, metavar="TEXT", help="What else stands for a missing cell, such as '?'; repeatable."
+)
+@click.option("--out", type=OutputFile(), help="The TOML file to write; it must not exist yet. [default: stdout]")
+@separator_option
+def init(data: Path, target: str | None, missing: Sequence[str], out: Path | None, separator: str) -> None:
+    """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
+
+    The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such
+    an entry. What the owner must confirm, and how, goes to stderr. Both show raw values and are for the owner's eyes only.
+    """
+    if out is not None:
+        refuse_overwriting(out, data)
+        if out.exists():
+            raise click.UsageError(f"--out {out} exists, and its entries may be confirmed; choose another name.")
+    columns = read_table(data, separator)
+    target = _checked_target(columns, target, data)
+    labels = columns.pop(target)
+    draft, notes = draft_schema(columns, labels, target, missing)
+    text = HEAD + draft.to_toml()
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        with atomic_file(out) as part:
+            part.write_text(text, encoding="utf-8", newline="\n")
+    for line in _advice(notes):
+        click.echo(line, err=True)
+    if out is not None:
+        click.echo(f"wrote {out}", err=True)
+
+
+def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
+    """Return the label's column, after checking that there are records with features and a label."""
+    if len(columns) < 2:
+        raise ConfigurationError(
+            f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
+        )
+    if target is None:
+        target = list(columns)[-1]
+        click.echo(
+            f"note: the last column, {target!r}, is taken for the label; pass --target COLUMN otherwise.", err=True
+        )
+    if target not in columns:
+        raise click.UsageError(f"--target {target}: {data} has no such column in its first line.")
+    if not len(columns[target]):
+        raise ConfigurationError(f"{data} has no records, so nothing can be read off them. Add records.")
+    return target
+
+
+def _advice(notes: Sequence[Note]) -> Iterator[str]:
+    """Yield what the owner must confirm, and how."""
+    yield BEFORE
+    width = max(len(printable(note.name)) for note in notes)
+    for note in notes:
+        yield f"  {printable(note.name):<{width}}  {printable('; '.join([note.entry, *note.oddities]))}"
+    ids = [note.name for note in notes if note.is_id]
+    if ids:
+        yield f"\nLikely ids or free text, which no schema should list: {listed(ids)}. Drop them from the data and the draft."
+    yield AFTER

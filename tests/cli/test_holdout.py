@@ -1,0 +1,167 @@
+import json
+import math
+import types
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli import holdout
+from hedgerow.cli.holdout import NOT_COVERED, hold_out
+from hedgerow.cli.tables import read_table
+from hedgerow.systems.edprf import EDPRFClassifier
+
+
+def lines(count):
+    return {"row": np.arange(count), "text": np.array([str(i) for i in range(count)], dtype=object)}
+
+
+@pytest.fixture
+def coins(monkeypatch):
+    """Replace the coins by given bytes."""
+
+    def use(content):
+        monkeypatch.setattr(holdout, "os", types.SimpleNamespace(urandom=lambda count: content[:count]))
+
+    return use
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """Keep what ``fit`` was called with."""
+    seen = []
+    fit = EDPRFClassifier.fit
+
+    def keep(self, X, y):
+        seen.append((X, y))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(EDPRFClassifier, "fit", keep)
+    return seen
+
+
+def test_each_line_is_on_one_side_whole():
+    training, testing = hold_out(lines(500), 0.4)
+    assert sorted([*training["row"].tolist(), *testing["row"].tolist()]) == list(range(500))
+    for part in (training, testing):
+        assert part["text"].tolist() == [str(row) for row in part["row"]]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+def test_the_share_is_kept_and_a_wrong_one_would_be_seen(share):
+    count = 40_000
+    found = len(hold_out(lines(count), share)[1]["row"])
+    error = math.sqrt(count * share * (1 - share))
+    assert abs(found - count * share) < 6 * error
+    assert abs(found - count * (share + 0.04)) > 6 * error
+
+
+def test_the_coins_are_new_each_time():
+    assert hold_out(lines(200), 0.5)[1]["row"].tolist() != hold_out(lines(200), 0.5)[1]["row"].tolist()
+
+
+def test_one_line_more_moves_no_other(coins):
+    coins(np.random.default_rng(0).bytes(8 * 101))
+    fewer, more = hold_out(lines(100), 0.3), hold_out(lines(101), 0.3)
+    for before, after in zip(fewer, more, strict=True):
+        assert before["row"].tolist() == [row for row in after["row"].tolist() if row < 100]
+
+
+def test_if_all_lines_are_kept_back_an_empty_one_is_trained_on(coins):
+    coins(bytes(80))
+    training, testing = hold_out(lines(10), 0.01)
+    assert {name: cells.tolist() for name, cells in training.items()} == {"row": [None], "text": [None]}
+    assert len(testing["row"]) == 10
+
+
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_a_table_of_few_lines_trains(folder, train, coins, variant):
+    coins(bytes(8))
+    (folder / "people.csv").write_text("age,marital status,code,income\n30,single,1,low\n")
+    result = train("--holdout", "0.5", "--variant", variant)
+    assert result.exit_code == 0, result.output
+    assert "held-out test on 1 line: accuracy " in result.stdout
+
+
+def test_training_never_sees_what_is_tested(folder, train, coins, fitted):
+    content = np.random.default_rng(1).bytes(8 * 60)
+    coins(content)
+    result = train("--holdout", "0.5")
+    assert result.exit_code == 0, result.output
+    tested = np.frombuffer(content, dtype=np.uint64) < 2**63
+    [(X, y)] = fitted
+    columns = read_table("people.csv")
+    assert y.tolist() == columns.pop("income")[~tested].tolist()
+    assert {name: cells.tolist() for name, cells in X.items()} == {
+        name: cells[~tested].tolist() for name, cells in columns.items()
+    }
+    assert "holds      yes" in result.stdout
+
+
+def test_the_figures_are_those_of_the_held_out_lines(folder, answer, coins):
+    content = np.random.default_rng(2).bytes(8 * 60)
+    coins(content)
+    options = ["--schema", "people.toml", "--epsilon", "50", "--out", "m.hedgerow", "--holdout", "0.5"]
+    found = answer("train", "people.csv", *options)["holdout"]
+    tested = np.frombuffer(content, dtype=np.uint64) < 2**63
+    columns = {name: cells[tested] for name, cells in read_table("people.csv").items()}
+    truth = columns.pop("income")
+    model = hr.load("m.hedgerow")
+    assert found["lines"] == tested.sum()
+    assert found["accuracy"] == np.mean(model.predict(columns) == truth)
+    shares = model.predict_proba(columns)[:, 1]
+    wins = [np.sign(high - low) / 2 + 0.5 for high in shares[truth == "high"] for low in shares[truth == "low"]]
+    assert found["roc_auc"] == pytest.approx(np.mean(wins))
+    assert (found["covered_by_guarantee"], found["note"]) == (False, NOT_COVERED)
+
+
+def test_the_page_says_that_nothing_covers_the_figures(train):
+    page = train("--holdout", "0.5").stdout
+    certificate, _, figures = page.partition("\nheld-out test on ")
+    assert "accuracy" not in certificate
+    assert "accuracy " in figures
+    assert "ROC AUC " in figures
+    assert [
+        word
+        for word in ("raw records", "NOT covered by the guarantee", "not leave the building")
+        if word not in figures
+    ] == []
+
+
+def test_without_holdout_there_are_no_figures(train):
+    for options in ([], ["--json"]):
+        result = train(*options)
+        assert result.exit_code == 0
+        assert [word for word in ("accuracy", "AUC", "auc", "held-out") if word in result.output] == []
+    assert json.loads(result.stdout)["holdout"] is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (("low", "low"), (2, True, None)),
+        (("low", "unheard of"), (1, True, None)),
+        (("unheard of", ""), (0, False, None)),
+    ],
+)
+def test_labels_that_cannot_be_scored(folder, answer, coins, labels, expected):
+    coins(bytes(16))
+    (folder / "people.csv").write_text(
+        "age,marital status,code,income\n" + "".join(f"30,single,1,{label}\n" for label in labels)
+    )
+    options = ["--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow", "--holdout", "0.5"]
+    found = answer("train", "people.csv", *options)["holdout"]
+    assert (found["lines"], found["accuracy"] is not None, found["roc_auc"]) == expected
+
+
+def test_no_auc_for_three_classes(folder, train):
+    text = (folder / "people.toml").read_text().replace('["low", "high"]', '["low", "high", "other"]')
+    (folder / "people.toml").write_text(text)
+    page = train("--holdout", "0.5").stdout
+    assert "accuracy" in page
+    assert "AUC" not in page
+
+
+@pytest.mark.parametrize("share", ["0", "1", "-0.1", "1.5", "nan", "half"])
+def test_a_wrong_share(train, is_refused, share):
+    is_refused(train("--holdout", share), 2, "--holdout")

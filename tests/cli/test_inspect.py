@@ -1,0 +1,170 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli.output import printable
+from hedgerow.cli.tables import read_table
+from hedgerow.cli.tree_text import branch_text, tree_lines, tree_values
+from hedgerow.scores import binary
+from hedgerow.systems.edprf import EDPRFClassifier
+from hedgerow.trees import Forest, ForestModel
+
+AGE = hr.Numeric(18, 90)
+JOB = hr.Categorical(["nurse", "clerk", "odd\nname"])
+
+
+@pytest.fixture
+def model(train):
+    """A small model, and where it is."""
+    result = train("--param", "n_estimators=3", "--param", "max_depth=2", "--param", "random_state=5")
+    assert result.exit_code == 0, result.output
+    return hr.load("m.hedgerow")
+
+
+def test_the_page(run, model, folder):
+    page = run("inspect", "m.hedgerow").stdout
+    assert page.startswith("EDPRFClassifier\n")
+    assert str(model.certificate_) in page
+    forest = model.model_.forest
+    lines = [" ".join(line.split()) for line in page.splitlines()]
+    sizes = {"trees": 3, "nodes": forest.n_nodes, "leaves": forest.n_leaves}
+    sizes["file_bytes"] = (folder / "m.hedgerow").stat().st_size
+    expected = [f"{name} {size}" for name, size in sizes.items()]
+    expected += ["n_estimators 3", "max_depth 2", "random_state 5", "epsilon 1.0", "variant private"]
+    assert [line for line in expected if line not in lines] == []
+    assert [word for word in ("tree 1", "ledger", "schema ") if word in page.partition("Privacy")[0]] == []
+
+
+def test_json(answer, model, folder):
+    found = answer("inspect", "m.hedgerow")
+    assert sorted(found) == ["certificate", "class", "feature_importances", "parameters", "sizes", "tree"]
+    assert (found["class"], found["tree"]) == ("EDPRFClassifier", None)
+    assert list(found["feature_importances"].values()) == pytest.approx(list(model.feature_importances_))
+    assert (found["parameters"]["n_estimators"], found["parameters"]["max_bins"]) == (3, None)
+    certificate = found["certificate"]
+    assert certificate["text"] == str(model.certificate_)
+    assert (certificate["holds"], certificate["seeded"], len(certificate["reasons"])) == (False, True, 1)
+    assert (
+        hr.Certificate.from_dict({key: certificate[key] for key in model.certificate_.to_dict()}) == model.certificate_
+    )
+    assert found["sizes"]["leaves"] == model.model_.forest.n_leaves
+
+
+def test_the_trees_of_the_page_are_those_that_vote(answer, model):
+    columns = read_table("people.csv")
+    del columns["income"]
+    encoder, forest = model.model_.encoder, model.model_.forest
+    codes = encoder.transform(columns)
+    for tree in range(3):
+        node = answer("inspect", "m.hedgerow", "--tree", tree + 1)["tree"]
+        votes = replace(forest, roots=forest.roots[tree : tree + 1]).votes(codes, 2).argmax(axis=1)
+        assert [walk(node, record, encoder) for record in codes] == [encoder.schema.classes[vote] for vote in votes]
+
+
+def walk(node, record, encoder):
+    while "branches" in node:
+        name = node["feature"]
+        code = int(record[encoder.schema.names.index(name)])
+        when = branch_text(name, encoder.schema.features[name], [code], encoder.max_bins)
+        [node] = [branch["node"] for branch in node["branches"] if branch["when"] == when]
+    return node["label"]
+
+
+def test_the_text_of_a_tree(run, answer, model):
+    page = run("inspect", "m.hedgerow", "--tree", "2").stdout
+    text = page.partition("\ntree 2 of 3\n")[2]
+    assert text.splitlines() == list(tree_lines(answer("inspect", "m.hedgerow", "--tree", 2)["tree"], depth=1))
+    assert [part for part in ("  code = 1", "  code missing", "  code undeclared") if part not in text] == []
+
+
+@pytest.mark.parametrize(("tree", "words"), [("4", ("the model has 3",)), ("0", ("--tree",)), ("x", ("--tree",))])
+def test_no_such_tree(run, model, is_refused, tree, words):
+    is_refused(run("inspect", "m.hedgerow", "--tree", tree), 2, *words)
+
+
+def test_a_leaf_alone(run, train):
+    train("--param", "n_estimators=1", "--param", "max_depth=0")
+    assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
+
+
+def test_a_published_forest_has_sizes_and_no_tree_text(run, train, answer, is_refused):
+    train("--variant", "published", "--param", "n_estimators=2", "--param", "max_depth=1")
+    found = answer("inspect", "m.hedgerow")
+    assert found["sizes"]["trees"] == 2
+    assert found["sizes"]["nodes"] >= found["sizes"]["leaves"] >= 2
+    assert found["certificate"]["holds"] is False
+    is_refused(run("inspect", "m.hedgerow", "--tree", "1"), 2, "private forests", "EDPRFClassifier (published)")
+
+
+def test_importances(run, model, answer, monkeypatch):
+    monkeypatch.setattr(EDPRFClassifier, "feature_importances_", np.array([0.25, 0.75, 0.0]), raising=False)
+    assert answer("inspect", "m.hedgerow")["feature_importances"] == {"age": 0.25, "marital status": 0.75, "code": 0.0}
+    lines = [" ".join(line.split()) for line in run("inspect", "m.hedgerow").stdout.splitlines()]
+    place = lines.index("feature importances")
+    assert lines[place + 1 : place + 4] == ["marital status 0.7500", "age 0.2500", "code 0.0000"]
+
+
+def test_a_model_that_is_no_forest_has_no_sizes(run, model, answer, monkeypatch):
+    monkeypatch.setattr(ForestModel, "to_arrays", lambda self: {})
+    sizes = answer("inspect", "m.hedgerow")["sizes"]
+    assert sizes.pop("file_bytes") > 0
+    assert sizes == {"trees": None, "nodes": None, "leaves": None}
+    assert "trees " not in run("inspect", "m.hedgerow").stdout.partition("Privacy")[0]
+
+
+def test_no_model_file(run, folder, is_refused):
+    is_refused(run("inspect", "people.csv"), 2, "people.csv is not a model file")
+
+
+@pytest.mark.parametrize(
+    ("feature", "codes", "text"),
+    [
+        (AGE, [0], "x in [18, 32.4)"),
+        (AGE, [4], "x in [75.6, 90]"),
+        (AGE, [5], "x missing"),
+        (AGE, [0, 1, 2], "x in [18, 61.2)"),
+        (AGE, [3, 4, 5], "x in [61.2, 90] or missing"),
+        (AGE, [0, 2, 3], "x in [18, 32.4) or in [46.8, 75.6)"),
+        (AGE, [0, 1, 2, 3, 4], "x in [18, 90]"),
+        (JOB, [0], "x = nurse"),
+        (JOB, [2], "x = odd\\nname"),
+        (JOB, [3], "x missing"),
+        (JOB, [4], "x undeclared"),
+        (JOB, [0, 1], "x = nurse, clerk"),
+        (JOB, [1, 4], "x = clerk or undeclared"),
+        (JOB, [1, 2, 3, 4], "x not = nurse"),
+        (JOB, [0, 1, 2, 4], "x not missing"),
+    ],
+)
+def test_the_text_of_a_branch(feature, codes, text):
+    assert branch_text("x", feature, codes, 5) == text
+
+
+def test_binary_tests_and_noisy_counts(model):
+    encoder = model.model_.encoder
+    candidates = binary(
+        encoder.n_codes, [isinstance(feature, hr.Numeric) for feature in encoder.schema.features.values()]
+    )
+    single = int(np.flatnonzero(candidates.feature == 1)[0])
+    forest = Forest(
+        roots=np.array([0], dtype=np.int32),
+        test=np.array([single, -1, -1], dtype=np.int32),
+        first_child=np.array([1, 0, 0], dtype=np.int32),
+        label=np.array([-1, 1, 0], dtype=np.int32),
+        candidates=candidates,
+        counts=np.array([[0, 0], [3, 12], [7, -1]]),
+    )
+    tree = tree_values(ForestModel(encoder, forest), 0)
+    assert list(tree_lines(tree)) == [
+        "marital status = single: high, noisy counts 3, 12",
+        "marital status not = single: low, noisy counts 7, -1",
+    ]
+    json.dumps(tree)
+
+
+def test_what_would_steer_a_terminal_is_spelled_out():
+    assert printable("a b") == "a b"
+    assert printable("\x1b[2J\n") == "\\u001b[2J\\n"

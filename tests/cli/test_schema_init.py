@@ -1,0 +1,200 @@
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli.table_file import TableFile
+
+COUNT = 100
+
+
+def survey():
+    """A table with a name, an id, a rare job and one old person."""
+    lines = ["ssn,name,age,job,grade,income"]
+    for i in range(COUNT):
+        age = "?" if i % 10 == 3 else 97 if i == 7 else 20 + i % 12
+        job = "astronaut" if i == 50 else "nurse" if i % 2 else "clerk"
+        lines.append(f"{1000 + i},person {i},{age},{job},{i % 3},{'high' if i % 4 else 'low'}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def draft(run, tmp_path, monkeypatch):
+    """Run ``hedgerow schema init`` on the survey."""
+    (tmp_path / "s.csv").write_text(survey(), "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*more, data="s.csv"):
+        return run("schema", "init", data, *more)
+
+    return call
+
+
+def line_about(result, name):
+    [line] = [line for line in result.stderr.splitlines() if line.split()[:1] == [name] and line.startswith("  ")][:1]
+    return line
+
+
+def test_the_draft_is_a_schema_all_of_which_is_inferred(draft):
+    result = draft("--target", "income", "--missing", "?")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("# DRAFT")
+    assert "NO guarantee" in result.stdout.splitlines()[0]
+    schema = hr.Schema.from_toml(result.stdout)
+    assert schema.names == ("ssn", "name", "age", "job", "grade")
+    assert schema.inferred == [*schema.names, "classes"]
+    assert (schema.target, schema.missing, schema.classes) == ("income", ("?",), ("high", "low"))
+    assert schema.features["age"] == hr.Numeric(20, 97, origin="inferred")
+    assert schema.features["job"] == hr.Categorical(["astronaut", "clerk", "nurse"], origin="inferred")
+    assert schema.features["grade"] == hr.Categorical([0, 1, 2], origin="inferred")
+    lines = result.stdout.splitlines()
+    assert (lines.count('origin = "inferred"'), lines.count('classes_origin = "inferred"')) == (5, 1)
+
+
+def test_what_the_owner_must_confirm(draft):
+    result = draft("--target", "income", "--missing", "?")
+    words = (
+        "NO guarantee",
+        "must not leave the building",
+        "names a person",
+        "one person's value",
+        'origin = "inferred"',
+    )
+    assert [word for word in words if word not in result.stderr] == []
+    assert "range 20 to 97" in line_about(result, "age")
+    assert "high end is one record's value" in line_about(result, "age")
+    assert "low end" not in line_about(result, "age")
+    assert "'astronaut'" in line_about(result, "job")
+    assert "nurse" not in line_about(result, "job")
+    assert "fewer" not in line_about(result, "grade")
+    assert "'high', 'low'" in line_about(result, "classes")
+    assert "id?" in line_about(result, "ssn")
+    assert "id?" in line_about(result, "name")
+    [called_out] = [line for line in result.stderr.splitlines() if line.startswith("Likely ids")]
+    assert "'ssn', 'name'." in called_out
+    assert "Traceback" not in result.stderr
+    assert "PrivacyLeakWarning" not in result.stderr
+
+
+def test_a_marker_that_is_not_named(draft):
+    result = draft("--target", "income")
+    assert "most are numbers, but not '?': if that is a missing cell, pass --missing" in line_about(result, "age")
+    schema = hr.Schema.from_toml(result.stdout)
+    assert "?" in schema.features["age"].values
+
+
+def test_the_last_column_is_the_target(draft):
+    result = draft()
+    assert hr.Schema.from_toml(result.stdout).target == "income"
+    assert "'income', is taken for the label" in result.stderr
+    assert "is taken" not in draft("--target", "income").stderr
+
+
+def test_another_target(draft):
+    schema = hr.Schema.from_toml(draft("--target", "job").stdout)
+    assert schema.target == "job"
+    assert "income" in schema.names
+    assert "so many" in line_about(draft("--target", "ssn"), "classes")
+
+
+def test_out_is_written_and_never_replaced(draft, tmp_path, is_refused):
+    result = draft("--out", "s.toml")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.endswith(f"wrote {tmp_path / 's.toml'}\n")
+    written = (tmp_path / "s.toml").read_text("utf-8")
+    assert written == draft().stdout
+    is_refused(draft("--out", "s.toml"), 2, "exists")
+    assert (tmp_path / "s.toml").read_text("utf-8") == written
+
+
+def test_training_with_a_draft_warns_and_taints(draft, run, tmp_path):
+    draft("--out", "s.toml", "--missing", "?")
+    options = ["--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow"]
+    result = run("train", "s.csv", *options)
+    assert result.exit_code == 0, result.output
+    [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert "no guarantee" in warning
+    assert "'ssn', 'name', 'age', 'job', 'grade', 'classes'" in warning
+    assert "holds      NO" in result.stdout
+    assert "read off the data (ssn, name, age, job, grade, classes)" in result.stdout
+
+    lines = (tmp_path / "s.toml").read_text().splitlines()
+    (tmp_path / "s.toml").write_text("\n".join(line for line in lines if "origin =" not in line))
+    result = run("train", "s.csv", *options)
+    assert result.exit_code == 0, result.output
+    assert "warning" not in result.stderr
+    assert "holds      yes" in result.stdout
+
+
+def test_one_entry_left(draft, run, tmp_path):
+    lines = draft("--missing", "?").stdout.splitlines()
+    last = max(place for place, line in enumerate(lines) if line == 'origin = "inferred"')
+    kept = [line for place, line in enumerate(lines) if "origin =" not in line or place == last]
+    (tmp_path / "s.toml").write_text("\n".join(kept))
+    result = run("train", "s.csv", "--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow")
+    assert "off the data in 'grade'." in result.stderr
+    assert "holds      NO" in result.stdout
+
+
+def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = {
+        "words": [f"word {i % 60}" for i in range(1200)],
+        "level": [i % 3 for i in range(1200)],
+        "wage": [float(i % 7) + 0.5 for i in range(1200)],
+        "nothing": pa.nulls(1200),
+        "seen": [True, False] * 600,
+        "ill": [None if i % 5 == 0 else -1 if i % 5 == 1 else i % 2 for i in range(1200)],
+    }
+    parquet.write_table(pa.table(table), tmp_path / "s.parquet")
+    result = draft("--target", "ill", "--missing", "-1", data="s.parquet")
+    assert result.exit_code == 0, result.output
+    schema = hr.Schema.from_toml(result.stdout)
+    assert len(schema.features["words"].values) == 50
+    assert schema.features["level"] == hr.Numeric(0, 2, origin="inferred")
+    assert schema.features["seen"] == hr.Categorical([False, True], origin="inferred")
+    assert list(schema.classes) == [0, 1]
+    assert "60 values; the 50 most frequent ones are kept; free text or an id?" in line_about(result, "words")
+    assert "only 3 whole numbers" in line_about(result, "level")
+    assert line_about(result, "wage").endswith("range 0.5 to 6.5")
+    assert "made up" in line_about(result, "nothing")
+    assert "Likely ids or free text, which no schema should list: 'words'." in result.stderr
+
+
+def test_another_separator(draft, tmp_path):
+    (tmp_path / "s.csv").write_text(survey().replace(",", ";"))
+    assert hr.Schema.from_toml(draft("--separator", ";").stdout).target == "income"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        ("a,b\n", [], ("no records",)),
+        ("a\n1\n", [], ("one column", "--separator")),
+        ("", [], ("is empty",)),
+        ("a,b\n1,2\n", ["--target", "c"], ("--target c",)),
+        ("a,b\n1,\n", ["--target", "b"], ("no label",)),
+        ("a,b\n1,2\n", ["--out", "s.csv"], ("s.csv",)),
+        (",b\n1,2\n", ["--target", "b"], ("no name",)),
+    ],
+)
+def test_what_cannot_be_drafted(draft, tmp_path, content, options, words):
+    (tmp_path / "s.csv").write_text(content)
+    result = draft(*options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert [word for word in words if word not in result.stderr] == []
+    assert (tmp_path / "s.csv").read_text() == content
+
+
+def test_the_group_alone_shows_its_help(run):
+    page = run("schema").stdout
+    assert page == run("schema", "--help").stdout
+    assert [word for word in ("init", "check", "must not leave the building") if word not in page] == []
+
+
+@pytest.mark.parametrize("command", ["init", "check"])
+def test_help_is_narrow(run, command):
+    assert max(map(len, run("schema", command, "--help").stdout.splitlines())) <= 100
+
+
+def test_every_table_counts_malformed_lines():
+    assert "malformed" in TableFile.__annotations__

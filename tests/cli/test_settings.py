@@ -1,0 +1,42 @@
+import pytest
+
+import hedgerow as hr
+from hedgerow.systems.edprf import EDPRFClassifier
+
+
+class Approximate(EDPRFClassifier):
+    """A system that takes a delta, and shows what reaches it."""
+
+    def __init__(self, epsilon=1.0, *, schema=None, delta=0.0, adjacency="add-remove"):
+        super().__init__(epsilon, schema=schema, adjacency=adjacency)
+        self.delta = delta
+
+    def fit(self, X, y):
+        raise hr.BudgetExceeded(f"delta is {self.delta!r}.")
+
+
+@pytest.fixture
+def approximate(monkeypatch):
+    monkeypatch.setattr("hedgerow.cli.train.system_class", lambda name: Approximate)
+
+
+@pytest.mark.usefixtures("approximate")
+@pytest.mark.parametrize(("options", "delta"), [([], "0.0"), (["--delta", "1e-6"], "1e-06"), (["--delta", "0"], "0.0")])
+def test_a_delta_reaches_a_system_that_takes_one(train, is_refused, options, delta):
+    is_refused(train(*options), 3, f"delta is {delta}.")
+
+
+@pytest.mark.usefixtures("approximate")
+@pytest.mark.parametrize("delta", ["1", "-0.1", "nan", "inf", "tiny"])
+def test_a_wrong_delta(train, is_refused, delta):
+    is_refused(train("--delta", delta), 2, "--delta", delta)
+
+
+@pytest.mark.usefixtures("approximate")
+def test_a_delta_is_an_option(train, is_refused):
+    is_refused(train("--param", "delta=1e-6"), 2, "write --delta 1e-6")
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "0"])
+def test_a_pure_system_takes_no_delta(train, is_refused, delta):
+    is_refused(train("--delta", delta), 2, "EDPRFClassifier is pure epsilon", "--delta")

@@ -1,0 +1,225 @@
+"""What all classifiers share: plain parameters, files, refusals before booking, importances, the page in a notebook."""
+
+import html
+import json
+import zipfile
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+
+import hedgerow as hr
+from hedgerow.privacy.events import event_to_dict
+from hedgerow.trees.classifier import ForestClassifier
+from hedgerow.trees.forest import importances
+
+SYSTEMS = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
+CLASSES = [*SYSTEMS, ForestClassifier]
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1), "c": hr.Categorical(["u", "v"])}, classes=["x", "y"])
+GENERATOR = np.random.default_rng(0)
+X = pd.DataFrame({"a": GENERATOR.uniform(size=200), "b": GENERATOR.uniform(size=200), "c": ["u", "v"] * 100})
+Y = np.where(X["a"] > 0.5, "y", "x")
+
+
+def saved(model, tmp_path):
+    model.save(tmp_path / "m.hedgerow")
+    with zipfile.ZipFile(tmp_path / "m.hedgerow") as archive:
+        return json.loads(archive.read("model.json")), hr.load(tmp_path / "m.hedgerow")
+
+
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_numpy_numbers_as_parameters_survive_a_file(variant, tmp_path):
+    model = hr.EDPRFClassifier(
+        epsilon=np.float32(0.1),
+        schema=SCHEMA,
+        variant=np.str_(variant),
+        n_estimators=np.int64(3),
+        max_bins=np.int64(8),
+        max_depth=np.uint8(2),
+        random_state=np.int32(5),
+    ).fit(X, Y)
+    document, again = saved(model, tmp_path)
+    assert set(document["parameters"]) == set(model.get_params())
+    assert again.get_params(deep=False) == {
+        "epsilon": 0.1,
+        "schema": SCHEMA,
+        "variant": variant,
+        "n_estimators": 3,
+        "max_bins": 8,
+        "max_depth": 2,
+        "stop": "none",
+        "adjacency": "add-remove",
+        "random_state": 5,
+        "ledger": None,
+    }
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.certificate_ == model.certificate_
+    assert again.fit(X, Y).certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "number"),
+    [
+        (Fraction(1, 3), Fraction(1, 3)),
+        ("1/3", Fraction(1, 3)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        ("0.25", Fraction(1, 4)),
+        (0.7, Fraction(7, 10)),
+        (1, Fraction(1)),
+    ],
+)
+@pytest.mark.parametrize("kind", SYSTEMS)
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_any_exact_budget_survives_a_file(kind, variant, epsilon, number, tmp_path):
+    model = kind(epsilon=epsilon, schema=SCHEMA, variant=variant).fit(X, Y)
+    document, again = saved(model, tmp_path)
+    assert document["parameters"]["epsilon"] == str(number)
+    assert again.certificate_.epsilon == number
+    assert again.epsilon == (number if number == Fraction(1, 3) else float(number))
+    assert again.fit(X, Y).certificate_ == model.certificate_
+    assert model.epsilon is epsilon  # fit writes nothing into parameters
+
+
+def test_a_generator_and_a_ledger_come_back_as_none_and_the_certificate_still_tells(tmp_path):
+    model = hr.PFDPDTClassifier(schema=SCHEMA, random_state=np.random.default_rng(1), ledger=hr.Ledger(1.0)).fit(X, Y)
+    document, again = saved(model, tmp_path)
+    assert document["parameters"]["random_state"] is None
+    assert document["parameters"]["ledger"] is None
+    assert again.ledger is None
+    assert again.random_state is None
+    assert again.certificate_.seeded
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_events_hold_plain_values(kind):
+    settings = {"max_depth": np.int64(2), "max_bins": np.int64(4)}
+    if kind is not hr.PFDPDTClassifier:
+        settings["n_estimators"] = np.int64(3)
+    event = kind(schema=SCHEMA, **settings).fit(X, Y).certificate_.event
+    json.dumps(event_to_dict(event))  # numpy's numbers would not pass
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        None,
+        5,
+        "y",
+        np.zeros((200, 2)),
+        pd.DataFrame({"a": Y, "b": Y}),
+        pl.DataFrame({"a": Y, "b": Y}),
+        Y[:-1],
+        np.float64(1),
+        {"y", "x"},
+        (label for label in Y),
+    ],
+    ids=lambda labels: type(labels).__name__,
+)
+@pytest.mark.parametrize("kind", CLASSES)
+def test_labels_of_a_wrong_shape_are_refused_before_anything_is_booked(kind, labels):
+    ledger = hr.Ledger(1.0)
+    model = kind(schema=SCHEMA, ledger=ledger)
+    with pytest.raises(hr.ConfigurationError):
+        model.fit(X, labels)
+    assert ledger.entries == ()
+    assert not hasattr(model, "model_")
+
+
+@pytest.mark.parametrize("labels", [list(Y), tuple(Y), Y[:, None], pd.Series(Y), pd.DataFrame({"y": Y}), pl.Series(Y)])
+def test_labels_of_any_table_are_one_column(labels):
+    reference = hr.PFDPDTClassifier(schema=SCHEMA, random_state=1).fit(X, Y).predict_proba(X)
+    assert np.array_equal(hr.PFDPDTClassifier(schema=SCHEMA, random_state=1).fit(X, labels).predict_proba(X), reference)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "schema", "adjacency", "random_state", "ledger"])
+@pytest.mark.parametrize("kind", CLASSES)
+def test_common_parameters_are_refused_in_the_common_sentence(kind, name):
+    with pytest.raises(hr.ConfigurationError, match=f"^{name} is .*, but it must be .*\\.$"):
+        kind(**{"schema": SCHEMA, name: [1]}).fit(X, Y)
+
+
+def test_importances_of_a_drawn_tree():
+    # 0 tests feature 0 with children 1 to 3; 2 tests feature 1 with children 4 and 5; 6 is a tree of one leaf.
+    roots, feature = np.array([0, 6], dtype=np.int32), np.array([0, -1, 1, -1, -1, -1, -1], dtype=np.int32)
+    first_child = np.array([1, 0, 4, 0, 0, 0, 0], dtype=np.int32)
+    assert importances(roots, feature, first_child, 3) == pytest.approx([3 / 4, 1 / 4, 0])
+
+
+def test_importances_of_trees_that_test_nothing_are_zero():
+    found = importances(np.array([0], dtype=np.int32), np.array([-1], dtype=np.int32), np.zeros(1, dtype=np.int32), 2)
+    assert found.tolist() == [0, 0]
+    assert hr.PFDPDTClassifier(schema=SCHEMA, max_depth=0).fit(X, Y).feature_importances_.tolist() == [0, 0, 0]
+
+
+def slow_importances(forest, n_features):
+    sums = np.zeros(n_features)
+
+    def walk(node, weight):
+        test = forest.test[node]
+        if test >= 0:
+            sums[forest.candidates.feature[test]] += weight
+            arity = forest.candidates.arity[test]
+            for branch in range(arity):
+                walk(forest.first_child[node] + branch, weight / arity)
+
+    for root in forest.roots:
+        walk(root, 1.0)
+    return sums / sums.sum()
+
+
+@pytest.mark.parametrize("kind", [hr.EDPRFClassifier, ForestClassifier])
+@pytest.mark.parametrize("seed", range(3))
+def test_importances_are_those_of_a_walk_through_the_trees(kind, seed):
+    model = kind(100, schema=SCHEMA, n_estimators=4, max_depth=3, stop="noisy-minority", random_state=seed).fit(X, Y)
+    assert model.feature_importances_ == pytest.approx(slow_importances(model.model_.forest, 3))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [kind(epsilon=100, schema=SCHEMA, max_depth=2) for kind in CLASSES]
+    + [kind(epsilon=100, schema=SCHEMA, max_depth=2, variant="published") for kind in SYSTEMS],
+)
+def test_importances_are_shares_that_find_the_feature_that_decides(model, tmp_path):
+    found = model.fit(X, Y).feature_importances_
+    assert found.shape == (3,)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1)
+    assert found.argmax() == 0
+
+
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_importances_survive_a_file(variant, tmp_path):
+    model = hr.EDPRFClassifier(schema=SCHEMA, variant=variant).fit(X, Y)
+    _, again = saved(model, tmp_path)
+    assert np.array_equal(again.feature_importances_, model.feature_importances_)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_notebook_shows_the_diagram_and_below_it_the_certificate(kind):
+    schema = hr.Schema(SCHEMA.features, classes=["<x>", "y"])
+    model = kind(schema=schema)
+    assert "certificate" not in model._repr_html_()
+    model.fit(X, Y)
+    page = html.escape(str(model.certificate_))
+    assert model._repr_html_().endswith(f"<pre>{page}</pre>")
+    bundle = model._repr_mimebundle_()
+    assert bundle["text/html"].endswith(f"<pre>{page}</pre>")
+    assert bundle["text/plain"] == repr(model)
+
+
+def test_a_certificate_is_escaped():
+    model = hr.PFDPDTClassifier(schema=SCHEMA).fit(X, Y)
+    model.certificate_ = "<script>"
+    assert "&lt;script&gt;" in model._repr_html_()
+    assert "<pre><script>" not in model._repr_html_()
+
+
+def test_a_notebook_set_to_text_gets_text():
+    model = hr.PFDPDTClassifier(schema=SCHEMA).fit(X, Y)
+    with sklearn.config_context(display="text"):
+        assert not hasattr(model, "_repr_html_")
+        assert set(model._repr_mimebundle_()) == {"text/plain"}

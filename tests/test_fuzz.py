@@ -1,0 +1,122 @@
+"""Frames of odd types, values and labels: only documented errors, no other record's code moved, one model for all containers."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.schema import Encoder
+
+SCHEMA = hr.Schema(
+    {"n": hr.Numeric(-5, 5), "c": hr.Categorical(["a", 1, "yes", "ä b"]), "m": hr.Numeric(0, 1e6, cuts=(10, 1000))},
+    classes=["no", 7],
+    missing=("?",),
+)
+ENCODER = Encoder(SCHEMA, 4)
+
+texts = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(["1", "1.0", " 1 ", "yes", "nan", "inf", "?", "", "1e999", "0x1", "1_0", "TRUE", "a", "ä b"]),
+)
+numbers = st.one_of(
+    st.floats(width=64), st.integers(-(10**30), 10**30), st.booleans(), st.decimals(allow_nan=True), st.fractions()
+)
+odd = st.one_of(
+    st.none(),
+    st.just(pd.NA),
+    st.just(pd.NaT),
+    st.binary(max_size=4),
+    st.complex_numbers(),
+    st.lists(st.integers(), max_size=2),
+    st.dates(),
+    st.datetimes(),
+    st.timedeltas(),
+    st.just(object()),
+    st.just(math.nan),
+)
+cells = st.one_of(texts, numbers, odd)
+rows = st.lists(st.tuples(cells, cells, cells, cells), min_size=1, max_size=6)
+plain_rows = st.lists(
+    st.tuples(st.one_of(st.none(), texts), st.one_of(st.none(), texts), st.one_of(st.none(), texts)),
+    min_size=1,
+    max_size=6,
+)
+
+
+def object_array(table):
+    array = np.empty((len(table), 3), dtype=object)
+    for i, row in enumerate(table):
+        for j in range(3):
+            array[i, j] = row[j]
+    return array
+
+
+def check_any_frame(table) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, y = object_array(table), [row[3] for row in table]
+        whole = ENCODER.transform(X)
+        for i in range(len(table)):
+            assert np.array_equal(ENCODER.transform(X[i : i + 1])[0], whole[i])
+        frame = pd.DataFrame({name: pd.Series(list(X[:, j]), dtype=object) for j, name in enumerate(SCHEMA.names)})
+        assert np.array_equal(ENCODER.transform(frame), whole)
+        model = hr.PFDPDTClassifier(schema=SCHEMA, max_depth=1).fit(X, y)
+        assert model.certificate_.holds
+        assert len(model.predict(X)) == len(table)
+
+
+def check_text_frame(table) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        columns = {name: [row[j] for row in table] for j, name in enumerate(SCHEMA.names)}
+        codes = ENCODER.transform(object_array(table))
+        strings = {name: pa.array(values, pa.string()) for name, values in columns.items()}
+        frames = [
+            pd.DataFrame({name: pd.Series(values, dtype="str") for name, values in columns.items()}),
+            pl.DataFrame({name: pl.Series(values, dtype=pl.String) for name, values in columns.items()}),
+            pa.table(strings),
+        ]
+        for frame in frames:
+            assert np.array_equal(ENCODER.transform(frame), codes)
+
+
+@given(rows)
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_odd_frames(table):
+    check_any_frame(table)
+
+
+@given(plain_rows)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_text_frames(table):
+    check_text_frame(table)
+
+
+@pytest.mark.slow
+@given(rows)
+@settings(max_examples=7000, deadline=None, suppress_health_check=list(HealthCheck))
+def test_seven_thousand_odd_frames(table):
+    check_any_frame(table)
+
+
+@pytest.mark.slow
+@given(plain_rows)
+@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+def test_three_thousand_text_frames(table):
+    check_text_frame(table)
+
+
+def test_cells_that_most_libraries_stumble_over():
+    row = [decimal.Decimal("sNaN"), "a", datetime.date(2020, 1, 1)]
+    assert ENCODER.transform([row]).tolist() == [[4, 0, 3]]

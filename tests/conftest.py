@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-FEWEST = 1500
+FEWEST = 2400
 OUTCOMES = ("passed", "skipped", "xfailed")
 
 

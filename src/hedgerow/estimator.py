@@ -149,7 +149,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if self.ledger is not None:
             self.ledger.reserve(certificate)
-        self._set_fitted(schema, certificate, plan.run(X, labels, randomness), named=columns.named)
+        model = plan.run(X, labels, randomness)
+        self._set_fitted(schema, certificate, model, stored_parameters(parameters, self._rules()), named=columns.named)
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -175,7 +176,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         document = {
             "format": FORMAT,
             "class": type(self).__name__,
-            "parameters": stored_parameters(self.get_params(deep=False), self._rules()),
+            "parameters": self._fitted_parameters,
             "named": self._named,
             "schema": self.schema_.to_dict(),
             "certificate": self.certificate_.to_dict(),
@@ -192,7 +193,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             estimator = cls(**check_parameters(unchecked.get_params(deep=False), cls._rules()))
             plan = estimator._plan(schema, plan_budget(certificate.epsilon, certificate.adjacency))
             named = document.get("named", False) is True
-            estimator._set_fitted(schema, certificate, plan.restore(arrays), named=named)
+            parameters = stored_parameters(estimator.get_params(deep=False), cls._rules())
+            estimator._set_fitted(schema, certificate, plan.restore(arrays), parameters, named=named)
         except (KeyError, TypeError, ConfigurationError) as error:
             raise FileFormatError("the model file is damaged; save the model again.") from error
         return estimator
@@ -242,13 +244,16 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _rules(cls) -> dict[str, Constraint]:
         return {**COMMON, **cls._constraints}
 
-    def _set_fitted(self, schema: Schema, certificate: Certificate, model: Model, *, named: bool) -> None:
+    def _set_fitted(
+        self, schema: Schema, certificate: Certificate, model: Model, parameters: dict[str, Any], *, named: bool
+    ) -> None:
         self.schema_ = schema
         self.classes_ = _class_array(schema)
         self.n_features_in_ = len(schema.names)
         self.certificate_ = certificate
         self.model_ = model
         self._named = named
+        self._fitted_parameters = parameters  # set_params after the fit must not change what is saved
 
     def _infer_schema(self, X: Any, y: Any) -> Schema:
         """Return a schema read off the records, after scikit-learn's checks: without a public rule a value may be refused."""

@@ -182,6 +182,7 @@ def test_a_member_cannot_choose_where_it_is_written(tmp_path, serve):
         (archive({"inner.zip": archive(CONTENT)[:40]}), "did not give the published archive"),
         (archive({"inner.tar.gz": gzip.compress(b"1,2")}), "did not give the published archive"),
     ],
+    ids=lambda value: None if isinstance(value, str) else "content",
 )
 def test_a_wrong_download_is_an_error_and_leaves_no_cache(tmp_path, serve, content, reason):
     serve(content)

@@ -191,6 +191,16 @@ def test_models_survive_files_and_pickles(kind, variant, tmp_path):
         assert again.schema_ == SCHEMA
 
 
+def test_parameters_that_are_set_after_the_fit_do_not_change_what_is_saved(tmp_path):
+    model = hr.EDPRFClassifier(schema=SCHEMA).fit(X, Y)
+    expected = model.predict_proba(X)
+    model.set_params(max_bins=7, epsilon=5.0, n_estimators=2)
+    model.save(tmp_path / "m")
+    again = hr.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(X), expected)
+    assert again.epsilon == 1.0
+
+
 def test_nothing_of_a_record_is_in_a_fitted_model(tmp_path):
     """A private model holds the schema, the configuration and released trees; odd values must not be among them."""
     table = X.astype(object)

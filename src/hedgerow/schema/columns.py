@@ -2,261 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, timedelta, timezone, tzinfo
+from collections.abc import Mapping, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from narwhals.dependencies import get_pandas, get_polars, get_pyarrow
+from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import (
-    MACHINE_NUMBERS,
-    NOT_A_TIME,
-    TIMES,
-    UNREADABLE,
-    ZONES,
-    Cells,
-    numbers,
-    object_array,
-    time_cells,
-)
+from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
+from hedgerow.schema.parts import AnyPart, Part, chunked, series_part
 
 __all__ = ["Columns", "read_columns", "read_labels"]
-
-# These numbers have no machine type; as Python objects they keep their values.
-WIDE_NUMBERS = (nw.Decimal, nw.Int128, nw.UInt128)
-POLARS_TIMES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
-ARRAY_KINDS = MACHINE_NUMBERS + "cO"
-MILLISECONDS_A_DAY = 86_400_000
-OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
-
-Read = Callable[[int, int], Cells]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One column of a table; how its cells are read is settled once, from its type.
-
-    Attributes
-    ----------
-    length
-        Number of cells.
-    read
-        Returns the cells from one row up to another, as machine numbers or as Python objects. No cell makes it fail or
-        print: values that have no Python object are ``UNREADABLE``.
-    is_machine
-        Whether the cells come as machine numbers.
-    is_time
-        Whether the type is one of dates, moments, durations or times of day, which are no numbers.
-    """
-
-    length: int
-    read: Read
-    is_machine: bool = False
-    is_time: bool = False
-
-    def __len__(self) -> int:
-        return self.length
-
-
-AnyPart = Cells | Part
-
-
-def _series_part(series: nw.Series[Any]) -> AnyPart:
-    """Return a series for reading; a pandas column that is a numpy array inside, as that array."""
-    if series.implementation.is_pandas():
-        return _pandas_part(series.to_native())
-    if series.implementation.is_pyarrow():
-        return _arrow_part(series.to_native())
-    if series.implementation.is_polars():
-        return _polars_part(series)
-    return _plain_part(series)
-
-
-def _plain_part(series: nw.Series[Any]) -> Part:
-    """Return a series of numbers, truth values or objects, which narwhals can read."""
-    dtype = series.dtype
-    is_machine = bool(dtype.is_numeric()) and not isinstance(dtype, WIDE_NUMBERS)
-    if is_machine or dtype == nw.Boolean:
-        return Part(len(series), lambda start, stop: series[start:stop].to_numpy(), is_machine=is_machine)
-    return Part(len(series), lambda start, stop: _python_objects(series[start:stop]))
-
-
-def _python_objects(series: nw.Series[Any]) -> Cells:
-    """Return a series as Python objects, cell by cell if one of them cannot become one."""
-    cells = _guarded(series.to_list)
-    if cells is UNREADABLE:
-        blocks = [_guarded(series[i : i + 1].to_list) for i in range(len(series))]
-        cells = [UNREADABLE if block is UNREADABLE else block[0] for block in blocks]
-    return object_array(cells, len(series))
-
-
-def _guarded(read: Callable[[], Any]) -> Any:
-    """Return what was read, or ``UNREADABLE`` where that fails; a panic of compiled code is no ``Exception``."""
-    try:
-        return read()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:
-        return UNREADABLE
-
-
-def _opaque_part(length: int, absent: Callable[[int, int], npt.NDArray[np.bool_]]) -> Part:
-    """Return a column of a type that means nothing here: its cells are there or not, and are not looked at."""
-
-    def read(start: int, stop: int) -> Cells:
-        cells = np.full(stop - start, UNREADABLE, dtype=object)
-        cells[absent(start, stop)] = None
-        return cells
-
-    return Part(length, read)
-
-
-def _pandas_part(native: Any) -> AnyPart:
-    pandas = get_pandas()
-    dtype, count = native.dtype, len(native)
-    if isinstance(dtype, np.dtype) and dtype.kind in ARRAY_KINDS + TIMES:
-        array: Cells = native.to_numpy()
-        return _time_part(count, lambda start, stop: array[start:stop]) if dtype.kind in TIMES else array
-    if isinstance(dtype, pandas.DatetimeTZDtype):
-        moments = native.to_numpy(dtype=f"M8[{dtype.unit}]")  # in UTC
-        zone = dtype.tz if id(type(dtype.tz)) in ZONES else _zone(str(dtype.tz))
-        if zone is None:
-            return _opaque_part(count, lambda start, stop: np.isnat(moments[start:stop]))
-        return _time_part(count, lambda start, stop: moments[start:stop], zone)
-    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
-        return _arrow_part(_chunked(native.array.__arrow_array__()))
-    if isinstance(dtype, pandas.CategoricalDtype):
-        return _coded_part(_pandas_part(dtype.categories), native.array.codes)
-    return _plain_part(nw.from_native(pandas.Series(native), series_only=True))  # categories come as an index
-
-
-def _coded_part(values: AnyPart, codes: npt.NDArray[Any]) -> Part:
-    """Return a pandas column of categories, whose values are read by their own type."""
-    cells = values if isinstance(values, np.ndarray) else values.read(0, len(values))
-    table = np.concatenate([cells.astype(object), object_array([None], 1)])  # the code -1 finds the last one
-    return Part(len(codes), lambda start, stop: table[codes[start:stop]])
-
-
-def _chunked(array: Any) -> Any:
-    """Return a pyarrow array in chunks, which narwhals knows."""
-    pyarrow = get_pyarrow()
-    return pyarrow.chunked_array([array]) if isinstance(array, pyarrow.Array) else array
-
-
-def _arrow_part(column: Any) -> Part:
-    series: nw.Series[Any] = nw.from_native(column, series_only=True)
-    if series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Binary):
-        return _plain_part(series)
-    types, count = get_pyarrow().types, len(column)
-    if series.dtype == nw.String:
-        return Part(count, lambda start, stop: _arrow_texts(column.slice(start, stop - start)))
-    if types.is_dictionary(column.type):
-        # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
-        decoded = _guarded(lambda: column.cast(column.type.value_type))
-        if decoded is not UNREADABLE:
-            return _arrow_part(decoded)
-
-    def absent(start: int, stop: int) -> npt.NDArray[np.bool_]:
-        result: npt.NDArray[np.bool_] = column.slice(start, stop - start).is_null().to_numpy()
-        return result
-
-    if types.is_temporal(column.type) and not types.is_interval(column.type):
-        return _arrow_times(column, absent)
-    return _opaque_part(count, absent)
-
-
-def _arrow_texts(block: Any) -> Cells:
-    """Return text as Python objects, as bytes if some of it is not UTF-8: bytes are read as the text they hold."""
-    pyarrow = get_pyarrow()
-    cells = _guarded(block.to_numpy)
-    if cells is not UNREADABLE:
-        return np.asarray(cells, dtype=object)
-    views = pyarrow.types.is_string_view(block.type)
-    return object_array(block.cast(pyarrow.binary_view() if views else pyarrow.large_binary()).to_pylist(), len(block))
-
-
-def _arrow_times(column: Any, absent: Callable[[int, int], npt.NDArray[np.bool_]]) -> Part:
-    pyarrow, kind = get_pyarrow(), column.type
-    types = pyarrow.types
-    name = kind.tz if types.is_timestamp(kind) else None
-    zone = _zone(name)
-    if name is not None and zone is None:
-        return _opaque_part(len(column), absent)
-    whole = pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
-    unit = "D" if types.is_date(kind) else kind.unit
-    dtype = f"{'M8' if types.is_date(kind) or types.is_timestamp(kind) else 'm8'}[{unit}]"
-
-    def times(start: int, stop: int) -> Cells:
-        block = column.slice(start, stop - start).cast(whole)
-        counts: Cells = block.fill_null(0).to_numpy().astype(np.int64)
-        if types.is_date64(kind):
-            counts //= MILLISECONDS_A_DAY
-        counts[absent(start, stop)] = NOT_A_TIME
-        return counts.view(dtype)
-
-    return _time_part(len(column), times, zone, of_day=types.is_time(kind))
-
-
-def _polars_part(series: nw.Series[Any]) -> Part:
-    native, dtype, count = series.to_native(), series.dtype, len(series)
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return Part(count, lambda start, stop: _polars_texts(native[start:stop]))
-    if dtype.is_numeric() or dtype in (nw.Boolean, nw.Binary, nw.Object):
-        return _plain_part(series)
-
-    def absent(start: int, stop: int) -> npt.NDArray[np.bool_]:
-        result: npt.NDArray[np.bool_] = native[start:stop].is_null().to_numpy()
-        return result
-
-    name = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
-    zone = _zone(name)
-    if dtype not in POLARS_TIMES or (name is not None and zone is None):
-        return _opaque_part(count, absent)
-    unit = "D" if dtype == nw.Date else getattr(dtype, "time_unit", "ns")
-    kind = f"{'M8' if dtype in (nw.Date, nw.Datetime) else 'm8'}[{unit}]"
-
-    def times(start: int, stop: int) -> Cells:
-        counts: Cells = native[start:stop].to_physical().fill_null(0).to_numpy().astype(np.int64)
-        counts[absent(start, stop)] = NOT_A_TIME
-        return counts.view(kind)
-
-    return _time_part(count, times, zone, of_day=dtype == nw.Time)
-
-
-def _polars_texts(block: Any) -> Cells:
-    """Return text as Python objects, as bytes if some is not UTF-8: reading that directly makes polars panic and print."""
-    polars = get_polars()
-    raw = (block if block.dtype == polars.String else block.cast(polars.String)).cast(polars.Binary)
-    cells = _guarded(lambda: raw.cast(polars.String).to_list())  # this way it is checked
-    return object_array(raw.to_list() if cells is UNREADABLE else cells, len(raw))
-
-
-def _time_part(length: int, times: Read, zone: tzinfo | None = None, *, of_day: bool = False) -> Part:
-    """Return a column of numpy's dates, moments or durations, to be read as text (see ``cells``)."""
-    return Part(length, lambda start, stop: time_cells(times(start, stop), zone, of_day=of_day), is_time=True)
-
-
-def _zone(name: str | None) -> tzinfo | None:
-    """Return the time zone of a type, None if the system does not know it."""
-    if name is None:
-        return None
-    if name in ("UTC", "Z"):
-        return UTC
-    if offset := OFFSET.fullmatch(name):
-        sign, hours, minutes = offset.groups()
-        return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
-    try:
-        return ZoneInfo(name)
-    except Exception:
-        return None
 
 
 class Columns:
@@ -362,7 +121,7 @@ def _from_frame(frame: nw.DataFrame[Any], names: Sequence[str] | None) -> Column
     series = list(frame.iter_columns())
     named = all(isinstance(one.name, str) for one in series)
     order, series = _in_order([str(one.name) for one in series], series, names)
-    return Columns(order, len(frame), parts=[_series_part(one) for one in series], named=named)
+    return Columns(order, len(frame), parts=[series_part(one) for one in series], named=named)
 
 
 def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
@@ -382,7 +141,7 @@ def _as_part(column: Any) -> AnyPart:
         return object_array(column, len(column))
     series = _as_series(column)
     if series is not None:
-        return _series_part(series)
+        return series_part(series)
     cells = _plain(column)
     if cells.ndim != 1:
         raise ConfigurationError(
@@ -396,7 +155,7 @@ def _as_series(column: Any) -> nw.Series[Any] | None:
         return None
     pyarrow, pandas = get_pyarrow(), get_pandas()
     if pyarrow is not None and isinstance(column, pyarrow.Array):
-        column = _chunked(column)
+        column = chunked(column)
     elif pandas is not None and isinstance(column, pandas.Index | pandas.api.extensions.ExtensionArray):
         column = pandas.Series(column)
     try:
@@ -550,7 +309,7 @@ def read_labels(y: Any) -> Cells:
     if frame is not None and frame.shape[1] == 1:
         series = next(frame.iter_columns())
     if series is not None:
-        return Columns(["y"], len(series), parts=[_series_part(series)]).cells(0)
+        return Columns(["y"], len(series), parts=[series_part(series)]).cells(0)
     cells = _plain(y)
     if cells.ndim == 2 and cells.shape[1] == 1:
         return cells[:, 0]

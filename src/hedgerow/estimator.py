@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
-from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters, stored_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
@@ -147,6 +147,10 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             event=_with_inferred(plan.event, schema),
             seeded=randomness.seeded,
         )
+        if not certificate.unprotected and not certificate.covers_its_steps:
+            raise BudgetExceeded(
+                f"{certificate.system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
+            )
         if self.ledger is not None:
             self.ledger.reserve(certificate)
         model = plan.run(X, labels, randomness)

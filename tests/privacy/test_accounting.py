@@ -14,6 +14,8 @@ from scipy.stats import norm
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import (
     Cost,
+    amplified,
+    before_amplification,
     check_adjacency,
     cost,
     gaussian_delta,
@@ -21,7 +23,16 @@ from hedgerow.privacy.accounting import (
     plan_budget,
     unprotected,
 )
-from hedgerow.privacy.events import Event, Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
+from hedgerow.privacy.events import (
+    Event,
+    Gaussian,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+    Unprotected,
+)
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 
@@ -286,3 +297,17 @@ def test_gaussian_delta_is_rounded_up_far_out(epsilon, mu):
 def test_gaussian_delta_is_rounded_up_for_large_epsilons(epsilon, distance):
     mu = math.sqrt(distance**2 + 2 * epsilon) - distance
     assert Decimal(gaussian_delta(epsilon, mu)) >= true_delta(epsilon, mu)
+
+
+@pytest.mark.parametrize("inclusion", [Fraction(1, 2), Fraction(1, 10), Fraction(999, 1000)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), 1, 30, 499, Fraction(999, 2), 500, Fraction(1001, 2), 10**6])
+def test_a_budget_before_amplification_costs_at_most_what_it_was_made_for(epsilon, inclusion):
+    budget = before_amplification(Fraction(epsilon), inclusion)
+    spent = cost(Subsampled(Pure(budget, "m", "p"), inclusion)).epsilon
+    assert Fraction(epsilon) * Fraction(99, 100) < spent <= epsilon
+    assert budget >= epsilon
+
+
+def test_amplification_is_the_logarithm_of_the_mixture():
+    assert float(amplified(Fraction(1), Fraction(1, 2))) == pytest.approx(math.log(1 + 0.5 * (math.e - 1)), rel=1e-9)
+    assert not cost(Subsampled(Gaussian(Fraction(1, 100), 1, "p"), Fraction(1, 2))).protected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import namedtuple
+from collections import UserList, deque, namedtuple
 from decimal import Decimal
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 
 from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema import Categorical, Encoder, Schema
 from hedgerow.schema.columns import read_columns, read_labels
 
 NAMES = ["a", "b"]
@@ -184,3 +185,16 @@ def test_wide_numbers_keep_their_values():
     columns = read_columns(wide, NAMES)
     assert columns.cells(0).tolist() == [2**100, None]
     assert columns.cells(1).tolist() == [Decimal("0.1"), None]
+
+
+def test_a_sequence_of_any_kind_is_read_like_a_list():
+    schema = Schema({"t": Categorical(["2020-01-01", "2020-01-01 00:00:00", "a"])}, classes=[0, 1])
+    encoder = Encoder(schema, 2)
+    for cells in (
+        [np.datetime64("2020-01-01")],
+        [np.datetime64("2020-01-01"), np.datetime64("2020-01-01T00:00")],
+        ["a", ["b", "c"]],
+        ["a", b"\xff"],
+    ):
+        assert np.array_equal(encoder.transform({"t": deque(cells)}), encoder.transform({"t": cells}))
+        assert np.array_equal(encoder.transform({"t": UserList(cells)}), encoder.transform({"t": cells}))

@@ -150,7 +150,8 @@ def before_amplification(epsilon: Fraction, inclusion: Fraction) -> Fraction:
     """Return, rounded down, the budget of a plan that costs at most ``epsilon`` on a Poisson sample."""
     if inclusion == 1 or epsilon > 500:
         return epsilon
-    return Fraction(math.log1p(math.expm1(float(epsilon)) / float(inclusion))) * (1 - 4 * AMPLIFICATION_GUARD)
+    budget = Fraction(math.log1p(math.expm1(float(epsilon)) / float(inclusion))) * (1 - 4 * AMPLIFICATION_GUARD)
+    return budget if amplified(budget, inclusion) <= epsilon else epsilon
 
 
 def plan_budget(epsilon: Fraction, adjacency: Adjacency) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -137,8 +138,9 @@ def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
 
 def _as_part(column: Any) -> AnyPart:
     """Return one column as a series or a 1-D array."""
-    if isinstance(column, list | tuple):
-        return object_array(column, len(column))
+    listed = _as_list(column)
+    if listed is not None:
+        return object_array(listed, len(listed))
     series = _as_series(column)
     if series is not None:
         return series_part(series)
@@ -148,6 +150,14 @@ def _as_part(column: Any) -> AnyPart:
             f"A column of X has {cells.ndim} dimensions, but it holds one cell per record. Reshape your data."
         )
     return cells
+
+
+def _as_list(values: Any) -> Sequence[Any] | None:
+    """Return a sequence that is no array as a list: numpy would look for a type that all its cells share."""
+    if isinstance(values, list | tuple):
+        return values
+    is_array = isinstance(values, str | bytes | bytearray | memoryview | array) or hasattr(values, "__array__")
+    return list(values) if isinstance(values, Sequence) and not is_array else None
 
 
 def _as_series(column: Any) -> nw.Series[Any] | None:
@@ -223,7 +233,8 @@ def _no_features() -> ConfigurationError:
 
 
 def _from_rows(X: Any, names: Sequence[str] | None) -> Columns:
-    columns = _from_lists(X, names) if isinstance(X, list | tuple) else _from_array(_plain(X))
+    listed = _as_list(X)
+    columns = _from_array(_plain(X)) if listed is None else _from_lists(listed, names)
     if not columns.names:
         raise _no_features()
     if names is None:
@@ -302,8 +313,9 @@ def read_labels(y: Any) -> Cells:
         raise ConfigurationError(
             "A classifier requires y to be passed, but the target y is None. Pass one label per record."
         )
-    if isinstance(y, list | tuple):
-        return object_array(y, len(y))
+    listed = _as_list(y)
+    if listed is not None:
+        return object_array(listed, len(listed))
     series = _as_series(y)
     frame = _as_frame(y) if series is None else None
     if frame is not None and frame.shape[1] == 1:

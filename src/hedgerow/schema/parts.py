@@ -124,7 +124,7 @@ def _pandas_part(native: Any) -> AnyPart:
         return _time_part(count, lambda start, stop: array[start:stop]) if dtype.kind in TIMES else array
     if isinstance(dtype, pandas.DatetimeTZDtype):
         moments = native.to_numpy(dtype=f"M8[{dtype.unit}]")  # in UTC
-        zone = dtype.tz if id(type(dtype.tz)) in ZONES else _zone(str(dtype.tz))
+        zone = dtype.tz if id(type(dtype.tz)) in ZONES else None  # as for the same moment in a column of objects
         if zone is None:
             return _opaque_part(count, lambda start, stop: np.isnat(moments[start:stop]))
         return _time_part(count, lambda start, stop: moments[start:stop], zone)

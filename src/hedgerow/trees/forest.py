@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from hedgerow.curator import Curator
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.table import Table
@@ -125,6 +124,7 @@ class ForestPlan:
         max_bins: int,
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
+        self._epsilon = epsilon
         self._soft = recipe.soft
         is_numeric = [isinstance(feature, Numeric) for feature in schema.features.values()]
         self._candidates = recipe.candidates.build(self._encoder.n_codes, is_numeric)
@@ -152,8 +152,8 @@ class ForestPlan:
         return self._model(self.grow(table, randomness))
 
     def grow(self, table: Table, randomness: Randomness) -> Forest:
-        """Grow the forest on encoded records, through a curator that holds no more than the plan's budget."""
-        curator = Curator(table, cost(self.event).epsilon, randomness)
+        """Grow the forest on encoded records, through a curator that holds the budget that the plan was given."""
+        curator = Curator(table, self._epsilon, randomness)
         return Grower(curator, self._candidates, self._schedule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:

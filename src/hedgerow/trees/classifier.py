@@ -48,8 +48,8 @@ class ForestClassifier(PrivateClassifier):
     Releases  ``n_estimators`` trees, with noisy class counts or a label in each leaf.
     Costs     ``epsilon``, pure: the levels of a path share what the assignment leaves to a tree (docs/proofs/forest.md).
 
-    The defaults are one tree on all records whose leaves give class shares, which was the most accurate private forest in our
-    comparison (docs/decisions/0008-forest-defaults.md); they depend on the add/remove budget and on nothing else.
+    The defaults are one tree on all records whose leaves give class shares, chosen by the comparison of
+    docs/decisions/0008-forest-defaults.md; they depend on the add/remove budget and on nothing else.
 
     Parameters
     ----------

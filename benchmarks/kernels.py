@@ -55,7 +55,7 @@ def main() -> None:
     exponential = Exponential(Fraction(1), 2048)
     report("exponential mechanism, the same", lambda: source.draw(exponential, scores, offered), repeats)
     report("histogram, 1 000 000 x 20 in 35 nodes, one thread", lambda: table.histogram(roots), repeats)
-    report("Gini, 35 nodes x 20 tests", lambda: Gini().score(histogram, table.offsets, candidates, out), repeats)
+    report("Gini, 35 nodes x 20 tests", lambda: Gini().score(histogram, candidates, out), repeats)
     report("partition, 1 000 000 x 20 from 35 nodes", lambda: table.partition(roots, candidates, chosen), repeats)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from hedgerow.curator import Curator
 from hedgerow.mechanisms import Randomness
-from hedgerow.scores import multiway
 from hedgerow.table import Table
 from hedgerow.trees import Forest, Grower, Recipe
 
@@ -36,10 +35,13 @@ def grow(
     epsilon: Fraction = Fraction(1),
     n_codes: Sequence[int] = (2, 2),
     n_classes: int = 2,
+    is_numeric: Sequence[bool] | None = None,
 ) -> Forest:
-    schedule = (recipe or Recipe()).schedule(epsilon, trees, depth)
+    schedule = (recipe or Recipe()).schedule(
+        epsilon, np.array(n_codes), is_numeric or [False] * len(n_codes), n_estimators=trees, max_depth=depth
+    )
     curator = Curator(make_table(records, n_codes, n_classes), epsilon, randomness)
-    return Grower(curator, multiway(n_codes), schedule).grow()
+    return Grower(curator, schedule).grow()
 
 
 def released(forest: Forest) -> tuple[tuple[int, ...], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,11 +15,12 @@ from hedgerow.curator import Curator
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness
 from hedgerow.privacy.accounting import amplified
-from hedgerow.scores import Candidates, Gini, multiway
+from hedgerow.scores import Gini, multiway
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
 TESTS = multiway((2, 2))
 HALF = Fraction(1, 2)
+BOTH = np.array([[True, True]])
 
 
 class Silent(Randomness):
@@ -64,7 +66,7 @@ def test_a_refused_question_draws_nothing():
     for ask in (
         lambda: curator.count(root, Fraction(2)),
         lambda: curator.class_counts(root, Fraction(2)),
-        lambda: curator.histogram(root, np.array([0]), Fraction(2)),
+        lambda: curator.histogram(root, np.array([[True, False]]), Geometric(Fraction(2))),
         lambda: curator.select_label(root, PermuteAndFlip(Fraction(2), 1)),
         lambda: curator.minority_at_most(root, AtMost(Geometric(Fraction(2)), 1)),
         lambda: curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(Fraction(2), Gini().range)),
@@ -142,10 +144,17 @@ def test_a_label_mechanism_calibrated_for_a_smaller_range_is_refused():
 
 def test_a_histogram_over_several_features_pays_for_each():
     curator, root = open_curator(Fraction(1000))
-    cells = curator.histogram(root, np.array([0, 1]), Fraction(1000))
+    cells = curator.histogram(root, BOTH, Geometric(Fraction(1000), 2))
     assert curator.spent == 1000
-    assert [part.shape for part in cells] == [(1, 2, 2), (1, 2, 2)]
-    assert all(np.array_equal(part[0], [[5, 5], [5, 5]]) for part in cells)
+    assert cells.tolist() == [[[5, 5]] * 4]
+
+
+def test_a_histogram_is_released_of_the_features_that_were_asked_for():
+    curator, root = open_curator(Fraction(1000))
+    cells = curator.histogram(root, np.array([[False, True]]), Geometric(Fraction(1000)))
+    assert cells.tolist() == [[[0, 0]] * 2 + [[5, 5]] * 2]
+    with pytest.raises(ConfigurationError, match="each of 2 histograms"):
+        curator.histogram(root, BOTH, Geometric(Fraction(1)))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +162,7 @@ def test_a_histogram_over_several_features_pays_for_each():
     [
         (lambda curator, root: curator.count(root, Fraction(1)) - 20, 1),
         (lambda curator, root: curator.class_counts(root, Fraction(1)) - 10, 1),
-        (lambda curator, root: np.array(curator.histogram(root, np.array([0, 1]), Fraction(1))) - 5, 2),
+        (lambda curator, root: curator.histogram(root, BOTH, Geometric(Fraction(1), 2)) - 5, 2),
     ],
     ids=["count", "class counts", "histogram"],
 )
@@ -244,7 +253,7 @@ def test_scores_that_would_not_fit_are_refused():
 
 def test_candidates_that_are_no_tests_are_refused():
     with pytest.raises(ConfigurationError, match="do not describe tests"):
-        Candidates(np.array([0], np.int32), np.array([[0, 2]], np.uint16), np.array([2], np.int32))
+        replace(TESTS, at=np.array([0, 2], np.int32))
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="one of the candidates"):
         curator.partition(root, TESTS, np.array([2]))

@@ -5,15 +5,25 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PerRecordCoin, PoissonCoin, Randomness, Selection
+from hedgerow.mechanisms import (
+    AtMost,
+    Geometric,
+    Mechanism,
+    PerRecordCoin,
+    PoissonCoin,
+    Randomness,
+    Selection,
+    WeightedCoin,
+)
 from hedgerow.privacy.accounting import amplified
 from hedgerow.scores import Candidates, ClassCount, Minority, Score
-from hedgerow.table import Frontier, Table
+from hedgerow.table import Frontier, RecordRule, Table
 
 __all__ = ["Curator", "Nodes"]
 
@@ -100,15 +110,17 @@ class Curator:
         """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
         return sum((assignment.spent for assignment in self._assignments), Fraction(0))
 
-    def assign(self, coin: PerRecordCoin | PoissonCoin) -> Nodes:
+    def assign(self, coin: PerRecordCoin | PoissonCoin | WeightedCoin, rule: RecordRule | None = None) -> Nodes:
         """Send each record to a root, or to none, by its own coin, and return the roots.
 
         The roots of one assignment share no record, so they count in parallel; the assignments read the same records, so
-        what they cost adds up. Where a record may be in no root, what its assignment costs is amplified.
+        what they cost adds up. Where a record may be in no root, what its assignment costs is amplified. A ``rule``, for a
+        weighted coin, says from released values how probably a record takes part, looking at that record alone.
         """
         assignment = _Assignment(coin.inclusion)
         with self._lock:
-            part = self._randomness.draw(coin, len(self._table))
+            about = len(self._table) if rule is None else self._table.apply(rule)
+            part = self._randomness.draw(coin, about)
             self._assignments.append(assignment)
             self._charged.append(_Account(assignment, Fraction(0)))
             accounts = np.full(coin.parts, len(self._charged) - 1, dtype=np.intp)
@@ -128,19 +140,25 @@ class Curator:
         noisy: Integers = self._randomness.draw(noise, self._table.class_counts(frontier))
         return noisy
 
-    def histogram(self, nodes: Nodes, features: npt.NDArray[np.intp], budget: Fraction) -> list[Integers]:
-        """Return for each feature the records of each node by code and class, (nodes, codes, classes), with noise.
+    def histogram(self, nodes: Nodes, asked: npt.NDArray[np.bool_], noise: Geometric) -> Integers:
+        """Return the records of each node by code and class, (nodes, codes of all features, classes), with noise.
 
-        A record is in one cell of each feature's histogram, so the sensitivity is the number of features.
+        ``asked`` (nodes, features) says which features' histograms are released; the others are zero. A record is in one
+        cell of each, so the noise is for a sensitivity of as many features as any node is asked about.
         """
-        noise = Geometric(budget, sensitivity=len(features))
+        most = int(asked.sum(axis=1).max(initial=0))
+        if noise.sensitivity < most:
+            raise ConfigurationError(f"a record is in a cell of each of {most} histograms; build the noise for that.")
         frontier = self._charge(nodes, noise.cost)
-        offsets = self._table.offsets
-        exact = self._table.histogram(frontier)
-        cells = [exact[:, offsets[feature] : offsets[feature + 1]] for feature in features]
-        noisy = self._randomness.draw(noise, np.concatenate([np.empty(0, np.int64), *(cell.ravel() for cell in cells)]))
-        parts = np.split(noisy, np.cumsum([cell.size for cell in cells])[:-1])
-        return [part.reshape(cell.shape) for part, cell in zip(parts, cells, strict=True)]
+        counts = self._table.histogram(frontier)
+        released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
+        counts[~released] = 0
+        counts[released] = self._randomness.draw(noise, counts[released])
+        return counts
+
+    def flip(self, mechanism: Mechanism, *public: Any) -> Any:
+        """Return outcomes of a mechanism that reads public or released values only; it is free."""
+        return self._randomness.draw(mechanism, *public)
 
     def select(
         self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Score, mechanism: Selection
@@ -155,15 +173,14 @@ class Curator:
         for start in range(0, len(nodes), step):
             chunk = slice(start, min(start + step, len(nodes)))
             scores = self._scores(frontier, chunk, candidates, score)
-            chosen[chunk] = self._randomness.draw(mechanism, scores, offered[chunk])
+            chosen[chunk] = self._randomness.draw(mechanism, scores, mechanism.mass(offered[chunk], candidates.weight))
         return chosen
 
     def _scores(self, frontier: Frontier, chunk: slice, candidates: Candidates, score: Score) -> Integers:
         part = frontier.part(chunk.start, chunk.stop)
         scores = np.empty((len(part), len(candidates)), dtype=np.int64)
-        offsets = self._table.offsets
         self._table.for_histograms(
-            part, lambda first, last, counts: score.score(counts, offsets, candidates, scores[first:last])
+            part, lambda first, last, counts: score.score(counts, candidates, scores[first:last])
         )
         return scores
 

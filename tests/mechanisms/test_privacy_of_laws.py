@@ -92,7 +92,7 @@ def test_selection_on_the_gini_score_of_neighboring_nodes(kind):
             for row in range(size + node):
                 histogram[node, offsets[:-1] + records[row], labels[row]] += 1
         scores = np.empty((2, 3), dtype=np.int64)
-        score.score(histogram, offsets, tests, scores)
+        score.score(histogram, tests, scores)
         changes = scores[1] - scores[0]
         assert changes.max() <= 0
         assert changes.min() >= -score.range

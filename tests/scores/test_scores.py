@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.scores import Candidates, Gini, Minority, multiway
+from hedgerow.scores import Gini, Minority, binary, multiway
 
 GINI = Gini()
 STEP = 1 << GINI.fraction_bits
@@ -21,7 +21,7 @@ def gini_of_branches(branches) -> int:
     histogram = np.array([branches], dtype=np.int64)
     codes = histogram.shape[1]
     out = np.empty((1, 1), dtype=np.int64)
-    GINI.score(histogram, np.array([0, codes]), multiway([codes]), out)
+    GINI.score(histogram, multiway([codes]), out)
     return int(out[0, 0])
 
 
@@ -65,19 +65,15 @@ def test_gini_of_a_hand_made_node():
     assert gini_of_branches([(4, 2), (0, 3)]) == math.floor(-STEP * Fraction(8, 3))
 
 
-def test_gini_reads_binary_tests_through_their_branch_table():
-    histogram = np.array([[[1, 4], [2, 0], [3, 3], [0, 5], [7, 1]]], dtype=np.int64)
-    candidates = Candidates(
-        np.array([0, 1, 1], np.int32),
-        np.array([[0, 1, 0], [0, 1, 0], [1, 0, 0]], np.uint16),
-        np.array([2, 2, 2], np.int32),
-    )
+def test_gini_reads_binary_tests_along_the_order_of_the_codes():
+    histogram = np.array([[[1, 4], [2, 0], [3, 3], [0, 5], [6, 2]]], dtype=np.int64)
+    candidates = binary([3, 2], [True, False]).ordered(np.array([[2, 0, 1], [0, 1, 2]], np.int32))
     out = np.empty((1, 3), dtype=np.int64)
-    GINI.score(histogram, np.array([0, 3, 5]), candidates, out)
+    GINI.score(histogram, candidates, out)
     assert out[0].tolist() == [
+        exact_gini([(3, 3), (3, 4)]),
         exact_gini([(4, 7), (2, 0)]),
-        exact_gini([(0, 5), (7, 1)]),
-        exact_gini([(7, 1), (0, 5)]),
+        exact_gini([(0, 5), (6, 2)]),
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow import threads
-from hedgerow.scores import Candidates, multiway
+from hedgerow.scores import binary, multiway
 from hedgerow.table import Table
 from hedgerow.table import table as table_module
 
@@ -63,11 +63,13 @@ def test_partition_sends_every_record_to_the_branch_of_its_code(records):
             child += 1
 
 
-def test_partition_by_a_binary_test_follows_its_branch_table(records):
+def test_partition_by_a_binary_test_follows_the_order_of_the_codes(records):
     codes, labels, part = records
-    candidates = Candidates(np.array([1], np.int32), np.array([[0, 1, 0, 1, 1]], np.uint16), np.array([2], np.int32))
+    order = np.tile(np.arange(5), (3, 1))
+    order[1] = [2, 0, 4, 3, 1]
+    candidates = binary(N_CODES, [True] * 3).ordered(order.astype(np.int32))
     table = Table(codes, labels, N_CODES, N_CLASSES)
-    children = table.partition(table.roots(part, 4), candidates, np.zeros(4, dtype=np.int64))
+    children = table.partition(table.roots(part, 4), candidates, np.full(4, 3))
     counts = table.class_counts(children)
     for tree in range(4):
         rows = rows_of(part, labels, tree)

@@ -74,7 +74,7 @@ def test_the_defaults_follow_from_the_budget():
         model = hr.ForestClassifier(epsilon, schema=SCHEMA).fit(X, Y)
         assert model.model_.forest.levels().max() == levels
         assert len(model.model_.forest.roots) == 1
-        assert model.model_.forest.candidates.reusable == (epsilon >= 0.25)
+        assert np.all(model.model_.forest.candidates.arity == 2) == (epsilon >= 0.25)
 
 
 def test_soft_votes_of_labels_are_refused():
@@ -98,7 +98,8 @@ def test_soft_votes_are_the_mean_of_the_leaves_shares():
             while forest.test[node] >= 0:
                 test = forest.test[node]
                 node = (
-                    forest.first_child[node] + forest.candidates.branch[test, record[forest.candidates.feature[test]]]
+                    forest.first_child[node]
+                    + forest.candidates.branches([test])[0, record[forest.candidates.feature[test]]]
                 )
             expected[row] += model.share[node] / 2
     assert np.allclose(model.probabilities(X[:40]), expected)
@@ -120,10 +121,10 @@ def test_binary_tests_of_a_numeric_and_of_a_categorical_feature():
     # bins 0 to 2, missing 3; values 0 and 1, missing 2, undeclared 3
     tests = binary([4, 4], [True, False])
     assert tests.feature.tolist() == [0, 0, 0, 1, 1, 1]
-    assert tests.branch.tolist() == [
+    assert tests.branches(range(6)).tolist() == [
         [0, 1, 1, 1],
         [0, 0, 1, 1],
-        [1, 1, 1, 0],
+        [0, 0, 0, 1],
         [0, 1, 1, 1],
         [1, 0, 1, 1],
         [1, 1, 0, 1],

@@ -57,16 +57,16 @@ def test_harmonic_budgets_are_those_of_the_papers_figure_3():
 @pytest.mark.parametrize("depth", [0, 1, 2, 5])
 def test_every_path_of_the_plan_costs_at_most_epsilon_and_nearly_all_of_it(stop, depth):
     epsilon = Fraction(3, 10)
-    schedule = Recipe(stop=stop).schedule(epsilon, 7, depth)
+    schedule = Recipe(stop=stop).schedule(epsilon, np.array([2, 3]), [False] * 2, n_estimators=7, max_depth=depth)
     for path in schedule.event.part.parts:
         assert epsilon * (1 - Fraction(1, 10**9)) < cost(path).epsilon <= epsilon
 
 
 @pytest.mark.parametrize("stop", [None, NoisyMinority()])
 def test_what_is_spent_is_what_was_planned(stop):
-    schedule = Recipe(stop=stop).schedule(ONE, 3, 2)
+    schedule = Recipe(stop=stop).schedule(ONE, np.array([2, 3]), [False] * 2, n_estimators=3, max_depth=2)
     curator = Curator(make_table(random_records(200, (2, 3), 2), (2, 3)), ONE, Randomness(3))
-    Grower(curator, multiway((2, 3)), schedule).grow()
+    Grower(curator, schedule).grow()
     assert curator.spent <= cost(schedule.event).epsilon
 
 
@@ -188,6 +188,6 @@ def test_levels_count_from_the_root():
 
 def test_the_stop_compares_with_theta_over_its_share():
     stop = NoisyMinority(share=Fraction(1, 4), theta=Fraction(2)).mechanism(ONE)
-    assert stop.noise.cost == Fraction(1, 4)
-    assert stop.threshold == 8
-    assert NoisyMinority().mechanism(ONE).threshold == 13
+    assert stop.cost == Fraction(1, 4)
+    assert stop.mechanism.threshold == 8
+    assert NoisyMinority().mechanism(ONE).mechanism.threshold == 13

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import Mechanism, PerRecordCoin, PoissonCoin, Randomness
+from hedgerow.mechanisms import Mechanism, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
 
 __all__ = ["Replay", "exact_law", "worst_loss"]
 
@@ -48,7 +48,7 @@ class Replay(Randomness):
             [self._follow(self._law(mechanism, item)) for item in _items(mechanism, statistics)], dtype=np.int64
         )
         return (
-            -outcomes if isinstance(mechanism, PoissonCoin) else outcomes
+            -outcomes if isinstance(mechanism, PoissonCoin | WeightedCoin) else outcomes
         )  # its second outcome is part -1: not taken in
 
     def _law(self, mechanism: Mechanism, item: tuple[Any, ...]) -> npt.NDArray[np.float64]:

@@ -49,7 +49,7 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
             leaf["noisy_counts"] = forest.counts[node].tolist()
         return leaf
     feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
-    branch_of_code = forest.candidates.branch[test, : int(model.encoder.n_codes[feature])]
+    branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
     name = schema.names[feature]
     return {
         "feature": name,

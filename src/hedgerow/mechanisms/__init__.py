@@ -1,9 +1,9 @@
 """Mechanisms: each knows its cost, draws its own noise exactly, and can say its exact law."""
 
-from hedgerow.mechanisms.assignment import PerRecordCoin, PoissonCoin
+from hedgerow.mechanisms.assignment import PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.mechanisms.noise import AtMost, Geometric, RoundedNormal
 from hedgerow.mechanisms.randomness import Mechanism, Randomness
-from hedgerow.mechanisms.selection import Exponential, PermuteAndFlip, Selection
+from hedgerow.mechanisms.selection import Exponential, PermuteAndFlip, PublicChoice, Selection
 
 __all__ = [
     "AtMost",
@@ -13,7 +13,9 @@ __all__ = [
     "PerRecordCoin",
     "PermuteAndFlip",
     "PoissonCoin",
+    "PublicChoice",
     "Randomness",
     "RoundedNormal",
     "Selection",
+    "WeightedCoin",
 ]

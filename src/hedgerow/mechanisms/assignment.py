@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 
-__all__ = ["PerRecordCoin", "PoissonCoin"]
+__all__ = ["PerRecordCoin", "PoissonCoin", "WeightedCoin"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +74,39 @@ class PoissonCoin:
     def law(self, records: int) -> npt.NDArray[np.float64]:
         """Return the probabilities that one record takes part and that it does not."""
         return np.array([float(self.inclusion), 1 - float(self.inclusion)])
+
+
+@dataclass(frozen=True)
+class WeightedCoin:
+    """Each record takes part with a probability of its own, by a coin that depends on its row alone.
+
+    The probability must follow from the record and from released values, and be at most ``inclusion``: what is asked of
+    those that take part then costs what it costs of a Poisson sample with that probability (docs/proofs/composition.md).
+
+    Parameters
+    ----------
+    inclusion : Fraction, default 1
+        The largest probability.
+    """
+
+    inclusion: Fraction = Fraction(1)
+
+    parts: ClassVar[int] = 1
+
+    def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+        """Return 0 for each record that takes part and -1 for the others.
+
+        ``thresholds`` (records,) says how many of 2**32 equally probable words let a record in; more than ``inclusion``
+        allows are cut down to that.
+        """
+        part = np.empty(len(thresholds), dtype=np.int32)
+        kernels.include_each(stream, self._allowed(thresholds), part)
+        return part
+
+    def law(self, threshold: np.uint64) -> npt.NDArray[np.float64]:
+        """Return the probabilities that one record takes part and that it does not."""
+        probability = float(self._allowed(np.array([threshold], dtype=np.uint64))[0]) / 2**32
+        return np.array([probability, 1 - probability])
+
+    def _allowed(self, thresholds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        return np.minimum(thresholds, np.uint64(int(self.inclusion * 2**32)))

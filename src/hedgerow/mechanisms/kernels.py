@@ -27,6 +27,7 @@ __all__ = [
     "bernoulli_exp_product",
     "exponential",
     "include",
+    "include_each",
     "next_word",
     "open_stream",
     "permute_and_flip",
@@ -400,3 +401,14 @@ def include(state, first_row, threshold, out):
     for i in range(len(out)):
         word = word_at(state, first_row + i) >> np.uint64(32)
         out[i] = np.int32(0) if word < np.uint64(threshold) else np.int32(-1)
+
+
+@compiled
+def include_each(state, thresholds, out):
+    """Let each record in if the upper half of its row's word is below its own threshold.
+
+    IN/OUT state, IN thresholds (rows,) uint64, OUT out (rows,) int32.
+    """
+    for i in range(len(out)):
+        word = word_at(state, i) >> np.uint64(32)
+        out[i] = np.int32(0) if word < thresholds[i] else np.int32(-1)

@@ -17,7 +17,7 @@ from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
-__all__ = ["Exponential", "PermuteAndFlip", "Selection"]
+__all__ = ["Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
 
 Scores = npt.NDArray[np.int64]
 Probabilities = npt.NDArray[np.float64]
@@ -69,6 +69,10 @@ class Selection(ABC):
     def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
         """Return the probability of each candidate of one row."""
 
+    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
+        """Return what ``sample`` takes for tests that are ``offered`` (rows, candidates) and have public base weights."""
+        return offered
+
     def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
         """Return what one selection costs; ``detail`` names the score."""
         return Pure(self.cost, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
@@ -113,6 +117,10 @@ class Exponential(Selection):
 
     name = "exponential mechanism"
 
+    def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
+        """Return the base weights of the tests that are ``offered`` (rows, candidates), zero for the others."""
+        return np.where(offered, weight, 0)
+
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
         rate = self.rate
@@ -125,6 +133,20 @@ class Exponential(Selection):
         """Return the probability of each candidate of one row."""
         mass = _acceptance(self.rate, scores, offered > 0) * offered
         return np.asarray(mass / math.fsum(mass))
+
+
+@dataclass(frozen=True)
+class PublicChoice:
+    """Choose by public weights, whatever the records are: it costs nothing."""
+
+    def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
+        """Choose one candidate in each row of ``weights`` (rows, candidates), integers with a positive sum."""
+        chosen: npt.NDArray[np.int64] = kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights)
+        return chosen
+
+    def law(self, weights: Scores) -> Probabilities:
+        """Return the probability of each candidate of one row."""
+        return np.asarray(weights / weights.sum())
 
 
 def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:

@@ -1,107 +1,70 @@
-"""What a private learner asks of a node: candidate tests, and the scores that rank them."""
+"""Scores that rank the tests of a node: integers, each with the range by which one record can move it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
+from hedgerow.scores.candidates import Candidates
 
-__all__ = ["Candidates", "ClassCount", "Gini", "Max", "Minority", "Score", "binary", "multiway"]
+__all__ = ["ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", "Score"]
 
 Integers = npt.NDArray[np.int64]
 
 MOST_FRACTION_BITS = 28  # a branch of 2**31 records then scores above -2**60, and 8 such branches fit 64 bits
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """A public list of tests; test t reads one feature and sends code c to branch ``branch[t, c]``.
-
-    Parameters
-    ----------
-    feature : ndarray of shape (tests,), int32
-        The feature that each test reads.
-    branch : ndarray of shape (tests, codes), uint16
-        The branch of each code; columns beyond a feature's codes are not read.
-    arity : ndarray of shape (tests,), int32
-        How many branches each test has.
-    reusable : bool
-        Whether a path may test a feature again.
-    """
-
-    feature: npt.NDArray[np.int32]
-    branch: npt.NDArray[np.uint16]
-    arity: npt.NDArray[np.int32]
-    reusable: bool = False
-
-    def __post_init__(self) -> None:
-        shapes = len(self.feature) == len(self.arity) == len(self.branch) and self.branch.ndim == 2
-        if not shapes or not len(self.feature) or np.any(self.branch >= self.arity.max()) or np.any(self.feature < 0):
-            raise ConfigurationError(
-                "the candidates' arrays do not describe tests: their lengths or branches do not fit."
-            )
-        for array in (self.feature, self.branch, self.arity):
-            array.flags.writeable = False
-
-    def __len__(self) -> int:
-        return len(self.feature)
-
-
-def multiway(n_codes: npt.ArrayLike) -> Candidates:
-    """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
-    codes = np.array(n_codes, dtype=np.int32)
-    branch = np.tile(np.arange(codes.max(), dtype=np.uint16), (len(codes), 1))
-    return Candidates(np.arange(len(codes), dtype=np.int32), branch, codes)
-
-
-def binary(n_codes: npt.ArrayLike, is_numeric: Sequence[bool]) -> Candidates:
-    """Return the tests with two branches: each cut of a numeric feature, each value of a categorical one against the rest.
-
-    The last code of a numeric feature means missing: a cut sends it up, and one more test asks for it. Of the last two codes
-    of a categorical feature, missing and undeclared, the first has a test too.
-    """
-    codes = np.asarray(n_codes, dtype=np.int64)
-    width = int(codes.max())
-    features, branches = [], []
-    for feature, (count, numeric) in enumerate(zip(codes, is_numeric, strict=True)):
-        code = np.arange(width)
-        tests = [code > cut for cut in range(count - 2)] if numeric else [code != value for value in range(count - 2)]
-        missing = count - 1 if numeric else count - 2
-        tests.append(code != missing)
-        features += [feature] * len(tests)
-        branches += tests
-    return Candidates(
-        np.array(features, dtype=np.int32),
-        np.array(branches, dtype=np.uint16),
-        np.full(len(features), 2, dtype=np.int32),
-        reusable=True,
-    )
+NO_TABLE = np.zeros(2, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Gini:
+class Score(ABC):
+    """A sum over a test's branches of what their class counts are worth; larger is better."""
+
+    name: ClassVar[str]
+    measure: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def range(self) -> int:
+        """R under add/remove adjacency: the largest spread of the changes that one record makes, in steps of the score."""
+
+    @property
+    def detail(self) -> str:
+        """The score's name, with the size of its steps where they are no whole records, for certificates."""
+        return self.name
+
+    @property
+    def _steps(self) -> tuple[int, Integers]:
+        """The fraction bits and the table that the kernel reads."""
+        return 0, NO_TABLE
+
+    def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
+        """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
+        kernels.scores(histogram, *candidates.arrays, self.measure, *self._steps, out)
+
+
+@dataclass(frozen=True)
+class Gini(Score):
     """The Gini score, -sum over branches of (n - sum of n_k**2 / n), in steps of 2**-fraction_bits.
 
-    One record added lowers one branch's score by a value in [0, 2) (docs/proofs/gini.md), in steps by an integer from 0 to
-    ``range``, since each branch is rounded down and the interval's ends are whole steps. So the score is one-sided and its
-    range is 2, not 4. docs/proofs/gini.md.
+    One record added lowers one branch's score by a value in [0, 2), in steps by an integer from 0 to ``range``, since each
+    branch is rounded down and the interval's ends are whole steps. So the score is one-sided and its range is 2, not 4
+    (docs/proofs/gini.md).
     """
 
     fraction_bits: int = field(default=10, repr=False)
 
     name = "Gini score"
+    measure = kernels.GINI
 
     def __post_init__(self) -> None:
-        if not 0 <= self.fraction_bits <= MOST_FRACTION_BITS:
-            raise ConfigurationError(
-                f"fraction_bits is {self.fraction_bits}, but above {MOST_FRACTION_BITS} the score would not fit 64 bits; "
-                "keep the default."
-            )
+        _check_fraction_bits(self.fraction_bits)
 
     @property
     def range(self) -> int:
@@ -113,27 +76,99 @@ class Gini:
         """The score's name with the size of its steps, for certificates."""
         return f"{self.name} in steps of 1/{1 << self.fraction_bits}"
 
-    def score(self, histogram: Integers, offsets: Integers, candidates: Candidates, out: Integers) -> None:
-        """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
-        kernels.gini(
-            histogram, offsets, candidates.feature, candidates.branch, candidates.arity, self.fraction_bits, out
-        )
+    @property
+    def _steps(self) -> tuple[int, Integers]:
+        return self.fraction_bits, NO_TABLE
 
 
 @dataclass(frozen=True)
-class Max:
+class InformationGain(Score):
+    """Information gain, sum over branches and classes of n_k log2(n_k / n), up to a constant of the node.
+
+    n log2 n is read from a public table of integers in steps of 2**-fraction_bits, whose increments ascend; beyond ``cap``
+    records it goes on along its last step. One record added lowers one branch's score by a value from 0 to the last step,
+    so the score is one-sided, with range log2(cap) + 1.4427 at most (docs/proofs/information-gain.md). Branches of more than
+    ``cap`` records are told apart less well; the cap is public, never the number of records.
+    """
+
+    cap: int = 1 << 16
+    fraction_bits: int = field(default=10, repr=False)
+
+    name = "information gain"
+    measure = kernels.GAIN
+
+    def __post_init__(self) -> None:
+        _check_fraction_bits(self.fraction_bits)
+        if not 2 <= self.cap <= MOST_CAP:
+            raise ConfigurationError(
+                f"the cap of the information gain is {self.cap}, but it must be from 2 to {MOST_CAP}; "
+                "pass a public bound on the number of records."
+            )
+
+    @property
+    def range(self) -> int:
+        """R under add/remove adjacency, in steps of the score."""
+        table = _entropy_table(self.cap, self.fraction_bits)
+        return int(table[-1] - table[-2])
+
+    @property
+    def detail(self) -> str:
+        """The score's name with its cap and the size of its steps, for certificates."""
+        return f"{self.name} of up to {self.cap} records in steps of 1/{1 << self.fraction_bits}"
+
+    @property
+    def _steps(self) -> tuple[int, Integers]:
+        return self.fraction_bits, _entropy_table(self.cap, self.fraction_bits)
+
+
+MOST_CAP = 1 << 24  # a table of 128 MiB
+
+
+@lru_cache(maxsize=4)
+def _entropy_table(cap: int, fraction_bits: int) -> Integers:
+    """Return t(0..cap): t(n) is n log2 n in steps of 2**-fraction_bits, with increments that never descend."""
+    n = np.arange(1, cap, dtype=np.float64)
+    increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)
+    steps = np.maximum.accumulate(np.floor(increments * (1 << fraction_bits)).astype(np.int64))
+    table = np.concatenate(([0, 0], np.cumsum(steps)))
+    table.flags.writeable = False
+    return table
+
+
+@dataclass(frozen=True)
+class Max(Score):
     """How many records a majority label in each branch would get right: one-sided, with range 1 (docs/proofs/gini.md)."""
 
     name = "majority score"
-    range = 1
-    detail = name
+    measure = kernels.MAJORITY
 
-    def score(self, histogram: Integers, offsets: Integers, candidates: Candidates, out: Integers) -> None:
+    @property
+    def range(self) -> int:
+        """R under add/remove adjacency."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Error(Max):
+    """How many records majority labels would get wrong, below zero: one-sided, with range 1.
+
+    It is the majority score less the node's records, the same number for all tests, so selections have the same law.
+    """
+
+    name = "error score"
+
+    def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
         """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
-        kernels.majority(histogram, offsets, candidates.feature, candidates.branch, candidates.arity, out)
+        super().score(histogram, candidates, out)
+        out -= histogram[:, : candidates.n_codes[0]].sum(axis=(1, 2))[:, None]
 
 
-Score = Gini | Max
+def _check_fraction_bits(fraction_bits: int) -> None:
+    if not 0 <= fraction_bits <= MOST_FRACTION_BITS:
+        raise ConfigurationError(
+            f"fraction_bits is {fraction_bits}, but above {MOST_FRACTION_BITS} the score would not fit 64 bits; "
+            "keep the default."
+        )
 
 
 @dataclass(frozen=True)

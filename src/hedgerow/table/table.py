@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.threads import for_each
 
-__all__ = ["Frontier", "Table"]
+__all__ = ["Frontier", "RecordRule", "Table"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -43,6 +44,15 @@ class Frontier:
         starts = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][nodes] - starts[:-1], sizes)
         return Frontier(self.codes[rows], self.labels[rows], starts)
+
+
+class RecordRule(Protocol):
+    """A public or released function of one record at a time: what it says of a record depends on that record alone."""
+
+    def __call__(
+        self, codes: npt.NDArray[np.unsignedinteger], labels: npt.NDArray[np.signedinteger]
+    ) -> npt.NDArray[np.uint64]:
+        """Return a number for each record of ``codes`` (records, features) and ``labels`` (records,; -1: none)."""
 
 
 class Table:
@@ -88,6 +98,10 @@ class Table:
         kernels.group(self._codes, self._labels, part, roots.starts, roots.codes, roots.labels)
         return roots
 
+    def apply(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
+        """Return what the rule says of each record, of shape (records,)."""
+        return rule(self._codes, self._labels)
+
     def class_counts(self, frontier: Frontier) -> Integers:
         """Return the number of records of each class in each node, of shape (nodes, classes)."""
         out = np.zeros((len(frontier), self.n_classes), dtype=np.int64)
@@ -114,6 +128,8 @@ class Table:
     def partition(self, frontier: Frontier, candidates: Candidates, chosen: Integers) -> Frontier:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones."""
         first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
+        tests, test = np.unique(chosen, return_inverse=True)
+        feature, branch = candidates.feature[tests], candidates.branches(tests)
         starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
         starts[-1] = frontier.starts[-1]
         children = Frontier(np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts)
@@ -125,9 +141,9 @@ class Table:
                 frontier.starts,
                 first,
                 last,
-                chosen,
-                candidates.feature,
-                candidates.branch,
+                test,
+                feature,
+                branch,
                 first_child,
                 starts,
                 children.codes,

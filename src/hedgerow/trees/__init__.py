@@ -1,40 +1,49 @@
 """Private trees and forests: parts, schedule, grower, model."""
 
+from hedgerow.trees.assignments import AllRecords, Assignment, PerRecord, Poisson, Weighted
+from hedgerow.trees.candidates import Binary, CandidateRule, Grouped, Mixed, Multiway
 from hedgerow.trees.forest import ForestModel, ForestPlan
 from hedgerow.trees.grower import Grower
-from hedgerow.trees.levels import Harmonic, LeafShare, Uniform
+from hedgerow.trees.leaves import Leaf, NoisyCounts, SelectLabel
+from hedgerow.trees.levels import Harmonic, LeafShare, Levels, Uniform
 from hedgerow.trees.model import Forest
-from hedgerow.trees.recipe import (
-    AllRecords,
-    Binary,
-    Multiway,
-    NoisyCounts,
-    NoisyMinority,
-    PerRecord,
-    Poisson,
-    Recipe,
-    Schedule,
-    SelectLabel,
-    SelectTest,
-)
+from hedgerow.trees.pruning import PessimisticPruning
+from hedgerow.trees.recipe import Recipe, Schedule
+from hedgerow.trees.splits import NoisyHistograms, RandomTest, SelectCutsThenTest, SelectTest, Split, Subspace
+from hedgerow.trees.stops import NoisyMinority, NoisySize, Stop
 
 __all__ = [
     "AllRecords",
+    "Assignment",
     "Binary",
+    "CandidateRule",
     "Forest",
     "ForestModel",
     "ForestPlan",
+    "Grouped",
     "Grower",
     "Harmonic",
+    "Leaf",
     "LeafShare",
+    "Levels",
+    "Mixed",
     "Multiway",
     "NoisyCounts",
+    "NoisyHistograms",
     "NoisyMinority",
+    "NoisySize",
     "PerRecord",
+    "PessimisticPruning",
     "Poisson",
+    "RandomTest",
     "Recipe",
     "Schedule",
+    "SelectCutsThenTest",
     "SelectLabel",
     "SelectTest",
+    "Split",
+    "Stop",
+    "Subspace",
     "Uniform",
+    "Weighted",
 ]

@@ -12,34 +12,53 @@ from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.scores import Gini, Max, Score
-from hedgerow.trees.forest import ForestPlan
-from hedgerow.trees.levels import Harmonic, LeafShare, Levels, Uniform
-from hedgerow.trees.recipe import (
+from hedgerow.scores import Error, Gini, InformationGain, Max, Score
+from hedgerow.trees import (
     AllRecords,
     Assignment,
     Binary,
     CandidateRule,
+    ForestPlan,
+    Grouped,
+    Harmonic,
     Leaf,
+    LeafShare,
+    Levels,
+    Mixed,
     Multiway,
     NoisyCounts,
     NoisyMinority,
+    NoisySize,
     PerRecord,
     Poisson,
     Recipe,
     SelectLabel,
     SelectTest,
+    Stop,
+    Subspace,
+    Uniform,
 )
 
 __all__ = ["ForestClassifier"]
 
 ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords(), "poisson": Poisson()}
-CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
-SCORES: Mapping[str, Score] = {"gini": Gini(), "max": Max()}
+CANDIDATES: Mapping[str, CandidateRule] = {
+    "multiway": Multiway(),
+    "binary": Binary(),
+    "mixed": Mixed(),
+    "grouped": Grouped(),
+}
+SCORES: Mapping[str, Score] = {
+    "gini": Gini(),
+    "max": Max(),
+    "information-gain": InformationGain(),
+    "error": Error(),
+}
 SELECTIONS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
 LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
 LITTLE, ENOUGH = Fraction(1, 4), Fraction(1, 2)  # budgets from which finer trees are worth their noise
-STOPS: Mapping[str, NoisyMinority | None] = {"none": None, "noisy-minority": NoisyMinority()}
+STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority(), "noisy-size": NoisySize()}
+SUBSPACES: Mapping[str, Subspace | None] = {"all": None, "sqrt": Subspace()}
 
 
 class ForestClassifier(PrivateClassifier):

@@ -16,7 +16,7 @@ from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.table import Table
 from hedgerow.trees.grower import Grower
-from hedgerow.trees.model import Forest
+from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.recipe import Recipe, Schedule
 
 __all__ = ["ForestModel", "ForestPlan", "importances"]
@@ -69,10 +69,9 @@ def importances(
     inner = np.flatnonzero(feature >= 0)
     if not len(inner):
         return np.zeros(n_features)
-    inner = inner[np.argsort(first_child[inner])]
-    children = np.setdiff1d(np.arange(len(feature)), roots)
-    # Children stand side by side: a node's parent is the last test whose first child is not behind it.
-    parent = inner[np.searchsorted(first_child[inner], children, side="right") - 1]
+    parent = parents(roots, feature >= 0, first_child)
+    children = np.flatnonzero(parent >= 0)
+    parent = parent[children]
     arity = np.bincount(parent, minlength=len(feature))
     weight = np.zeros(len(feature))
     weight[roots] = 1.0
@@ -127,8 +126,9 @@ class ForestPlan:
         self._epsilon = epsilon
         self._soft = recipe.soft
         is_numeric = [isinstance(feature, Numeric) for feature in schema.features.values()]
-        self._candidates = recipe.candidates.build(self._encoder.n_codes, is_numeric)
-        self._schedule: Schedule = recipe.schedule(epsilon, n_estimators, max_depth)
+        self._schedule: Schedule = recipe.schedule(
+            epsilon, self._encoder.n_codes, is_numeric, n_estimators=n_estimators, max_depth=max_depth
+        )
 
     @property
     def event(self) -> Event:
@@ -154,9 +154,9 @@ class ForestPlan:
     def grow(self, table: Table, randomness: Randomness) -> Forest:
         """Grow the forest on encoded records, through a curator that holds the budget that the plan was given."""
         curator = Curator(table, self._epsilon, randomness)
-        return Grower(curator, self._candidates, self._schedule).grow()
+        return Grower(curator, self._schedule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
         """Return the model whose trees stand in the arrays."""
-        forest = Forest.from_arrays(arrays, self._candidates, len(self._encoder.schema.classes))
+        forest = Forest.from_arrays(arrays, self._schedule.candidates, len(self._encoder.schema.classes))
         return self._model(forest)

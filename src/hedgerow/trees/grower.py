@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
-from hedgerow.mechanisms import Selection
-from hedgerow.scores import Candidates
+from hedgerow.mechanisms import PerRecordCoin
+from hedgerow.table import RecordRule
+from hedgerow.trees.leaves import LeafMechanism
 from hedgerow.trees.model import Forest
-from hedgerow.trees.recipe import LeafMechanism, Level, Schedule
+from hedgerow.trees.recipe import Level, Schedule
+from hedgerow.trees.splits import SplitMechanism
 
 __all__ = ["Grower"]
 
@@ -23,18 +25,21 @@ Truth = npt.NDArray[np.bool_]
 class Layer:
     """All nodes of one level of the forest; the first stands at ``start`` in it.
 
-    ``released`` (nodes, columns) is what leaves gave away, -1 where there is nothing.
+    ``released`` (nodes, columns) is what leaves gave away and ``size`` the noisy sizes of nodes that a stop asked about; -1
+    where there is nothing.
     """
 
     start: int
     test: Integers
     first_child: Integers
     released: Integers
+    size: Integers
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
         """Return so many nodes without tests, children or anything released."""
-        return cls(start, np.full(count, -1), np.zeros(count, dtype=np.int64), np.full((count, columns), -1))
+        none = np.full(count, -1)
+        return cls(start, none, np.zeros(count, dtype=np.int64), np.full((count, columns), -1), none.copy())
 
     @property
     def end(self) -> int:
@@ -46,21 +51,21 @@ class Layer:
 class Frontier:
     """Unfinished nodes of one layer.
 
-    ``row`` is where each stands in the layer, ``unused`` (nodes, features) says which features a test may read,
-    ``allowance`` how many descendants it may have.
+    ``row`` is where each stands in the layer, ``alive`` (nodes, codes of all features) says which codes the tests above it
+    leave, ``allowance`` how many descendants it may have.
     """
 
     layer: Layer
     row: Integers
     nodes: Nodes
-    unused: Truth
+    alive: Truth
     allowance: Integers
 
     def __len__(self) -> int:
         return len(self.row)
 
     def __getitem__(self, chosen: Truth) -> Frontier:
-        return Frontier(self.layer, self.row[chosen], self.nodes[chosen], self.unused[chosen], self.allowance[chosen])
+        return Frontier(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
 
 
 class Grower:
@@ -70,27 +75,37 @@ class Grower:
     ----------
     curator : Curator
         The door to the records.
-    candidates : Candidates
-        The public tests.
     schedule : Schedule
-        The mechanisms of every level.
+        The tests, and the mechanisms of every level.
+    rule : RecordRule or None
+        For a dealing by weighted coins: how probably each record takes part, from released values.
     """
 
-    def __init__(self, curator: Curator, candidates: Candidates, schedule: Schedule) -> None:
+    def __init__(self, curator: Curator, schedule: Schedule, rule: RecordRule | None = None) -> None:
         self._curator = curator
-        self._candidates = candidates
+        self._candidates = schedule.candidates
         self._schedule = schedule
+        self._rule = rule
         self._columns = curator.n_classes if schedule.releases_counts else 1
         self._layers: list[Layer] = []
 
     def grow(self) -> Forest:
         """Return the grown forest."""
+        if self._schedule.sorting is not None:
+            everyone = self._curator.assign(PerRecordCoin(1))
+            self._candidates = self._schedule.sorting.apply(self._curator, everyone, self._candidates)
         roots = [self._grow_round() for _ in range(self._schedule.dealing.rounds)]
+        forest = self._forest(np.concatenate(roots))
+        if self._schedule.prune is None:
+            return forest
+        return self._schedule.prune.apply(forest, np.concatenate([layer.size for layer in self._layers]))
+
+    def _forest(self, roots: Integers) -> Forest:
         test = np.concatenate([layer.test for layer in self._layers])
         released = np.concatenate([layer.released for layer in self._layers])
         leaf, counts = test < 0, self._schedule.releases_counts
         return Forest(
-            np.concatenate(roots).astype(np.int32),
+            roots.astype(np.int32),
             test.astype(np.int32),
             np.concatenate([layer.first_child for layer in self._layers]).astype(np.int32),
             np.where(leaf, released.argmax(axis=1) if counts else released[:, 0], -1).astype(np.int32),
@@ -107,47 +122,47 @@ class Grower:
         return roots
 
     def _plant(self) -> Frontier:
-        roots = self._curator.assign(self._schedule.dealing.coin)
-        unused = np.ones((len(roots), int(self._candidates.feature.max()) + 1), dtype=np.bool_)
-        return self._add_layer(roots, unused, np.full(len(roots), self._schedule.allowance))
+        roots = self._curator.assign(self._schedule.dealing.coin, self._rule)
+        alive = self._candidates.every_code(len(roots))
+        return self._add_layer(roots, alive, np.full(len(roots), self._schedule.allowance))
 
-    def _add_layer(self, nodes: Nodes, unused: Truth, allowance: Integers) -> Frontier:
+    def _add_layer(self, nodes: Nodes, alive: Truth, allowance: Integers) -> Frontier:
         layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes), self._columns)
         self._layers.append(layer)
-        return Frontier(layer, np.arange(len(nodes)), nodes, unused, allowance)
+        return Frontier(layer, np.arange(len(nodes)), nodes, alive, allowance)
 
     def _grow_level(self, frontier: Frontier, level: Level) -> Frontier:
         """Finish the leaves of a level, split its other nodes, and return their children."""
-        splits: Truth = np.zeros(len(frontier), dtype=np.bool_)
-        if level.split is not None:
-            splits |= self._offered(frontier).any(axis=1)
+        if level.split is None:
+            self._finish(frontier, level.leaf)
+            return frontier
+        offered = self._candidates.undecided(frontier.alive, frontier.allowance)
+        splits: Truth = np.asarray(offered.any(axis=1))
         self._finish(frontier[~splits], level.leaf)
-        frontier = frontier[splits]
+        frontier, offered = frontier[splits], offered[splits]
         if level.stop is not None and len(frontier):
-            stops = self._curator.minority_at_most(frontier.nodes, level.stop)
+            widest = np.where(offered, self._candidates.arity, 0).max(axis=1)
+            stops, sizes = level.stop.ask(self._curator, frontier.nodes, widest)
+            if sizes is not None:
+                frontier.layer.size[frontier.row] = sizes
             self._finish(frontier[stops], level.stopped_leaf)
-            frontier = frontier[~stops]
-        return self._split(frontier, level.split) if level.split is not None and len(frontier) else frontier
+            frontier, offered = frontier[~stops], offered[~stops]
+        return self._split(frontier, offered, level.split, level.number) if len(frontier) else frontier
 
     def _finish(self, frontier: Frontier, mechanism: LeafMechanism) -> None:
         if len(frontier):
             frontier.layer.released[frontier.row] = mechanism.ask(self._curator, frontier.nodes)
 
-    def _offered(self, frontier: Frontier) -> Truth:
-        """Return which tests each node may take: their feature is unused and their branches fit the allowance."""
-        fits = self._candidates.arity <= frontier.allowance[:, None]
-        offered: Truth = frontier.unused[:, self._candidates.feature] & fits
-        return offered
-
-    def _split(self, frontier: Frontier, mechanism: Selection) -> Frontier:
-        offered = self._offered(frontier)
-        chosen = self._curator.select(frontier.nodes, self._candidates, offered, self._schedule.score, mechanism)
+    def _split(self, frontier: Frontier, offered: Truth, split: SplitMechanism, number: int) -> Frontier:
+        if self._schedule.subspace is not None:
+            offered = self._schedule.subspace.offer(self._curator, self._candidates, offered)
+        chosen = split.choose(self._curator, frontier.nodes, self._candidates, offered)
         arity = self._candidates.arity[chosen].astype(np.int64)
         frontier.layer.test[frontier.row] = chosen
         frontier.layer.first_child[frontier.row] = frontier.layer.end + np.cumsum(arity) - arity
-        unused = frontier.unused.copy()
-        if not self._candidates.reusable:
-            unused[np.arange(len(frontier)), self._candidates.feature[chosen]] = False
         allowance = (frontier.allowance - arity) // arity
         children = self._curator.partition(frontier.nodes, self._candidates, chosen)
-        return self._add_layer(children, np.repeat(unused, arity, axis=0), np.repeat(allowance, arity))
+        alive = np.empty((len(children), 0), dtype=np.bool_)
+        if number + 1 < len(self._schedule.levels):  # leaves of the last level have no tests
+            alive = self._candidates.narrowed(frontier.alive, chosen)
+        return self._add_layer(children, alive, np.repeat(allowance, arity))

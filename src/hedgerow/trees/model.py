@@ -15,7 +15,7 @@ from hedgerow.scores import Candidates
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
-__all__ = ["Forest", "Integers"]
+__all__ = ["Forest", "Integers", "parents"]
 
 DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
@@ -78,14 +78,24 @@ class Forest:
     def _walk(self) -> tuple[Any, ...]:
         """The trees as the kernel reads them: a leaf asks a test with one branch, which leads back to it."""
         leaf = self.test < 0
-        stay = len(self.candidates)
+        used = np.zeros(len(self.candidates) + 1, dtype=np.bool_)
+        used[self.test] = True  # a leaf's -1 is the place behind the last test
+        tests = np.flatnonzero(used[:-1])
+        place = np.append(np.cumsum(used[:-1]) - 1, len(tests)).astype(np.int32)
+        branch = np.zeros((len(tests) + 1, self.candidates.order.shape[1]), dtype=np.uint16)
+        branch[:-1] = self.candidates.branches(tests)
         return (
-            np.where(leaf, stay, self.test).astype(np.int32),
+            place[self.test],
             np.where(leaf, np.arange(self.n_nodes), self.first_child).astype(np.int32),
-            np.append(self.candidates.feature, np.int32(0)),
-            np.vstack([self.candidates.branch, np.zeros((1, self.candidates.branch.shape[1]), dtype=np.uint16)]),
+            np.append(self.candidates.feature[tests], np.int32(0)),
+            branch,
             int(self.levels().max()) - 1,
         )
+
+    @cached_property
+    def parents(self) -> Integers:
+        """The node above each node, -1 above a root, of shape (nodes,)."""
+        return parents(self.roots, self.test >= 0, self.first_child)
 
     def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
         """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
@@ -108,6 +118,8 @@ class Forest:
             "first_child": self.first_child,
             "label": self.label,
         }
+        if self.candidates.sorted:
+            arrays["order"] = self.candidates.order
         return arrays if self.counts is None else {**arrays, "counts": self.counts}
 
     @classmethod
@@ -118,6 +130,8 @@ class Forest:
                 np.ascontiguousarray(arrays[name].astype(np.int32, casting="safe"))
                 for name in ("roots", "test", "first_child", "label")
             )
+            if "order" in arrays:
+                candidates = candidates.ordered(_order(arrays["order"], candidates))
             counts = arrays.get("counts")
             if counts is not None and (counts.shape != (len(test), n_classes) or counts.dtype != np.int64):
                 raise TypeError
@@ -135,7 +149,7 @@ class Forest:
             # Children behind their parent: no path can be endless.
             and bool(np.all(first_child[inner] > nodes[inner]))
             and bool(np.all(first_child[inner].astype(np.int64) + candidates.arity[test[inner]] <= len(test)))
-            and bool(np.all(_parents(roots, first_child[inner], candidates.arity[test[inner]], len(test)) == 1))
+            and bool(np.all(_times_reached(roots, first_child[inner], candidates.arity[test[inner]], len(test)) == 1))
         )
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")
@@ -145,7 +159,31 @@ class Forest:
         return forest
 
 
-def _parents(
+def _order(order: npt.NDArray[Any], candidates: Candidates) -> npt.NDArray[np.int32]:
+    """Return the order of each feature's codes, or raise TypeError where it is no order."""
+    order = np.ascontiguousarray(order.astype(np.int32, casting="safe"))
+    if order.shape != candidates.order.shape:
+        raise TypeError
+    every = np.arange(order.shape[1])
+    beyond = every >= candidates.n_codes[:, None]
+    if np.any(np.sort(order, axis=1) != every) or np.any((order != every) & beyond):
+        raise TypeError
+    return order
+
+
+def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.int32]) -> Integers:
+    """Return the node above each node, -1 above a root; ``inner`` says which nodes have children."""
+    out = np.full(len(first_child), -1, dtype=np.int64)
+    above = np.flatnonzero(inner)
+    if len(above):
+        above = above[np.argsort(first_child[above])]
+        children = np.setdiff1d(np.arange(len(first_child)), roots)
+        # Children stand side by side: a node's parent is the last test whose first child is not behind it.
+        out[children] = above[np.searchsorted(first_child[above], children, side="right") - 1]
+    return out
+
+
+def _times_reached(
     roots: npt.NDArray[np.int32], first_child: npt.NDArray[np.int32], arity: npt.NDArray[np.int32], nodes: int
 ) -> npt.NDArray[np.int64]:
     """Return how many times each node is a root or somebody's child: once, in a tree."""

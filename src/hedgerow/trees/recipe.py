@@ -1,4 +1,4 @@
-"""The parts that a private forest is put together from, and the schedule that they make of a budget.
+"""A private forest in its parts, and the schedule that they make of a budget.
 
 A schedule is fixed before anything reads a record: it holds the mechanisms of every level and the event of the whole
 fit. The grower runs exactly these mechanisms, so what is booked is what is spent.
@@ -6,215 +6,21 @@ fit. The grower runs exactly these mechanisms, so what is booked is what is spen
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
 
-from hedgerow.curator import Curator, Nodes
-from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Selection
-from hedgerow.privacy.accounting import before_amplification
-from hedgerow.privacy.events import Event, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
-from hedgerow.scores import Candidates, ClassCount, Gini, Minority, Score, binary, multiway
+from hedgerow.privacy.events import Event, Parallel, Sequence
+from hedgerow.scores import Candidates
+from hedgerow.trees.assignments import Assignment, Dealing, PerRecord
+from hedgerow.trees.candidates import CandidateRule, Integers, Multiway, Sorting
+from hedgerow.trees.leaves import Leaf, LeafMechanism, SelectLabel
 from hedgerow.trees.levels import Harmonic, Levels
-from hedgerow.trees.model import Integers
+from hedgerow.trees.pruning import PessimisticPruning
+from hedgerow.trees.splits import SelectTest, Split, SplitMechanism, Subspace
+from hedgerow.trees.stops import Stop, StopMechanism
 
-__all__ = [
-    "AllRecords",
-    "Assignment",
-    "Binary",
-    "Leaf",
-    "LeafMechanism",
-    "Level",
-    "Multiway",
-    "NoisyCounts",
-    "NoisyMinority",
-    "PerRecord",
-    "Poisson",
-    "Recipe",
-    "Schedule",
-    "SelectLabel",
-    "SelectTest",
-]
-
-
-@dataclass(frozen=True)
-class Dealing:
-    """How often the records are dealt out to trees, by which coin, and what one tree may spend."""
-
-    rounds: int
-    coin: PerRecordCoin | PoissonCoin
-    epsilon: Fraction
-
-    def event(self, tree: Event) -> Event:
-        """Return what all trees cost, given what one does."""
-        dealt: Event = PerRecordAssignment(tree, self.coin.parts)
-        if isinstance(self.coin, PoissonCoin):
-            dealt = Subsampled(tree, self.coin.inclusion)
-        return dealt if self.rounds == 1 else Sequence((dealt,) * self.rounds)
-
-
-class Assignment(Protocol):
-    """A rule that gives records to trees."""
-
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
-        """Return how so many trees share the records and the budget."""
-
-
-@dataclass(frozen=True)
-class PerRecord:
-    """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
-
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
-        """Return how so many trees share the records and the budget."""
-        return Dealing(1, PerRecordCoin(trees), epsilon)
-
-
-@dataclass(frozen=True)
-class AllRecords:
-    """Every tree reads all records and spends an equal part of the budget."""
-
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
-        """Return how so many trees share the records and the budget."""
-        return Dealing(trees, PerRecordCoin(1), epsilon / trees)
-
-
-@dataclass(frozen=True)
-class Poisson:
-    """Every tree reads a Poisson sample of the records, and may spend more than its part of the budget on it."""
-
-    probability: Fraction = Fraction(1, 2)
-
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
-        """Return how so many trees share the records and the budget."""
-        coin = PoissonCoin(self.probability)
-        return Dealing(trees, coin, before_amplification(epsilon / trees, coin.inclusion))
-
-
-class CandidateRule(Protocol):
-    """A rule that lists the public tests."""
-
-    def build(self, n_codes: Integers, is_numeric: list[bool]) -> Candidates:
-        """Return the tests on features with so many codes."""
-
-
-@dataclass(frozen=True)
-class Multiway:
-    """One test per feature with a branch for each code; no path reads a feature twice."""
-
-    def build(self, n_codes: Integers, is_numeric: list[bool]) -> Candidates:
-        """Return the tests on features with so many codes."""
-        return multiway(n_codes)
-
-
-@dataclass(frozen=True)
-class Binary:
-    """Tests with two branches: cuts of numeric features, one value of a category against the rest."""
-
-    def build(self, n_codes: Integers, is_numeric: list[bool]) -> Candidates:
-        """Return the tests on features with so many codes."""
-        return binary(n_codes, is_numeric)
-
-
-@dataclass(frozen=True)
-class SelectTest:
-    """Choose a node's test by a selection mechanism on a score."""
-
-    selection: type[Selection] = PermuteAndFlip
-    score: Score = Gini()
-
-    def mechanism(self, budget: Fraction) -> Selection:
-        """Return the mechanism that costs at most the budget."""
-        return self.selection(budget, self.score.range)
-
-
-class LeafMechanism(Protocol):
-    """A leaf's mechanism: what it costs, and how the curator is asked."""
-
-    releases_counts: ClassVar[bool]
-
-    def event(self, level: int) -> Pure:
-        """Return what one leaf costs."""
-
-    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
-        """Return what is released of each node: one column of labels, or one column of counts per class."""
-
-
-class Leaf(Protocol):
-    """A rule that says what is released of a leaf."""
-
-    def mechanism(self, budget: Fraction) -> LeafMechanism:
-        """Return the mechanism that costs at most the budget."""
-
-
-@dataclass(frozen=True)
-class LabelChoice:
-    """A label for each leaf, chosen by a selection mechanism with the class counts as scores."""
-
-    selection: Selection
-
-    releases_counts: ClassVar[bool] = False
-
-    def event(self, level: int) -> Pure:
-        """Return what one leaf costs."""
-        return self.selection.event("leaf label", ClassCount.name, level)
-
-    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
-        """Return the label of each node, of shape (nodes, 1)."""
-        return curator.select_label(nodes, self.selection)[:, None]
-
-
-@dataclass(frozen=True)
-class SelectLabel:
-    """Release one label per leaf."""
-
-    selection: type[Selection] = PermuteAndFlip
-
-    def mechanism(self, budget: Fraction) -> LabelChoice:
-        """Return the mechanism that costs at most the budget."""
-        return LabelChoice(self.selection(budget, ClassCount.range))
-
-
-@dataclass(frozen=True)
-class CountRelease:
-    """The class counts of each leaf, with two-sided geometric noise."""
-
-    budget: Fraction
-
-    releases_counts: ClassVar[bool] = True
-
-    def event(self, level: int) -> Pure:
-        """Return what one leaf costs."""
-        return Geometric(self.budget).event("class counts of a leaf", level)
-
-    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
-        """Return the noisy counts of each node, of shape (nodes, classes)."""
-        return curator.class_counts(nodes, self.budget)
-
-
-@dataclass(frozen=True)
-class NoisyCounts:
-    """Release the noisy class counts of every leaf."""
-
-    def mechanism(self, budget: Fraction) -> CountRelease:
-        """Return the mechanism that costs at most the budget."""
-        return CountRelease(budget)
-
-
-@dataclass(frozen=True)
-class NoisyMinority:
-    """Make a node a leaf where its noisy minority count is at most theta / b, b the share of the level's budget it spends.
-
-    It stands in for a test of purity, which would read the records unprotected (docs/proofs/edprf.md).
-    """
-
-    share: Fraction = Fraction(15, 100)
-    theta: Fraction = Fraction(2)
-
-    def mechanism(self, budget: Fraction) -> AtMost:
-        """Return the mechanism that costs at most its share of the level's budget."""
-        noise = Geometric(budget * self.share, Minority.sensitivity)
-        return AtMost(noise, math.floor(self.theta / noise.cost))
+__all__ = ["Level", "Recipe", "Schedule"]
 
 
 @dataclass(frozen=True)
@@ -224,18 +30,24 @@ class Level:
     number: int
     leaf: LeafMechanism
     stopped_leaf: LeafMechanism
-    split: Selection | None = None
-    stop: AtMost | None = None
+    split: SplitMechanism | None = None
+    stop: StopMechanism | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Schedule:
-    """The dealing, the mechanisms of every level, root first, and what the whole forest costs."""
+    """The tests, the dealing, the mechanisms of every level, root first, and what the whole forest costs.
 
+    ``sorting`` is asked before the trees grow, where the tests depend on released counts.
+    """
+
+    candidates: Candidates
+    sorting: Sorting | None
     dealing: Dealing
-    score: Score
     levels: tuple[Level, ...]
+    subspace: Subspace | None
     allowance: int
+    prune: PessimisticPruning | None
     event: Event
 
     @property
@@ -256,14 +68,18 @@ class Recipe:
         The public tests.
     levels : Levels
         How a path's budget is shared.
-    split : SelectTest
+    split : Split
         How a node chooses its test.
     leaf : Leaf
         What is released of a leaf.
     soft : bool
         Whether leaves with counts give class shares to the vote, and not one vote; post-processing.
-    stop : NoisyMinority or None
+    stop : Stop or None
         When a node becomes a leaf early; None grows every path to its end.
+    subspace : Subspace or None
+        Which of the tests a node is offered, at random; None offers all.
+    prune : PessimisticPruning or None
+        How grown trees are cut back, by released counts alone.
     allowance : int
         A public bound on the descendants of a root. A split divides what is left among its children; a test with more
         branches than that is not offered; a node that can offer none is a leaf. It keeps wide categories from filling
@@ -273,43 +89,57 @@ class Recipe:
     assign: Assignment = PerRecord()
     candidates: CandidateRule = Multiway()
     levels: Levels = Harmonic()
-    split: SelectTest = SelectTest()
+    split: Split = SelectTest()
     leaf: Leaf = SelectLabel()
     soft: bool = False
-    stop: NoisyMinority | None = None
+    stop: Stop | None = None
+    subspace: Subspace | None = None
+    prune: PessimisticPruning | None = None
     allowance: int = 2**20
 
-    def schedule(self, epsilon: Fraction, n_estimators: int, max_depth: int) -> Schedule:
-        """Return what a forest with this add/remove budget will do, and its event.
+    def schedule(
+        self, epsilon: Fraction, n_codes: Integers, is_numeric: Several[bool], *, n_estimators: int, max_depth: int
+    ) -> Schedule:
+        """Return what a forest with this add/remove budget will do with features of so many codes, and its event.
 
         On each path the levels' budgets sum to at most what the assignment leaves to a tree (docs/proofs/composition.md), since a
         leaf gets what the levels above it left.
         """
-        dealing = self.assign.deal(epsilon, n_estimators)
+        candidates = self.candidates.build(n_codes, is_numeric)
+        sorting = self.candidates.sorting(epsilon, is_numeric)
+        dealing = self.assign.deal(epsilon if sorting is None else epsilon - sorting.cost, n_estimators)
         budgets = self.levels.budgets(dealing.epsilon, max_depth + 1)
         levels: list[Level] = []
         paths: list[Event] = []
         steps: list[Event] = []
         left = dealing.epsilon
         for number, budget in enumerate(budgets, start=1):
-            last = number == len(budgets)
-            stop = None if last or self.stop is None else self.stop.mechanism(budget)
-            asked = Fraction(0) if stop is None else stop.noise.cost
-            level = Level(
-                number,
-                leaf=self.leaf.mechanism(left),
-                stopped_leaf=self.leaf.mechanism(left - asked),
-                split=None if last else self.split.mechanism(budget - asked),
-                stop=stop,
-            )
+            level = self._level(number, budget, left, candidates if number < len(budgets) else None)
             levels.append(level)
             paths.append(Sequence((*steps, level.leaf.event(number))))
-            if stop is not None:
-                steps.append(stop.noise.event("noisy minority count, as a stop", number))
+            if level.stop is not None:
+                steps.append(level.stop.event(number))
                 paths.append(Sequence((*steps, level.stopped_leaf.event(number))))
             if level.split is not None:
-                steps.append(level.split.event("test of a node", self.split.score.detail, number))
+                steps += level.split.events(number)
             left -= budget
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
         event = dealing.event(Parallel(tuple(paths), rule))
-        return Schedule(dealing, self.split.score, tuple(levels), self.allowance, event)
+        if sorting is not None:
+            event = Sequence((sorting.event(), event))
+        return Schedule(candidates, sorting, dealing, tuple(levels), self.subspace, self.allowance, self.prune, event)
+
+    def _level(self, number: int, budget: Fraction, left: Fraction, candidates: Candidates | None) -> Level:
+        """Return one level's mechanisms; ``left`` is what its path has left, ``candidates`` is None on the last level."""
+        if candidates is None:
+            leaf = self.leaf.mechanism(left)
+            return Level(number, leaf, leaf)
+        stop = None if self.stop is None else self.stop.mechanism(budget)
+        asked = Fraction(0) if stop is None else stop.cost
+        return Level(
+            number,
+            leaf=self.leaf.mechanism(left),
+            stopped_leaf=self.leaf.mechanism(left - asked),
+            split=self.split.mechanism(budget - asked, candidates),
+            stop=stop,
+        )

@@ -1,0 +1,160 @@
+"""Candidate tests: public lists of what a node may ask about one feature of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.scores import kernels
+from hedgerow.scores.kernels import CUT, EACH, VALUE
+
+__all__ = ["Candidates", "binary", "mixed", "multiway"]
+
+Integers = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """A public list of tests; each reads the code of one feature.
+
+    Parameters
+    ----------
+    n_codes : ndarray of shape (features,), int64
+        How many codes each feature has.
+    feature : ndarray of shape (tests,), int32
+        The feature that each test reads.
+    kind : ndarray of shape (tests,), int8
+        EACH: a branch for every code. CUT: branch 0 for codes up to a place in the feature's order, else 1. VALUE: branch 0
+        for one code, else 1.
+    at : ndarray of shape (tests,), int32
+        The last place of a cut's branch 0, the code of a VALUE; 0 for the others.
+    weight : ndarray of shape (tests,), int64
+        Public base weights, for mechanisms that take them; cuts of one feature may weigh as much as one other test.
+    order : ndarray of shape (features, codes), int32
+        The codes of each feature in the order in which they are cut; columns beyond a feature's codes are not read.
+    """
+
+    n_codes: Integers
+    feature: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.int8]
+    at: npt.NDArray[np.int32]
+    weight: Integers
+    order: npt.NDArray[np.int32] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        tests = (self.feature, self.kind, self.at, self.weight)
+        if not len(self.feature) or any(array.shape != self.feature.shape for array in tests):
+            raise ConfigurationError("the candidates' arrays do not describe tests: their lengths do not fit.")
+        known = (self.feature >= 0) & (self.feature < len(self.n_codes))
+        if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
+            raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
+        for array in (*tests, self.n_codes, self.order):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    @cached_property
+    def arity(self) -> npt.NDArray[np.int32]:
+        """How many branches each test has, of shape (tests,)."""
+        return np.where(self.kind == EACH, self.n_codes[self.feature], 2).astype(np.int32)
+
+    @cached_property
+    def offsets(self) -> Integers:
+        """Where each feature's codes begin when all stand one after another, and their number, of shape (features + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.n_codes))).astype(np.int64)
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """The tests as the kernels read them."""
+        return self.offsets, self.feature, self.kind, self.at, self.order
+
+    @property
+    def sorted(self) -> bool:
+        """Whether codes are cut in another order than that of the schema."""
+        return bool(np.any(self.order != np.arange(self.order.shape[1])))
+
+    def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16]:
+        """Return the branch of each code for some of the tests, of shape (tests, codes)."""
+        tests = np.asarray(tests)
+        feature, at = self.feature[tests], self.at[tests][:, None]
+        code = np.arange(self.order.shape[1])
+        place = np.argsort(self.order, axis=1)[feature]
+        kind = self.kind[tests][:, None]
+        return np.where(kind == EACH, code, np.where(kind == CUT, place > at, code != at)).astype(np.uint16)
+
+    def every_code(self, nodes: int) -> Truth:
+        """Return what may come to a root: every code of every feature, of shape (nodes, codes of all features)."""
+        return np.ones((nodes, int(self.offsets[-1])), dtype=np.bool_)
+
+    def undecided(self, alive: Truth, widest: Integers) -> Truth:
+        """Return which tests could still tell records of a node apart, and have at most so many branches.
+
+        ``alive`` (nodes, codes of all features) says which codes the tests above a node leave; ``widest`` is of shape
+        (nodes,). The answer is of shape (nodes, tests) and depends on tests only, never on records.
+        """
+        out = np.empty((len(alive), len(self)), dtype=np.bool_)
+        kernels.undecided(alive, *self.arrays, self.arity, widest, out)
+        return out
+
+    def narrowed(self, alive: Truth, chosen: Integers) -> Truth:
+        """Return which codes are left in the children of nodes that were split by the chosen tests."""
+        children = np.repeat(alive, self.arity[chosen], axis=0)
+        kernels.narrow(children, *self.arrays, self.arity, chosen)
+        return children
+
+    def ordered(self, order: npt.NDArray[np.int32]) -> Self:
+        """Return the tests with cuts along another order of the codes, which must be public or released."""
+        return replace(self, order=order)
+
+
+def _listed(n_codes: Integers, tests: list[tuple[int, int, int, int]]) -> Candidates:
+    """Return candidates from (feature, kind, at, weight), in the natural order of the codes."""
+    feature, kind, at, weight = (np.array(column) for column in zip(*tests, strict=True))
+    order = np.tile(np.arange(n_codes.max(), dtype=np.int32), (len(n_codes), 1))
+    return Candidates(
+        n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64), order
+    )
+
+
+def multiway(n_codes: npt.ArrayLike) -> Candidates:
+    """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
+    codes = np.array(n_codes, dtype=np.int64)
+    return _listed(codes, [(feature, EACH, 0, 1) for feature in range(len(codes))])
+
+
+def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
+    """Return the tests with two branches: every cut of some features, each value of the others against the rest.
+
+    The last code of a numeric feature means missing, so its last cut asks for that. Of the last two codes of a categorical
+    feature, missing and undeclared, the first has a test too.
+    """
+    codes = np.array(n_codes, dtype=np.int64)
+    return _listed(
+        codes,
+        [
+            (feature, CUT if cut else VALUE, at, 1)
+            for feature, (count, cut) in enumerate(zip(codes, is_cut, strict=True))
+            for at in range(count - 1)
+        ],
+    )
+
+
+def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
+    """Return every cut of some features, and one test with a branch for each code of the others.
+
+    A test with a branch for each code weighs as much as all cuts of a feature on the finest grid, and a cut weighs 1.
+    """
+    codes = np.array(n_codes, dtype=np.int64)
+    most = max((int(count) - 1 for count, cut in zip(codes, is_cut, strict=True) if cut), default=1)
+    tests = []
+    for feature, (count, cut) in enumerate(zip(codes, is_cut, strict=True)):
+        tests += [(feature, CUT, at, 1) for at in range(count - 1)] if cut else [(feature, EACH, 0, most)]
+    return _listed(codes, tests)

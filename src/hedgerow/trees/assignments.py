@@ -1,0 +1,75 @@
+"""Which records each tree of a private forest reads, and what it may spend on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from hedgerow.mechanisms import PerRecordCoin, PoissonCoin, WeightedCoin
+from hedgerow.privacy.accounting import before_amplification
+from hedgerow.privacy.events import Event, PerRecordAssignment, Sequence, Subsampled
+
+__all__ = ["AllRecords", "Assignment", "Dealing", "PerRecord", "Poisson", "Weighted"]
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """How often the records are dealt out to trees, by which coin, and what one tree may spend."""
+
+    rounds: int
+    coin: PerRecordCoin | PoissonCoin | WeightedCoin
+    epsilon: Fraction
+
+    def event(self, tree: Event) -> Event:
+        """Return what all trees cost, given what one does."""
+        dealt: Event = PerRecordAssignment(tree, self.coin.parts)
+        if isinstance(self.coin, PoissonCoin | WeightedCoin):
+            dealt = Subsampled(tree, self.coin.inclusion)
+        return dealt if self.rounds == 1 else Sequence((dealt,) * self.rounds)
+
+
+class Assignment(Protocol):
+    """A rule that gives records to trees."""
+
+    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+        """Return how so many trees share the records and the budget."""
+
+
+@dataclass(frozen=True)
+class PerRecord:
+    """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
+
+    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+        """Return how so many trees share the records and the budget."""
+        return Dealing(1, PerRecordCoin(trees), epsilon)
+
+
+@dataclass(frozen=True)
+class AllRecords:
+    """Every tree reads all records and spends an equal part of the budget."""
+
+    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+        """Return how so many trees share the records and the budget."""
+        return Dealing(trees, PerRecordCoin(1), epsilon / trees)
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Every tree reads a Poisson sample of the records, and may spend more than its part of the budget on it."""
+
+    probability: Fraction = Fraction(1, 2)
+
+    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+        """Return how so many trees share the records and the budget."""
+        coin = PoissonCoin(self.probability)
+        return Dealing(trees, coin, before_amplification(epsilon / trees, coin.inclusion))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Every tree reads each record with a probability that released values give it, and spends an equal part of the budget."""
+
+    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+        """Return how so many trees share the records and the budget."""
+        return Dealing(trees, WeightedCoin(), epsilon / trees)

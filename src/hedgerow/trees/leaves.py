@@ -1,0 +1,92 @@
+"""What is released of the leaves of a private tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator import Curator, Nodes
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, Selection
+from hedgerow.privacy.events import Pure
+from hedgerow.scores import ClassCount
+
+__all__ = ["Leaf", "LeafMechanism", "NoisyCounts", "SelectLabel"]
+
+Integers = npt.NDArray[np.int64]
+
+
+class LeafMechanism(Protocol):
+    """A leaf's mechanism: what it costs, and how the curator is asked."""
+
+    releases_counts: ClassVar[bool]
+
+    def event(self, level: int) -> Pure:
+        """Return what one leaf costs."""
+
+    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
+        """Return what is released of each node: one column of labels, or one column of counts per class."""
+
+
+class Leaf(Protocol):
+    """A rule that says what is released of a leaf."""
+
+    def mechanism(self, budget: Fraction) -> LeafMechanism:
+        """Return the mechanism that costs at most the budget."""
+
+
+@dataclass(frozen=True)
+class LabelChoice:
+    """A label for each leaf, chosen by a selection mechanism with the class counts as scores."""
+
+    selection: Selection
+
+    releases_counts: ClassVar[bool] = False
+
+    def event(self, level: int) -> Pure:
+        """Return what one leaf costs."""
+        return self.selection.event("leaf label", ClassCount.name, level)
+
+    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
+        """Return the label of each node, of shape (nodes, 1)."""
+        return curator.select_label(nodes, self.selection)[:, None]
+
+
+@dataclass(frozen=True)
+class SelectLabel:
+    """Release one label per leaf."""
+
+    selection: type[Selection] = PermuteAndFlip
+
+    def mechanism(self, budget: Fraction) -> LabelChoice:
+        """Return the mechanism that costs at most the budget."""
+        return LabelChoice(self.selection(budget, ClassCount.range))
+
+
+@dataclass(frozen=True)
+class CountRelease:
+    """The class counts of each leaf, with two-sided geometric noise."""
+
+    budget: Fraction
+
+    releases_counts: ClassVar[bool] = True
+
+    def event(self, level: int) -> Pure:
+        """Return what one leaf costs."""
+        return Geometric(self.budget).event("class counts of a leaf", level)
+
+    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
+        """Return the noisy counts of each node, of shape (nodes, classes)."""
+        return curator.class_counts(nodes, self.budget)
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """Release the noisy class counts of every leaf."""
+
+    def mechanism(self, budget: Fraction) -> CountRelease:
+        """Return the mechanism that costs at most the budget."""
+        return CountRelease(budget)

@@ -1,0 +1,230 @@
+"""How a node of a private tree chooses its test, and how it divides its budget among the questions that this takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator import Curator, Nodes
+from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PublicChoice, Selection
+from hedgerow.privacy.events import Event, Pure
+from hedgerow.scores import Candidates, Gini, Score
+from hedgerow.scores.kernels import CUT
+
+__all__ = ["NoisyHistograms", "RandomTest", "SelectCutsThenTest", "SelectTest", "Split", "SplitMechanism", "Subspace"]
+
+Integers = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
+
+MOST_CELLS = (
+    1 << 22
+)  # noisy counts that are held at once; a public number, so that the draws do not depend on the records
+
+
+class SplitMechanism(Protocol):
+    """How a node's test is chosen: what it costs, and how the curator is asked."""
+
+    def events(self, level: int) -> tuple[Event, ...]:
+        """Return what one node costs."""
+
+    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
+
+
+class Split(Protocol):
+    """A rule that chooses a node's test."""
+
+    def mechanism(self, budget: Fraction, candidates: Candidates) -> SplitMechanism:
+        """Return the mechanism that costs at most the budget."""
+
+
+@dataclass(frozen=True)
+class OneSelection:
+    """One selection among all tests."""
+
+    selection: Selection
+    score: Score
+
+    def events(self, level: int) -> tuple[Event, ...]:
+        """Return what one node costs."""
+        return (self.selection.event("test of a node", self.score.detail, level),)
+
+    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
+        return curator.select(nodes, candidates, offered, self.score, self.selection)
+
+
+@dataclass(frozen=True)
+class SelectTest:
+    """Choose a node's test by one selection on a score; where cuts are among the tests, features and cuts compete at once."""
+
+    selection: type[Selection] = PermuteAndFlip
+    score: Score = Gini()
+
+    def mechanism(self, budget: Fraction, candidates: Candidates) -> OneSelection:
+        """Return the mechanism that costs at most the budget."""
+        return OneSelection(self.selection(budget, self.score.range), self.score)
+
+
+@dataclass(frozen=True)
+class CutsThenTest:
+    """A cut for each of a node's n features that can still be cut, then one test: n + 1 selections on budget / (n + 1).
+
+    n follows from the tests above the node, so nodes on different paths may divide the budget differently; no node spends
+    more than the budget.
+    """
+
+    selection: type[Selection]
+    score: Score
+    budget: Fraction
+    most: int
+
+    def _share(self, n: int) -> Selection:
+        return self.selection(self.budget / (n + 1), self.score.range)
+
+    def events(self, level: int) -> tuple[Event, ...]:
+        """Return what one node costs: the costliest of the ways to divide the budget."""
+        cost = max(self._share(n).cost * (n + 1) for n in range(self.most + 1))
+        text = (
+            f"up to {self.most + 1} selections by {self.selection.name}, {self.score.detail}, range {self.score.range}"
+        )
+        return (Pure(cost, text, "cuts and test of a node", level),)
+
+    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
+        is_cut = candidates.kind == CUT
+        features = np.unique(candidates.feature[is_cut])
+        of_feature = [is_cut & (candidates.feature == feature) for feature in features]
+        usable = np.array([(offered & tests).any(axis=1) for tests in of_feature]).reshape(len(features), len(nodes))
+        n = usable.sum(axis=0)
+        chosen = np.empty(len(nodes), dtype=np.int64)
+        for count in np.unique(n):
+            group = n == count
+            mechanism = self._share(int(count))
+            left = offered & ~is_cut
+            for tests, cuttable in zip(of_feature, usable & group, strict=True):
+                if cuttable.any():
+                    cuts = curator.select(nodes[cuttable], candidates, offered[cuttable] & tests, self.score, mechanism)
+                    left[np.flatnonzero(cuttable), cuts] = True
+            chosen[group] = curator.select(nodes[group], candidates, left[group], self.score, mechanism)
+        return chosen
+
+
+@dataclass(frozen=True)
+class SelectCutsThenTest:
+    """Choose a cut for each feature that has cuts, then the node's test among these cuts and the other tests.
+
+    The papers' way, with intervals of a public grid in place of intervals between values. It
+    takes n + 1 selections where ``SelectTest`` takes one.
+    """
+
+    selection: type[Selection] = Exponential
+    score: Score = Gini()
+
+    def mechanism(self, budget: Fraction, candidates: Candidates) -> CutsThenTest:
+        """Return the mechanism that costs at most the budget."""
+        most = len(np.unique(candidates.feature[candidates.kind == CUT]))
+        return CutsThenTest(self.selection, self.score, budget, most)
+
+
+@dataclass(frozen=True)
+class HistogramChoice:
+    """The noisy counts of a node by code and class for each feature that it may test, and the best test by these counts."""
+
+    budget: Fraction
+    features: int
+
+    def _noise(self, n: int) -> Geometric:
+        return Geometric(self.budget, n)
+
+    def events(self, level: int) -> tuple[Event, ...]:
+        """Return what one node costs: the costliest number of features that it can be asked about."""
+        cost = max(self._noise(n).cost for n in range(1, self.features + 1))
+        text = f"{Geometric.name}, sensitivity up to {self.features}"
+        return (Pure(cost, text, "counts of a node by code and class", level),)
+
+    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
+        asked = offered[:, np.argsort(candidates.feature)]  # one test for each feature
+        chosen = np.empty(len(nodes), dtype=np.int64)
+        step = max(1, MOST_CELLS // int(candidates.offsets[-1] * curator.n_classes))
+        n = asked.sum(axis=1)
+        for count in np.unique(n):
+            group = np.flatnonzero(n == count)
+            for start in range(0, len(group), step):
+                part = np.zeros(len(nodes), dtype=np.bool_)
+                part[group[start : start + step]] = True
+                counts = curator.histogram(nodes[part], asked[part], self._noise(int(count)))
+                gain = np.add.reduceat(_entropy(counts), candidates.offsets[:-1], axis=1)
+                chosen[part] = np.where(offered[part], gain[:, candidates.feature], -np.inf).argmax(axis=1)
+        return chosen
+
+
+def _entropy(counts: Integers) -> npt.NDArray[np.float64]:
+    """Return the sum over classes of n_k log2(n_k / n), of shape (nodes, codes); counts below one count for nothing."""
+    counts = np.maximum(counts, 0)
+    size = counts.sum(axis=2, keepdims=True)
+    return np.asarray((counts * np.log2(np.maximum(counts, 1) / np.maximum(size, 1))).sum(axis=2))
+
+
+@dataclass(frozen=True)
+class NoisyHistograms:
+    """Ask for noisy counts of every feature that a node may still test, and take the test of the largest information gain.
+
+    Only for tests with a branch for each code. The budget is divided among the features; what is done with the counts is
+    post-processing.
+    """
+
+    def mechanism(self, budget: Fraction, candidates: Candidates) -> HistogramChoice:
+        """Return the mechanism that costs at most the budget."""
+        return HistogramChoice(budget, len(candidates))
+
+
+@dataclass(frozen=True)
+class RandomTest:
+    """Choose a feature at random among those that can still be tested, then one of its tests: no record is read."""
+
+    def mechanism(self, budget: Fraction, candidates: Candidates) -> RandomTest:
+        """Return the mechanism, which costs nothing."""
+        return self
+
+    def events(self, level: int) -> tuple[Event, ...]:
+        """Return nothing: it costs nothing."""
+        return ()
+
+    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+        """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
+        feature = curator.flip(PublicChoice(), _testable(candidates, offered).astype(np.int64))
+        of_feature = offered & (candidates.feature == feature[:, None])
+        chosen: Integers = curator.flip(PublicChoice(), np.where(of_feature, candidates.weight, 0))
+        return chosen
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Offer each node the tests of ceil(sqrt(features)) features only, drawn at random among those it could test."""
+
+    def offer(self, curator: Curator, candidates: Candidates, offered: Truth) -> Truth:
+        """Return which of the tests are offered to each node, of shape (nodes, tests)."""
+        left = _testable(candidates, offered)
+        drawn = np.zeros_like(left)
+        for _ in range(math.isqrt(left.shape[1] - 1) + 1):
+            some = np.flatnonzero(left.any(axis=1))
+            if len(some):
+                feature = curator.flip(PublicChoice(), left[some].astype(np.int64))
+                drawn[some, feature] = True
+                left[some, feature] = False
+        return offered & drawn[:, candidates.feature]
+
+
+def _testable(candidates: Candidates, offered: Truth) -> Truth:
+    """Return which features have a test on offer, of shape (nodes, features)."""
+    out = np.zeros((len(offered), len(candidates.n_codes)), dtype=np.bool_)
+    node, test = np.nonzero(offered)
+    out[node, candidates.feature[test]] = True
+    return out

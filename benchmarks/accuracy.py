@@ -4,8 +4,8 @@
 
 Each line of the CSV is one fit; lines that stand in the file already are not run again. Splits are fixed: Adult's and
 Census-Income's own test parts, Bank 70/30 and the balanced diabetes set and the robot 80/20 by a fixed permutation; only the
-noise differs between runs. ``--table`` prints a Markdown table of what the file holds. Data sets that are not at hand are
-left out.
+noise differs between runs. A bar on standard error tells how far it is and how long it has to go. ``--table`` prints a
+Markdown table of what the file holds. Data sets that are not at hand are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ import hedgerow as hr
 from hedgerow import datasets
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.systems import system_class
+from progress import Progress
 
 FIELDS = ("system", "variant", "data", "epsilon", "run", "accuracy", "auc", "seconds")
+Key = tuple[str, str, str, str, str]  # the first five fields of a line
 TASKS: dict[str, tuple[Callable[[], Dataset], float, int]] = {
     "adult": (datasets.load_adult, 0.0, 0),
     "bank": (datasets.load_bank, 0.3, 0),
@@ -59,15 +62,28 @@ def auc(classes: Any, y: Any, probabilities: Any) -> float:
     return statistics.mean(float(roc_auc_score(y == c, probabilities[:, i])) for i, c in enumerate(classes))
 
 
-def missing_runs(
-    options: argparse.Namespace, done: set[tuple[str, ...]]
-) -> Iterator[tuple[str, str, list[float], list[int]]]:
-    """Yield every system and task that lacks runs, with all epsilons and run numbers."""
-    for task in options.data:
-        for system in options.systems:
-            wanted = [(e, r) for e in options.epsilons for r in range(options.runs)]
-            if any((system, options.variant, task, f"{e:g}", str(r)) not in done for e, r in wanted):
-                yield system, task, options.epsilons, list(range(options.runs))
+def wanted_fits(options: argparse.Namespace) -> list[Key]:
+    """Return the key of every fit that is asked for, task by task, each once."""
+    order = product(options.data, options.systems, options.epsilons, range(options.runs))
+    return list(
+        dict.fromkeys((s, options.variant, task, f"{epsilon:g}", str(number)) for task, s, epsilon, number in order)
+    )
+
+
+def fit(key: Key, split: tuple[hr.Schema, Any, Any, Any, Any]) -> dict[str, str]:
+    """Fit once and return the line of the file."""
+    system, variant, _, epsilon, _ = key
+    schema, X_train, X_test, y_train, y_test = split
+    model = system_class(system)(epsilon=float(epsilon), schema=schema)
+    if variant != "private":
+        model.set_params(variant=variant)
+    start = time.perf_counter()
+    model.fit(X_train, y_train)
+    seconds = time.perf_counter() - start
+    probabilities = model.predict_proba(X_test)
+    accuracy = float(np.mean(model.classes_[probabilities.argmax(axis=1)] == y_test))
+    value = auc(model.classes_, y_test, probabilities)
+    return dict(zip(FIELDS, (*key, f"{accuracy:.5f}", f"{value:.5f}", f"{seconds:.3f}"), strict=True))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -76,36 +92,30 @@ def run(options: argparse.Namespace) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = read(path)
     done = {tuple(row[field] for field in FIELDS[:5]) for row in rows}
-    split: tuple[str, Any] | None = None
-    with path.open("a", newline="") as file:
+    wanted = wanted_fits(options)
+    left = [key for key in wanted if key not in done]
+    with (
+        path.open("a", newline="") as file,
+        Progress((group_of(key) for key in left), len(wanted) - len(left)) as progress,
+    ):
         writer = csv.DictWriter(file, FIELDS)
         if not rows:
             writer.writeheader()
-        for system, task, epsilons, runs in missing_runs(options, done):
-            if split is None or split[0] != task:
-                split = (task, load(task))
-            if split[1] is None:
-                continue
-            schema, X_train, X_test, y_train, y_test = split[1]
-            for epsilon in epsilons:
-                for number in runs:
-                    key = (system, options.variant, task, f"{epsilon:g}", str(number))
-                    if key in done:
-                        continue
-                    model = system_class(system)(epsilon=epsilon, schema=schema)
-                    if options.variant != "private":
-                        model.set_params(variant=options.variant)
-                    start = time.perf_counter()
-                    model.fit(X_train, y_train)
-                    seconds = time.perf_counter() - start
-                    probabilities = model.predict_proba(X_test)
-                    accuracy = float(np.mean(model.classes_[probabilities.argmax(axis=1)] == y_test))
-                    value = auc(model.classes_, y_test, probabilities)
-                    writer.writerow(
-                        dict(zip(FIELDS, (*key, f"{accuracy:.5f}", f"{value:.5f}", f"{seconds:.3f}"), strict=True))
-                    )
-                    file.flush()
-                print(f"{system} {task} epsilon {epsilon:g}", file=sys.stderr, flush=True)
+        for task, keys in groupby(left, key=lambda key: key[2]):
+            progress.clear()
+            split = load(task)
+            for key in keys:
+                if split is None:
+                    progress.drop(group_of(key))
+                    continue
+                writer.writerow(fit(key, split))
+                file.flush()
+                progress.step(group_of(key), f"{key[0]} {task} epsilon {key[3]}")
+
+
+def group_of(key: Key) -> tuple[str, str]:
+    """Return what decides how long a fit takes, for the estimate of the time left."""
+    return key[0], key[2]
 
 
 def read(path: Path) -> list[dict[str, str]]:

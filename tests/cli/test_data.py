@@ -50,6 +50,17 @@ def test_files_that_train_and_predict_read(command, tmp_path):
     assert predicted.stdout.split() == ["prediction", "no", "yes", "no", "yes"]
 
 
+def test_files_are_replaced_only_by_force(command, tmp_path):
+    write = ["data", "adult", "--out", str(tmp_path)]
+    (tmp_path / "adult-test.csv").write_text("old")
+    refused = command.invoke(main, write)
+    assert refused.exit_code == 2
+    assert "adult-test.csv exists already" in refused.stderr
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+    assert command.invoke(main, [*write, "--force"]).exit_code == 0
+    assert (tmp_path / "adult-test.csv").read_text() != "old"
+
+
 def test_a_set_that_is_not_there_is_one_sentence(command, tmp_path, monkeypatch):
     monkeypatch.setenv("HEDGEROW_DATA", str(tmp_path))
     monkeypatch.setenv("HEDGEROW_CACHE", str(tmp_path / "cache"))

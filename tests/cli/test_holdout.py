@@ -129,7 +129,7 @@ def test_the_page_says_that_nothing_covers_the_figures(train):
 
 
 def test_without_holdout_there_are_no_figures(train):
-    for options in ([], ["--json"]):
+    for options in ([], ["--json", "--force"]):
         result = train(*options)
         assert result.exit_code == 0
         assert [word for word in ("accuracy", "AUC", "auc", "held-out") if word in result.output] == []

@@ -1,3 +1,4 @@
+import datetime
 import subprocess
 import sys
 
@@ -87,7 +88,7 @@ def test_codes_are_those_of_the_csv_file(parquet):
 def test_train_predict_and_check(parquet, run, train, answer):
     predictions = []
     for data in ("people.csv", "people.parquet"):
-        result = train("--param", "random_state=1", data=data)
+        result = train("--force", "--param", "random_state=1", data=data)
         assert result.exit_code == 0, result.output
         predictions += [
             run("predict", "m.hedgerow", other, "--proba").stdout for other in ("people.csv", "people.parquet")
@@ -96,6 +97,81 @@ def test_train_predict_and_check(parquet, run, train, answer):
     assert len(set(predictions)) == 1
     csv, own = (answer("schema", "check", path, "--schema", "people.toml") for path in ("people.csv", "people.parquet"))
     assert own == csv
+
+
+TABLE = {
+    "smoker": [True, False, True, False] * 15,
+    "drinker": [True, None, False, None] * 15,
+    "never": [False] * 60,
+    "children": [0, 1, 2] * 20,
+    "score": [0.5, 1.5, None] * 20,
+    "age": [20 + i % 40 for i in range(60)],
+    "visits": [None if i % 7 == 0 else float(i % 9) for i in range(60)],
+    "name": ["a", " b", None] * 20,
+    "born": [datetime.date(1960 + i % 4, 1, 1) for i in range(60)],
+    "nothing": pa.nulls(60),
+}
+
+
+@pytest.fixture
+def drafts(folder, run):
+    """Write a table with these labels as CSV and as Parquet, and draft a schema of each."""
+
+    def call(labels, *options):
+        table = pa.table({**TABLE, "label": pa.array(labels)})
+        pq.write_table(table, folder / "t.parquet")
+        table.to_pandas().to_csv(folder / "t.csv", index=False)
+        return [run("schema", "init", name, *options) for name in ("t.csv", "t.parquet")]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        ([True, False] * 30, (False, True)),
+        ([1, 0, None] * 20, (0, 1)),
+        ([1.0, 0.0] * 30, (0, 1)),
+        ([0.5, 2.0] * 30, (0.5, 2)),
+        (["no", " yes"] * 30, ("no", "yes")),
+        (["x", "1", "true"] * 20, (1, "x")),
+    ],
+)
+def test_drafts_are_the_same_for_csv_and_parquet(drafts, labels, classes):
+    csv, parquet = drafts(labels)
+    assert csv.exit_code == 0, csv.output
+    assert (csv.stdout, csv.stderr) == (parquet.stdout, parquet.stderr)
+    schema = hr.Schema.from_toml(csv.stdout)
+    assert [(value, type(value)) for value in schema.classes] == [(value, type(value)) for value in classes]
+    for name in ("smoker", "drinker", "never"):
+        assert schema.features[name] == hr.Categorical([False, True], origin="inferred")
+    assert csv.stdout.count("values = [false, true]") == 3
+    assert schema.features["children"] == hr.Numeric(0, 2, origin="inferred")
+    assert schema.features["score"] == hr.Numeric(0.5, 1.5, origin="inferred")
+    csv, parquet = drafts(labels, "--missing", "0")
+    assert (csv.output, csv.exit_code) == (parquet.output, 0)
+
+
+@pytest.mark.parametrize("labels", [[True, False] * 30, [1.0, 0.0, None] * 20])
+def test_a_model_from_either_file_reads_the_other(drafts, folder, run, labels):
+    predictions = []
+    for draft, data in zip(drafts(labels), ("t.csv", "t.parquet"), strict=True):
+        (folder / "t.toml").write_text(draft.stdout)
+        options = [
+            "--force",
+            "--schema",
+            "t.toml",
+            "--epsilon",
+            "9",
+            "--param",
+            "random_state=1",
+            "--out",
+            "t.hedgerow",
+        ]
+        assert run("train", data, *options).exit_code == 0
+        predictions += [run("predict", "t.hedgerow", other, "--proba").stdout for other in ("t.csv", "t.parquet")]
+    assert predictions[0].count("\n") == 61
+    assert len(set(predictions)) == 1
 
 
 def test_blocks_make_one_table(parquet, monkeypatch):

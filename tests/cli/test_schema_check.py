@@ -45,6 +45,8 @@ def test_counts(odd, answer):
         "columns_extra": [],
         "features": COUNTS,
         "labels": {"missing": 2, "undeclared": 1},
+        "warnings": [],
+        "refusal": None,
     }
 
 
@@ -72,9 +74,11 @@ def test_the_page(odd, run):
     assert "columns" not in result.stdout
 
 
-def test_lacking_and_extra_columns(odd, folder, run, answer):
+def test_lacking_and_extra_columns(odd, folder, run):
     (folder / "odd.csv").write_text("age,id\n50,1\n200,2\n")
-    found = answer(*odd)
+    refused = run(*odd, "--json")
+    found = json.loads(refused.stdout)
+    assert refused.exit_code == 2
     assert (found["columns_lacking"], found["columns_extra"]) == (["marital status", "code", "income"], ["id"])
     assert found["features"] == {"age": {"missing": 0, "undeclared": 0, "below": 0, "above": 1}}
     assert (found["labels"], found["lines"]) == (None, 2)
@@ -84,11 +88,71 @@ def test_lacking_and_extra_columns(odd, folder, run, answer):
     assert "labels" not in page
 
 
-def test_labels_alone(odd, folder, run, answer):
+def test_labels_alone(odd, folder, run):
     (folder / "odd.csv").write_text("income,id\nlow,1\nodd,2\n")
-    found = answer(*odd)
+    found = json.loads(run(*odd, "--json").stdout)
     assert (found["features"], found["labels"]) == ({}, {"missing": 0, "undeclared": 1})
-    assert run(*odd).exit_code == 0
+    assert run(*odd).exit_code == 2
+
+
+HEADER = "age,marital status,code,income"
+TOO_MANY = f"values = [{', '.join(map(str, range(70_000)))}]"
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "words"),
+    [
+        (f"{HEADER}\n50,single,1,low\n", "values = [1, 2, 3]", None),
+        ("income,code,marital status,age\n50\n", "values = [1, 2, 3]", None),
+        (f"{HEADER},id\n50,single,1,low,7\n", "values = [1, 2, 3]", "Drop it from the file, or declare it"),
+        (f"{HEADER},id,no\n50,single,1,low,7,8\n", "values = [1, 2, 3]", "Drop them from the file, or declare them"),
+        ("age,marital status,income\n50,single,low\n", "values = [1, 2, 3]", "'code', which a record needs. Add it "),
+        ("age,income\n50,low\n", "values = [1, 2, 3]", "'marital status', 'code', which a record needs. Add them "),
+        ("age,marital status,code,wages\n50,single,1,low\n", "values = [1, 2, 3]", "'income'"),
+        (f"{HEADER}\n", "values = [1, 2, 3]", "no records"),
+        ("50,single,1,low\n", "values = [1, 2, 3]", "first line"),
+        ("age,age,code,income\n50,51,1,low\n", "values = [1, 2, 3]", "columns 1 and 2"),
+        ("", "values = [1, 2, 3]", "is empty"),
+        (f"{HEADER}\n50,single,1,low\n", TOO_MANY, "'code' needs 70002 codes"),
+        (f"{HEADER}\n50,single,1,low\n", "values = []", "features.code"),
+    ],
+)
+def test_what_train_refuses_is_refused_in_its_words(odd, folder, run, train, table, values, words):
+    (folder / "odd.csv").write_text(table)
+    text = (folder / "people.toml").read_text().replace("values = [1, 2, 3]", values)
+    (folder / "people.toml").write_text(text)
+    checked, trained = run(*odd), train(data="odd.csv")
+    assert (checked.exit_code, trained.exit_code) == ((0, 0) if words is None else (2, 2))
+    if words is not None:
+        assert words in checked.stderr
+        [said] = [line for line in checked.stderr.splitlines() if line.startswith("Error: ")]
+        prefix = "Error: `hedgerow train` would refuse this file and schema: "
+        assert said.replace(prefix, "Error: ") == trained.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["low"] * 5 + ["odd"] * 5 + ["high"], []),
+        (["no", "yes", "?", ""], ["NO LABEL in the column 'income'", "'low', 'high'", "--target"]),
+        (["low", "high", "yes", "yes", ""], ["ONLY 2 OF 5 RECORDS", "'income'", "'low', 'high'", "--target"]),
+        (["low"] * 5 + ["hihg"] * 4, ["no record has the label 'high'"]),
+        (["low"] + ["hihg"] * 4, ["ONLY 1 OF 5 RECORDS", "no record has the label 'high'"]),
+    ],
+)
+def test_labels_that_do_not_match_are_called_out(odd, folder, run, labels, words):
+    (folder / "odd.csv").write_text("\n".join([HEADER, *(f"50,single,1,{label}" for label in labels)]))
+    for result in (run(*odd), run(*odd, "--json")):
+        assert result.exit_code == 0
+        assert [word for word in words if word not in result.stderr] == []
+        assert [line for line in result.stderr.splitlines() if not line.startswith("WARNING: ")] == []
+        assert bool(words) == bool(result.stderr)
+    assert [f"WARNING: {warning}" for warning in json.loads(result.stdout)["warnings"]] == result.stderr.splitlines()
+
+
+def test_a_file_of_malformed_lines_has_no_label(odd, folder, run):
+    (folder / "odd.csv").write_text(f"{HEADER}\n1\n")
+    assert "NO LABEL" in run(*odd).stderr
 
 
 def test_a_file_that_the_schema_covers(folder, answer):
@@ -99,9 +163,12 @@ def test_a_file_that_the_schema_covers(folder, answer):
     assert found["labels"] == {"missing": 0, "undeclared": 0}
 
 
-def test_no_records(odd, folder, answer):
+def test_no_records(odd, folder, run):
     (folder / "odd.csv").write_text(ODD.splitlines()[0])
-    assert answer(*odd)["lines"] == 0
+    found = run(*odd, "--json")
+    assert json.loads(found.stdout)["lines"] == 0
+    assert json.loads(found.stdout)["refusal"].startswith("odd.csv has no records")
+    assert "WARNING" not in found.stderr
 
 
 def test_what_is_refused(odd, folder, run, is_refused):

@@ -44,7 +44,7 @@ def test_the_draft_is_a_schema_all_of_which_is_inferred(draft):
     assert (schema.target, schema.missing, schema.classes) == ("income", ("?",), ("high", "low"))
     assert schema.features["age"] == hr.Numeric(20, 97, origin="inferred")
     assert schema.features["job"] == hr.Categorical(["astronaut", "clerk", "nurse"], origin="inferred")
-    assert schema.features["grade"] == hr.Categorical([0, 1, 2], origin="inferred")
+    assert schema.features["grade"] == hr.Numeric(0, 2, origin="inferred")
     lines = result.stdout.splitlines()
     assert (lines.count('origin = "inferred"'), lines.count('classes_origin = "inferred"')) == (5, 1)
 
@@ -64,8 +64,8 @@ def test_what_the_owner_must_confirm(draft):
     assert "low end" not in line_about(result, "age")
     assert "'astronaut'" in line_about(result, "job")
     assert "nurse" not in line_about(result, "job")
-    assert "fewer" not in line_about(result, "grade")
-    assert "'high', 'low'" in line_about(result, "classes")
+    assert "only 3 whole numbers" in line_about(result, "grade")
+    assert "of the target 'income': 'high', 'low'" in line_about(result, "classes")
     assert "id?" in line_about(result, "ssn")
     assert "id?" in line_about(result, "name")
     [called_out] = [line for line in result.stderr.splitlines() if line.startswith("Likely ids")]
@@ -76,9 +76,54 @@ def test_what_the_owner_must_confirm(draft):
 
 def test_a_marker_that_is_not_named(draft):
     result = draft("--target", "income")
-    assert "most are numbers, but not '?': if that is a missing cell, pass --missing" in line_about(result, "age")
-    schema = hr.Schema.from_toml(result.stdout)
-    assert "?" in schema.features["age"].values
+    assert (
+        line_about(result, "age")
+        .split("  ")[-1]
+        .startswith("range 20 to 97; 10 other cells will count as missing: '?'")
+    )
+    assert hr.Schema.from_toml(result.stdout).features["age"] == hr.Numeric(20, 97, origin="inferred")
+    assert "'ssn', 'name'. Drop them from the data" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry", "words"),
+    [
+        ([*range(30)] * 4 + ["N/A"], hr.Numeric(0, 29), "1 other cell will count as missing: 'N/A'"),
+        ([*range(9), "?"] * 4, hr.Numeric(0, 8), "4 other cells will count as missing: '?'"),
+        ([0.5, 1] * 20 + ["?", "N/A", "?"], hr.Numeric(0.5, 1), "3 other cells will count as missing: '?', 'N/A'"),
+        ([*range(9)] * 3 + ["", "a", "b", "c"], hr.Numeric(0, 8), "3 other cells will count as missing: 'a', 'b', 'c'"),
+        ([*range(9)] * 3 + ["a", "b", "c", "d"], hr.Categorical([*range(9), *"abcd"]), "most are numbers"),
+        (["true", "false"] * 20 + ["?"], hr.Categorical([0, 1, "?"]), "most are numbers"),
+        ([*range(30)] * 4 + ["N/A", "true"], hr.Numeric(0, 29), "1 other cell will count as missing: 'N/A'"),
+        ([*range(30)] * 2 + ["true"] * 20, hr.Numeric(0, 29), "range 0 to 29"),
+        (["TRUE", "False", ""] * 20, hr.Categorical([False, True]), "2 values"),
+    ],
+)
+def test_a_stray_text_makes_no_categories_of_numbers(draft, tmp_path, cells, entry, words):
+    (tmp_path / "s.csv").write_text(
+        "".join(["dose,note,income\n", *(f"{cell},x,{i % 2}\n" for i, cell in enumerate(cells))])
+    )
+    result = draft()
+    found = hr.Schema.from_toml(result.stdout)
+    assert found.inferred == ["dose", "note", "classes"]
+    assert found.confirm().features["dose"] == entry
+    assert words in line_about(result, "dose")
+    assert "Likely ids" not in result.stderr
+
+
+def test_marks_among_numbers_are_no_reason_to_drop_a_column(draft, tmp_path):
+    cells = ["?" if i % 3 == 0 else i for i in range(300)]
+    (tmp_path / "s.csv").write_text("".join(["dose,income\n", *(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))]))
+    result = draft()
+    assert "most are numbers, but not '?': if that is a missing cell, pass --missing" in line_about(result, "dose")
+    assert "id?" not in line_about(result, "dose")
+    assert "Likely ids" not in result.stderr
+    assert hr.Schema.from_toml(draft("--missing", "?").stdout).features["dose"] == hr.Numeric(1, 299, origin="inferred")
+
+
+def test_one_id_is_dropped_in_the_singular(draft, tmp_path):
+    (tmp_path / "s.csv").write_text("".join(["name,income\n", *(f"n{i},{i % 2}\n" for i in range(30))]))
+    assert "'name'. Drop it from the data" in draft().stderr
 
 
 def test_the_last_column_is_the_target(draft):
@@ -95,19 +140,23 @@ def test_another_target(draft):
     assert "so many" in line_about(draft("--target", "ssn"), "classes")
 
 
-def test_out_is_written_and_never_replaced(draft, tmp_path, is_refused):
+def test_out_is_written_and_replaced_only_by_force(draft, tmp_path, is_refused):
     result = draft("--out", "s.toml")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.endswith(f"wrote {tmp_path / 's.toml'}\n")
     written = (tmp_path / "s.toml").read_text("utf-8")
     assert written == draft().stdout
-    is_refused(draft("--out", "s.toml"), 2, "exists")
+    (tmp_path / "s.toml").write_text("confirmed", "utf-8")
+    is_refused(draft("--out", "s.toml"), 2, "exists", "--force")
+    assert (tmp_path / "s.toml").read_text("utf-8") == "confirmed"
+    assert draft("--out", "s.toml", "--force").exit_code == 0
     assert (tmp_path / "s.toml").read_text("utf-8") == written
+    is_refused(draft("--out", "s.csv", "--force"), 2, "a file that this command reads")
 
 
 def test_training_with_a_draft_warns_and_taints(draft, run, tmp_path):
     draft("--out", "s.toml", "--missing", "?")
-    options = ["--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow"]
+    options = ["--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow", "--force"]
     result = run("train", "s.csv", *options)
     assert result.exit_code == 0, result.output
     [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
@@ -142,6 +191,7 @@ def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):
         "level": [i % 3 for i in range(1200)],
         "wage": [float(i % 7) + 0.5 for i in range(1200)],
         "nothing": pa.nulls(1200),
+        "lists": [[1]] * 1200,
         "seen": [True, False] * 600,
         "ill": [None if i % 5 == 0 else -1 if i % 5 == 1 else i % 2 for i in range(1200)],
     }
@@ -157,6 +207,7 @@ def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):
     assert "only 3 whole numbers" in line_about(result, "level")
     assert line_about(result, "wage").endswith("range 0.5 to 6.5")
     assert "made up" in line_about(result, "nothing")
+    assert "made up" in line_about(result, "lists")
     assert "Likely ids or free text, which no schema should list: 'words'." in result.stderr
 
 

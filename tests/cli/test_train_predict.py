@@ -135,7 +135,7 @@ def test_target_option(folder, run, train):
     (folder / "none.toml").write_text(text.replace('target = "income"\n', ""))
     (folder / "wrong.toml").write_text(text.replace('"income"', '"wages"'))
     for schema in ("none.toml", "wrong.toml"):
-        assert train("--target", "income", schema=schema).exit_code == 0
+        assert train("--force", "--target", "income", schema=schema).exit_code == 0
         assert hr.load("m.hedgerow").schema_.target == "income"
 
 
@@ -273,6 +273,10 @@ def test_an_impossible_output_is_refused_before_the_fit(folder, run, train, is_r
     is_refused(train(out="nowhere/m.hedgerow"), 2, "nowhere")
     is_refused(train(out="."), 2, "--out")
     is_refused(train(out="people.csv"), 2, "people.csv")
+    is_refused(train("--force", out="people.toml"), 2, "a file that this command reads")
+    (folder / "old.hedgerow").write_text("old")
+    is_refused(train(out="old.hedgerow"), 2, "old.hedgerow exists already", "--force")
+    assert (folder / "old.hedgerow").read_text() == "old"
     os.mkfifo("pipe")
     is_refused(train(out="pipe"), 2, "ordinary file")
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
@@ -316,9 +320,33 @@ def test_a_failed_prediction_leaves_the_old_file(folder, run, train, monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(EDPRFClassifier, "predict", fail)
-    assert run("predict", "m.hedgerow", "people.csv", "--out", "p.csv").exit_code == 1
+    assert run("predict", "m.hedgerow", "people.csv", "--out", "p.csv", "--force").exit_code == 1
     assert (folder / "p.csv").read_text() == "old"
     assert files(folder) == ["m.hedgerow", "p.csv", "people.csv", "people.toml"]
+
+
+def test_a_file_is_replaced_only_by_force(folder, run, train, is_refused):
+    (folder / "m.hedgerow").write_text("old")
+    assert train("--force").exit_code == 0
+    predict = ["predict", "m.hedgerow", "people.csv", "--out", "p.csv"]
+    (folder / "p.csv").write_text("old")
+    is_refused(run(*predict), 2, "p.csv exists already", "--force")
+    assert (folder / "p.csv").read_text() == "old"
+    assert run(*predict, "--force").exit_code == 0
+    assert (folder / "p.csv").read_text().startswith("prediction\n")
+    is_refused(run("predict", "m.hedgerow", "people.csv", "--force", "--out", "people.csv"), 2, "people.csv")
+
+
+def test_python_refuses_the_columns_that_the_command_ignores_and_its_help_says_so(people, folder, run, train):
+    train()
+    model, columns = hr.load("m.hedgerow"), read_table("people.csv")
+    with pytest.raises(hr.SchemaError, match="Drop it, as with"):
+        model.predict(columns)
+    with pytest.raises(hr.SchemaError, match=r"Drop them, as with .* or declare them"):
+        model.predict({**columns, "id": columns["code"]})
+    assert run("predict", "m.hedgerow", "people.csv").exit_code == 0
+    text = " ".join(run("predict", "--help").stdout.split())
+    assert "In Python, a model's predict refuses a frame with other columns" in text
 
 
 def test_a_full_disk_is_a_failure(folder, train, is_refused, monkeypatch):
@@ -332,7 +360,9 @@ def test_a_full_disk_is_a_failure(folder, train, is_refused, monkeypatch):
 def test_wrong_predictions(folder, run, train, is_refused):
     train()
     (folder / "few.csv").write_text("age,code\n1,2\n")
-    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "'marital status'")
+    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "'marital status'", "Add a column of that name ")
+    (folder / "few.csv").write_text("age\n1\n")
+    is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "Add columns of those names ")
     is_refused(run("predict", "people.csv", "people.csv"), 2, "people.csv is not a model file")
     is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "people.csv"), 2, "people.csv")
     is_refused(run("predict", "m.hedgerow", "people.csv", "--out", "no/p.csv"), 2, "does not exist")

@@ -237,6 +237,28 @@ def test_what_numpy_makes_of_a_column_changes_no_number(odd):
     assert np.array_equal(ENCODER.transform(np.array([*rows, [odd] * 4]))[:2], ENCODER.transform(np.array(rows)))
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.cut(pd.Series([0.5, 1.5]), [0, 1, 2]),
+        pd.Series([pd.Interval(0, 1), pd.Interval(1, 2)]),
+        pd.Series(pd.period_range("2020-01", periods=2, freq="M")),
+        pd.Series([[1], [2]]),
+        pa.array([[1], [2]]),
+        pl.Series([[1], [2]]),
+    ],
+    ids=lambda column: str(getattr(column, "dtype", "arrow")),
+)
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_intervals_periods_and_lists_are_undeclared(column, as_objects):
+    texts = ["(0, 1]", "(1, 2]", "2020-01", "2020-02", "[1]", "[2]"]
+    encoder = Encoder(Schema({"x": Categorical(texts)}, classes=[0, 1]), 2)
+    undeclared = len(texts) + 1
+    assert encoder.transform({"x": list(column) if as_objects else column}).tolist() == [[undeclared], [undeclared]]
+    if isinstance(column, pd.Series):  # what docs/pitfalls.md advises
+        assert undeclared not in encoder.transform({"x": column.astype(str)})
+
+
 def test_masked_cells_are_missing():
     X = np.ma.array([[1.0, 1, 0, 1]] * 2, mask=[[True] * 4, [False] * 4])
     assert ENCODER.transform(X).tolist() == [[4, 3, 3, 2], [0, 1, 1, 1]]

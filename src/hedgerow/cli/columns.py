@@ -7,16 +7,25 @@ from pathlib import Path
 
 import click
 
-from hedgerow.cli.output import listed
-from hedgerow.errors import SchemaError
-from hedgerow.schema import Schema
+from hedgerow.cli.output import it_or_them, listed
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema import Encoder, Schema
 
-__all__ = ["check_columns", "compare_columns", "load_schema"]
+__all__ = ["check_columns", "check_records", "compare_columns", "load_schema"]
 
 
 def load_schema(path: Path, target: str | None) -> Schema:
-    """Return the schema in a file, with the target that an option names; or raise UsageError where neither names one."""
+    """Return the schema in a file, with the target that an option names.
+
+    Raises
+    ------
+    click.UsageError
+        When neither names a target.
+    FileFormatError, SchemaError
+        When the file holds no schema, or one by which no record could be encoded.
+    """
     schema = Schema.load(path)
+    Encoder(schema, max_bins=1)  # refuses what a model of any system would
     if target is None and schema.target is None:
         raise click.UsageError(
             f"{path} names no target, so it is open which column holds the labels; pass --target COLUMN."
@@ -47,14 +56,20 @@ def check_columns(found: Sequence[str], schema: Schema, data: Path) -> None:
     lacking, extra = compare_columns(found, schema, data)
     if lacking:
         raise SchemaError(
-            f"{data} lacks {_named(lacking)}, which a record needs. Add it (empty cells are read as missing), or pass a "
-            "schema and a target without it."
+            f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
+            f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
     if extra:
         raise SchemaError(
-            f"{data} has {_named(extra)}, about which the schema says nothing public. Drop it from the file, or declare "
-            "it in the schema."
+            f"{data} has {_named(extra)}, about which the schema says nothing public. Drop {it_or_them(extra)} from the "
+            f"file, or declare {it_or_them(extra)} in the schema."
         )
+
+
+def check_records(lines: int, data: Path) -> None:
+    """Raise ConfigurationError unless there is a record to fit a model on."""
+    if not lines:
+        raise ConfigurationError(f"{data} has no records, but a fit rests on there being one. Add records.")
 
 
 def _named(names: list[str]) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hedgerow import datasets
 from hedgerow.archive import atomic_file
+from hedgerow.cli.options import force_option, refuse_overwriting
 from hedgerow.datasets.dataset import Dataset
 
 __all__ = ["data"]
@@ -34,28 +35,33 @@ LOADERS = {
     show_default=True,
     help="The folder to write to; it is made if it does not exist.",
 )
-def data(name: str, out: Path) -> None:
+@force_option
+def data(name: str, out: Path, force: bool) -> None:
     """Write the published data set NAME: its records as CSV and its public schema as TOML.
 
     The files are NAME.csv, NAME.toml and, where the set has a test part of its own, NAME-test.csv. The set is looked for
     where HEDGEROW_DATA points, then in the cache; otherwise it is downloaded, where its licence allows that.
     """
     found: Dataset = LOADERS[name]()
+    tables = {out / f"{name}.csv": (found.X, found.y)}
+    if found.X_test is not None and found.y_test is not None:
+        tables[out / f"{name}-test.csv"] = (found.X_test, found.y_test)
+    toml = out / f"{name}.toml"
+    for path in (toml, *tables):
+        refuse_overwriting(path, force)
     out.mkdir(parents=True, exist_ok=True)
     schema = found.schema if found.schema.target else found.schema.replace(target="label")
-    with atomic_file(out / f"{name}.toml") as part:
+    with atomic_file(toml) as part:
         part.write_text(schema.to_toml(), encoding="utf-8")
-    written = [f"{name}.toml", _write(out / f"{name}.csv", found, found.X, found.y)]
-    if found.X_test is not None and found.y_test is not None:
-        written.append(_write(out / f"{name}-test.csv", found, found.X_test, found.y_test))
-    for file in written:
-        click.echo(out / file)
+    for path, (X, y) in tables.items():
+        _write(path, found, X, y)
+    for path in (toml, *tables):
+        click.echo(path)
 
 
-def _write(path: Path, found: Dataset, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> str:
-    """Write records and labels to a CSV file and return its name."""
+def _write(path: Path, found: Dataset, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
+    """Write records and labels to a CSV file."""
     with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*found.schema.names, found.schema.target or "label"])
         writer.writerows([*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True))
-    return path.name

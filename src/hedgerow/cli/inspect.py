@@ -18,6 +18,8 @@ from hedgerow.trees import ForestModel
 
 __all__ = ["inspect"]
 
+IMPORTANCES = "feature importances (the share of a feature in the trees' tests, each weighted by its depth)"
+
 
 @click.command()
 @click.argument("model", type=InputFile())
@@ -86,7 +88,7 @@ def _page(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _table("sizes", {name: size for name, size in found["sizes"].items() if size is not None})
     if found["feature_importances"] is not None:
         ranked = sorted(found["feature_importances"].items(), key=lambda item: -item[1])
-        yield from _table("feature importances", {printable(name): f"{value:.4f}" for name, value in ranked})
+        yield from _table(IMPORTANCES, {printable(name): f"{value:.4f}" for name, value in ranked})
     yield ""
     yield found["certificate"]["text"]
 

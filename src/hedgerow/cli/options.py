@@ -19,6 +19,7 @@ __all__ = [
     "checked_epsilon",
     "checked_share",
     "data_argument",
+    "force_option",
     "json_option",
     "refuse_overwriting",
     "schema_option",
@@ -100,11 +101,14 @@ def checked_share(context: click.Context, parameter: click.Parameter, value: flo
     return value
 
 
-def refuse_overwriting(out: Path, *inputs: Path) -> None:
-    """Raise UsageError if the output would replace a file that is read."""
-    for path in inputs:
-        if out.exists() and out.samefile(path):
-            raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
+def refuse_overwriting(out: Path, force: bool, *inputs: Path) -> None:
+    """Raise UsageError if the output would replace a file that is read, or without ``force`` any file."""
+    if not out.exists():
+        return
+    if any(out.samefile(path) for path in inputs):
+        raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
+    if not force:
+        raise click.UsageError(f"{out} exists already; choose another name, or pass --force to replace it.")
 
 
 def _checked_separator(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -125,6 +129,7 @@ def _required_schema(context: click.Context, parameter: click.Parameter, value: 
 
 
 data_argument = click.argument("data", type=InputFile())
+force_option = click.option("--force", is_flag=True, help="Replace what --out names if it exists.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON document.")
 separator_option = click.option(
     "--separator",

@@ -11,7 +11,7 @@ import click
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["counted", "listed", "model_values", "printable", "write_json"]
+__all__ = ["counted", "it_or_them", "listed", "model_values", "printable", "write_json"]
 
 
 def write_json(value: Any) -> None:
@@ -44,6 +44,11 @@ def _certificate_values(certificate: Certificate) -> dict[str, Any]:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural where it must be."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def it_or_them(names: Sequence[object]) -> str:
+    """Return the pronoun for so many names."""
+    return "it" if len(names) == 1 else "them"
 
 
 def listed(names: Sequence[object]) -> str:

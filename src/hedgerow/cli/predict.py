@@ -17,6 +17,7 @@ from hedgerow.cli.options import (
     InputFile,
     OutputFile,
     data_argument,
+    force_option,
     json_option,
     refuse_overwriting,
     separator_option,
@@ -35,20 +36,23 @@ __all__ = ["predict"]
 @click.argument("model", type=InputFile())
 @data_argument
 @click.option("--out", type=OutputFile(), help="The file to write, whole or not at all. [default: stdout]")
+@force_option
 @click.option("--proba", is_flag=True, help="Write one column per class with its share of the vote.")
 @separator_option
 @json_option
-def predict(model: Path, data: Path, out: Path | None, proba: bool, separator: str, as_json: bool) -> None:
+def predict(model: Path, data: Path, out: Path | None, force: bool, proba: bool, separator: str, as_json: bool) -> None:
     """Predict the records of the file DATA, CSV or Parquet by its name, with the model file MODEL.
 
-    The schema's features are found in DATA by name; other columns, the target among them, are ignored. The output is CSV
-    with a header and one line per record of DATA, in its order: a line of a CSV file counts as a record unless it is
-    blank, and one with a wrong number of cells as a record whose cells are all missing.
+    The schema's features are found in DATA by name; other columns, the target among them, are ignored. In Python, a
+    model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass X[list(schema.names)].
+
+    The output is CSV with a header and one line per record of DATA, in its order: a line of a CSV file counts as a record
+    unless it is blank, and one with a wrong number of cells as a record whose cells are all missing.
     """
     if as_json and out is not None:
         raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
     if out is not None:
-        refuse_overwriting(out, model, data)
+        refuse_overwriting(out, force, model, data)
     estimator = load(model)
     with open_table(data, separator) as table:
         _check_features(table, estimator, data)
@@ -68,9 +72,10 @@ def predict(model: Path, data: Path, out: Path | None, proba: bool, separator: s
 def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) -> None:
     lacking = [name for name in estimator.schema_.names if name not in table.header]
     if lacking:
+        wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
         raise SchemaError(
-            f"{data} lacks {listed(lacking)} of the model's features, from which every record is read. Add a column of that "
-            "name (empty cells are read as missing), or pass the right --separator."
+            f"{data} lacks {listed(lacking)} of the model's features, from which every record is read. Add {wanted} "
+            "(empty cells are read as missing), or pass the right --separator."
         )
 
 

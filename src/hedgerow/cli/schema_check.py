@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,15 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.cli.columns import compare_columns, load_schema
+from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import counted, listed, printable, write_json
 from hedgerow.cli.tables import open_table
+from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.cells import CategoryReader, numbers
 from hedgerow.schema.encoder import numeric_markers
-from hedgerow.schema.features import Feature
+from hedgerow.schema.features import Feature, Value
 
 __all__ = ["check"]
 
@@ -51,6 +52,7 @@ class Counter:
         self._markers = numeric_markers(schema)
         values = feature.values if isinstance(feature, Categorical) else ()
         self._reader = CategoryReader(values, schema.missing)
+        self.seen = np.zeros(len(values), dtype=np.int64)  # cells of each declared value
 
     def add(self, cells: npt.NDArray[Any]) -> None:
         """Count a block of cells."""
@@ -60,9 +62,10 @@ class Counter:
             self.tally.below += int(np.count_nonzero(values < self._feature.low))
             self.tally.above += int(np.count_nonzero(values > self._feature.high))
             cells = cells[np.isnan(values)]
-        codes = self._reader.codes(cells)
-        self.tally.missing += int(np.count_nonzero(codes == self._reader.missing))
-        self.tally.undeclared += int(np.count_nonzero(codes == self._reader.undeclared))
+        counts = np.bincount(self._reader.codes(cells), minlength=len(self.seen) + 2)
+        self.tally.missing += int(counts[self._reader.missing])
+        self.tally.undeclared += int(counts[self._reader.undeclared])
+        self.seen += counts[: len(self.seen)]
 
 
 @click.command("check")
@@ -74,6 +77,9 @@ class Counter:
 def check(data: Path, schema_path: Path, target: str | None, separator: str, as_json: bool) -> None:
     """Count where the records of the file DATA and a schema disagree.
 
+    The exit code is 2 where `hedgerow train` would refuse the file. It is 0 with a warning on stderr where train would take
+    it but find few labels among the declared classes.
+
     It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
     is fitted to them is read off the records. DATA is CSV or Parquet by its name.
     """
@@ -81,9 +87,13 @@ def check(data: Path, schema_path: Path, target: str | None, separator: str, as_
     found = _count(data, schema, separator)
     if as_json:
         write_json(found)
-        return
-    for line in _page(found):
-        click.echo(line)
+    else:
+        for line in _page(found):
+            click.echo(line)
+    for warning in found["warnings"]:
+        click.echo(f"WARNING: {warning}", err=True)
+    if found["refusal"] is not None:
+        raise ConfigurationError(f"`hedgerow train` would refuse this file and schema: {found['refusal']}")
 
 
 def _count(data: Path, schema: Schema, separator: str) -> dict[str, Any]:
@@ -103,6 +113,7 @@ def _count(data: Path, schema: Schema, separator: str) -> dict[str, Any]:
     for tally in tallies.values():
         tally["missing"] -= malformed  # such a line has no cells at all
     labels = tallies.pop(label, None)
+    seen = None if labels is None else counters[label].seen.tolist()
     return {
         "private": False,
         "note": NOT_PRIVATE,
@@ -112,7 +123,41 @@ def _count(data: Path, schema: Schema, separator: str) -> dict[str, Any]:
         "columns_extra": extra,
         "features": tallies,
         "labels": labels and {kind: labels[kind] for kind in ("missing", "undeclared")},
+        "warnings": [] if seen is None else _label_warnings(label, schema.classes, seen, lines),
+        "refusal": _refusal(table.header, schema, lines, data),
     }
+
+
+def _refusal(header: Sequence[str], schema: Schema, lines: int, data: Path) -> str | None:
+    """Return why no model could be trained, in the words of ``hedgerow train``."""
+    try:
+        check_columns(header, schema, data)
+        check_records(lines, data)
+    except ConfigurationError as error:
+        return str(error)
+    return None
+
+
+def _label_warnings(target: str, classes: Sequence[Value], seen: Sequence[int], lines: int) -> list[str]:
+    """Return what is alarming about labels; ``seen`` counts the records of each class."""
+    declared = sum(seen)
+    if not declared and lines:
+        return [
+            f"NO LABEL in the column {target!r} is one of the declared classes, {listed(classes)}. A fit would leave out every "
+            "record, and its budget would be spent on nothing. Correct the classes, or pass the right --target."
+        ]
+    warnings = []
+    if 2 * declared < lines:
+        warnings.append(
+            f"ONLY {declared} OF {lines} RECORDS have a label, in the column {target!r}, that is one of the declared classes, "
+            f"{listed(classes)}. A fit would leave out the others. Correct the classes, or pass the right --target."
+        )
+    absent = [value for value, count in zip(classes, seen, strict=True) if not count]
+    if absent and lines:
+        warnings.append(
+            f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so in the file?"
+        )
+    return warnings
 
 
 def _page(found: dict[str, Any]) -> Iterator[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from hedgerow.archive import atomic_file
-from hedgerow.cli.options import OutputFile, data_argument, refuse_overwriting, separator_option
-from hedgerow.cli.output import listed, printable
+from hedgerow.cli.options import OutputFile, data_argument, force_option, refuse_overwriting, separator_option
+from hedgerow.cli.output import it_or_them, listed, printable
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.cli.table_file import Columns
 from hedgerow.cli.tables import read_table
@@ -46,18 +46,17 @@ How to confirm
 @click.option(
     "--missing", multiple=True, metavar="TEXT", help="What else stands for a missing cell, such as '?'; repeatable."
 )
-@click.option("--out", type=OutputFile(), help="The TOML file to write; it must not exist yet. [default: stdout]")
+@click.option("--out", type=OutputFile(), help="The TOML file to write. [default: stdout]")
+@force_option
 @separator_option
-def init(data: Path, target: str | None, missing: Sequence[str], out: Path | None, separator: str) -> None:
+def init(data: Path, target: str | None, missing: Sequence[str], out: Path | None, force: bool, separator: str) -> None:
     """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
 
     The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such
     an entry. What the owner must confirm, and how, goes to stderr. Both show raw values and are for the owner's eyes only.
     """
     if out is not None:
-        refuse_overwriting(out, data)
-        if out.exists():
-            raise click.UsageError(f"--out {out} exists, and its entries may be confirmed; choose another name.")
+        refuse_overwriting(out, force, data)
     columns = read_table(data, separator)
     target = _checked_target(columns, target, data)
     labels = columns.pop(target)
@@ -100,5 +99,8 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
         yield f"  {printable(note.name):<{width}}  {printable('; '.join([note.entry, *note.oddities]))}"
     ids = [note.name for note in notes if note.is_id]
     if ids:
-        yield f"\nLikely ids or free text, which no schema should list: {listed(ids)}. Drop them from the data and the draft."
+        yield (
+            f"\nLikely ids or free text, which no schema should list: {listed(ids)}. "
+            f"Drop {it_or_them(ids)} from the data and the draft."
+        )
     yield AFTER

@@ -16,15 +16,29 @@ from hedgerow.errors import PrivacyLeakWarning
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers
 from hedgerow.schema.features import Value
+from hedgerow.schema.infer import is_truth, plain_values
 
 __all__ = ["Note", "draft_schema"]
 
 RARE = 10  # a value of fewer records may name a person
-FEW = 10  # so few whole numbers may be codes of categories
+FEW = 10  # so few whole numbers may be codes of categories, and so few texts among numbers marks of missing cells
+IN_MOSTLY = 10  # of so many cells in a column of numbers, one may be something else
 MANY_CLASSES = 20
 ENOUGH = 20  # from so many cells on, most of them need differ for an id
 
 Cells = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, read by what its cells hold and not by how a file stores them.
+
+    ``cells`` are machine numbers if (nearly) all that are there are numbers, with NaN for a missing one; otherwise objects,
+    with None for a missing one. ``others`` are the cells that are there but count as missing among numbers.
+    """
+
+    cells: Cells
+    others: Cells
 
 
 @dataclass(frozen=True)
@@ -40,29 +54,44 @@ class Note:
 def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence[str]) -> tuple[Schema, list[Note]]:
     """Return the schema that the records suggest, every entry marked as inferred, and a note on each entry."""
     absent = CategoryReader((), missing)
-    known = {name: _present(cells, absent) for name, cells in columns.items()}
-    labels = _present(labels, absent)
+    read = {name: _read(cells, absent) for name, cells in columns.items()}
+    known = {name: column.cells for name, column in read.items()}
+    labels = plain_values(_objects(labels, absent))
     schema = _inferred(known, labels)
     whole = _inferred(known, labels, max_categories=max(1, len(labels)))
     notes = []
-    for name, cells in known.items():
+    for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
         if isinstance(feature, Categorical):
             assert isinstance(values, Categorical)
-            notes.append(_note_on_values(name, cells, feature, values))
+            notes.append(_note_on_values(name, column.cells, feature, values))
         else:
-            notes.append(_note_on_range(name, cells, feature))
-    notes.append(_note_on_classes(labels, schema.classes))
+            notes.append(_note_on_range(name, column, feature))
+    notes.append(_note_on_classes(labels, schema.classes, target))
     return schema.replace(target=target, missing=missing), notes
 
 
-def _present(cells: Cells, absent: CategoryReader) -> Cells:
-    """Return cells with None, or NaN among machine numbers, where they are missing."""
-    missing = absent.codes(cells) == absent.missing
-    if not missing.any():
-        return cells
-    result = cells.astype(np.float64 if cells.dtype.kind in MACHINE_NUMBERS else object)
-    result[missing] = None  # NaN among machine numbers
+def _read(cells: Cells, absent: CategoryReader) -> Column:
+    """Return a column as numbers, if at most one in ten of its cells is none or a truth value, or as objects."""
+    there = absent.codes(cells) != absent.missing
+    values = numbers(cells)
+    others = there & np.isnan(values)
+    if IN_MOSTLY * np.count_nonzero(there & (others | _truths(cells))) <= np.count_nonzero(there):
+        return Column(np.where(there, values, np.nan), cells[others])
+    return Column(_objects(cells, absent), cells[:0])
+
+
+def _truths(cells: Cells) -> npt.NDArray[np.bool_]:
+    """Return which cells are truth values, or words for them."""
+    if cells.dtype.kind in MACHINE_NUMBERS:
+        return np.full(len(cells), cells.dtype.kind == "b")
+    return np.fromiter(map(is_truth, cells.tolist()), dtype=bool, count=len(cells))
+
+
+def _objects(cells: Cells, absent: CategoryReader) -> Cells:
+    """Return cells as objects, None where they are missing."""
+    result = cells.astype(object)
+    result[absent.codes(cells) == absent.missing] = None
     return result
 
 
@@ -72,17 +101,18 @@ def _inferred(columns: Columns, labels: Cells, **options: int) -> Schema:
         return Schema.infer(columns, labels, **options)
 
 
-def _note_on_range(name: str, cells: Cells, feature: Numeric) -> Note:
-    values = numbers(cells)
+def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
+    values = numbers(column.cells)
     values = values[np.isfinite(values)]
     if not values.size:
         return Note(name, "no cell is a number, and the range 0 to 1 is made up", ())
     entry = f"range {feature.low:g} to {feature.high:g}"
     distinct = len(np.unique(values))
     whole = bool((values == np.rint(values)).all())
+    others = _on_others(column.others)
     if whole and _is_id(distinct, values.size):
-        return Note(name, entry, ("(nearly) every record has its own whole number: an id?",), is_id=True)
-    oddities = [
+        return Note(name, entry, (*others, "(nearly) every record has its own whole number: an id?"), is_id=True)
+    oddities = others + [
         f"its {side} end is one record's value"
         for side, end in (("low", values.min()), ("high", values.max()))
         if np.count_nonzero(values == end) == 1
@@ -92,30 +122,37 @@ def _note_on_range(name: str, cells: Cells, feature: Numeric) -> Note:
     return Note(name, entry, tuple(oddities))
 
 
+def _on_others(others: Cells) -> list[str]:
+    if not len(others):
+        return []
+    return [f"{counted(len(others), 'other cell')} will count as missing: {listed(sorted(set(map(str, others))))}"]
+
+
 def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Categorical) -> Note:
     """Return what is odd about the values; ``feature`` keeps the most frequent ones of ``every``."""
     distinct, kept = len(every.values), len(feature.values)
     counts = np.bincount(CategoryReader(every.values).codes(cells), minlength=distinct)[:distinct]
-    is_id = kept < distinct or _is_id(distinct, int(counts.sum()))
+    words = [value for value in every.values if isinstance(category_key(value), str)]
+    has_marks = 0 < len(words) <= min(FEW, (distinct - 1) // 2)
+    is_id = not has_marks and (kept < distinct or _is_id(distinct, int(counts.sum())))
     oddities = []
     if kept < distinct:
         oddities.append(f"the {kept} most frequent ones are kept")
     if is_id:
         oddities.append("free text or an id?")
-    else:
+    elif not has_marks:
         oddities += _rare(every.values, counts)
-    words = [value for value in every.values if isinstance(category_key(value), str)]
-    if 0 < len(words) < distinct / 2:
+    if has_marks:
         oddities.append(f"most are numbers, but not {listed(words)}: if that is a missing cell, pass --missing")
     return Note(name, counted(distinct, "value"), tuple(oddities), is_id)
 
 
-def _note_on_classes(labels: Cells, classes: Sequence[Value]) -> Note:
+def _note_on_classes(labels: Cells, classes: Sequence[Value], target: str) -> Note:
     counts = np.bincount(CategoryReader(classes).codes(labels), minlength=len(classes))[: len(classes)]
     oddities = _rare(classes, counts)
     if len(classes) > MANY_CLASSES:
         oddities = ["so many that --target may name the wrong column"]
-    return Note("classes", listed(classes), tuple(oddities))
+    return Note("classes", f"of the target {target!r}: {listed(classes)}", tuple(oddities))
 
 
 def _is_id(distinct: int, cells: int) -> bool:

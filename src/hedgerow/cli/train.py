@@ -9,7 +9,7 @@ from typing import get_args
 
 import click
 
-from hedgerow.cli.columns import check_columns, load_schema
+from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.holdout import NOT_COVERED, Score, hold_out, measure
 from hedgerow.cli.options import (
     OutputFile,
@@ -17,6 +17,7 @@ from hedgerow.cli.options import (
     checked_epsilon,
     checked_share,
     data_argument,
+    force_option,
     json_option,
     refuse_overwriting,
     schema_option,
@@ -26,7 +27,6 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import listed, model_values, write_json
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.cli.tables import read_table
-from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Schema
@@ -48,6 +48,7 @@ __all__ = ["train"]
     help="The probability that the guarantee fails, where a system has one.",
 )
 @click.option("--out", type=OutputFile(), required=True, help="The model file to write, whole or not at all.")
+@force_option
 @target_option
 @click.option("--system", default="edprf", show_default=True, help="One of `hedgerow systems`.")
 @click.option(
@@ -80,6 +81,7 @@ def train(
     epsilon: float,
     delta: float | None,
     out: Path,
+    force: bool,
     target: str | None,
     system: str,
     variant: str,
@@ -95,7 +97,7 @@ def train(
     first line the names of the schema's features and of the target. A line with another number of cells, or whose label
     is missing or undeclared, is left out by public rule, and nobody is told.
     """
-    refuse_overwriting(out, data, schema_path)
+    refuse_overwriting(out, force, data, schema_path)
     kind = system_class(system)
     settings = {**read_parameters(kind, pairs), **read_variant(kind, variant), **read_delta(kind, delta)}
     schema = load_schema(schema_path, target)
@@ -104,8 +106,7 @@ def train(
 
     columns = read_table(data, separator)
     check_columns(list(columns), schema, data)
-    if not len(columns[str(schema.target)]):
-        raise ConfigurationError(f"{data} has no records, but a fit rests on there being one. Add records.")
+    check_records(len(columns[str(schema.target)]), data)
 
     training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
     labels = training.pop(str(schema.target))

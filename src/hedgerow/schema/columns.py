@@ -206,9 +206,10 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
         )
     if len(found) > len(names):
         extra = [name for name in found if name not in set(names)]
+        them = "it" if len(extra) == 1 else "them"
         raise SchemaError(
             f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about it. "
-            "Drop it, as with X[list(schema.names)], or declare it."
+            f"Drop {them}, as with X[list(schema.names)], or declare {them}."
         )
     return list(names), [by_name[name] for name in names]
 

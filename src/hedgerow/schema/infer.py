@@ -11,16 +11,18 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import (
     HASHABLE,
     MACHINE_NUMBERS,
+    SPACE,
     TIMES,
     Cells,
     Key,
     category_key,
     is_missing_key,
     numbers,
+    object_array,
 )
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 
-__all__ = ["guess_classes", "guess_feature"]
+__all__ = ["guess_classes", "guess_feature", "is_truth", "plain_values"]
 
 FEW_NUMBERS = 10  # text with at most so many different numbers is taken for categories
 
@@ -28,12 +30,12 @@ FEW_NUMBERS = 10  # text with at most so many different numbers is taken for cat
 def guess_feature(cells: Cells, max_categories: int) -> Feature:
     """Return the entry that a column's cells suggest.
 
-    Machine numbers give their range, truth values two categories. Other columns are numeric if every cell that is not
-    missing is a number and more than 10 differ; otherwise they are the sorted values, the ``max_categories`` most
-    frequent ones if there are more.
+    Machine numbers give their range, truth values and the words for them two categories. Other columns are numeric if
+    every cell that is not missing is a number and more than 10 differ; otherwise they are the sorted values, the
+    ``max_categories`` most frequent ones if there are more.
     """
     kind = cells.dtype.kind
-    if kind == "b":
+    if _are_truths(cells):
         return Categorical([False, True], origin="inferred")
     if kind in MACHINE_NUMBERS + TIMES:
         return _range(cells)
@@ -43,8 +45,38 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
     if len(counts) > FEW_NUMBERS and all(isinstance(key, float) for key in counts):
         return _range(cells)
     frequent = sorted(counts, key=lambda key: (-counts[key], _rank(key)))[:max_categories]
-    only_bools = all(isinstance(cell, bool | np.bool_ | None) for cell in cells.tolist())
-    return Categorical([_public(key, only_bools) for key in sorted(frequent, key=_rank)], origin="inferred")
+    return Categorical([_public(key) for key in sorted(frequent, key=_rank)], origin="inferred")
+
+
+def is_truth(cell: Any) -> bool:
+    """Return whether a cell is a truth value, or the word for one as files spell it."""
+    if type(cell) in (str, np.str_):
+        return cell.strip(SPACE).lower() in ("true", "false")
+    return type(cell) in (bool, np.bool_)
+
+
+def _are_truths(cells: Cells) -> bool:
+    """Return whether all cells that are not missing are truth values or words for them, and there are some."""
+    if cells.dtype.kind in MACHINE_NUMBERS + TIMES:
+        return cells.dtype.kind == "b"
+    found = False
+    for cell in cells.tolist():
+        if is_truth(cell):
+            found = True
+        elif not is_missing_key(_key(cell)):
+            return False
+    return found
+
+
+def plain_values(cells: Cells) -> Cells:
+    """Return each cell as the plainest value that is the same category, whatever its column's type; None if it is missing."""
+    as_bool = _are_truths(cells)
+
+    def plain(cell: Any) -> Value | None:
+        key = _key(cell)
+        return None if key is None or is_missing_key(key) else _public(key, as_bool)
+
+    return object_array(map(plain, cells.tolist()), len(cells))
 
 
 def _range(cells: Cells) -> Numeric:

@@ -1,22 +1,26 @@
 """What events cost.
 
-The cost of a plan has three parts: a pure epsilon, the squared mu of its Gaussian noise, and the number of draws
-whose sampler is exact only within 2**-62. All three are exact fractions or integers; only the step from mu to
-(epsilon, delta) is a float, and it is rounded against the user.
+The cost of a plan has a pure epsilon, the squared mu of its Gaussian noise, and the number of draws whose sampler is
+exact only within 2**-62; these are exact fractions or integers. Beside its epsilon a pure step has a rho of zero-concentrated
+DP and a squared mu of Gaussian DP. The step to (epsilon, delta) takes the best of three ways to add up; it is a float,
+rounded against the user (docs/proofs/concentrated.md).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Literal, get_args
 
-from scipy.special import log_ndtr, ndtr
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.events import (
+    BoundedRange,
     Event,
     Gaussian,
     Parallel,
@@ -31,10 +35,13 @@ __all__ = [
     "Adjacency",
     "Cost",
     "check_adjacency",
+    "concentrated_delta",
     "cost",
     "gaussian_delta",
     "gaussian_mu",
+    "largest",
     "plan_budget",
+    "pure_cost",
     "unprotected",
 ]
 
@@ -42,6 +49,10 @@ Adjacency = Literal["add-remove", "replace-one"]
 EXPONENT_GUARD = 1e-15
 AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
 SAMPLER_ERROR = Fraction(1, 2**62)
+UNKNOWN = Fraction(-1)
+CONCENTRATED_GUARD = 1e-9  # relative, of what logarithms and quantiles give
+SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
+SEARCH_STEPS = 20
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 
 
@@ -58,12 +69,24 @@ def check_adjacency(adjacency: str) -> Adjacency:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a plan costs when one record is added or removed; ``protected`` is False where some step has no bound."""
+    """What a plan costs when one record is added or removed; ``protected`` is False where some step has no bound.
+
+    ``rho`` and ``pure_mu_squared`` say again what the pure steps cost, rounded up, in zero-concentrated and in Gaussian DP;
+    where they are not given they are those of one step of that epsilon.
+    """
 
     epsilon: Fraction = Fraction(0)
     mu_squared: Fraction = Fraction(0)
     draws: int = 0
     protected: bool = True
+    rho: Fraction = field(default=UNKNOWN, compare=False)
+    pure_mu_squared: Fraction = field(default=UNKNOWN, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.rho < 0:
+            object.__setattr__(self, "rho", _pure_rho(self.epsilon, ranged=False))
+        if self.pure_mu_squared < 0:
+            object.__setattr__(self, "pure_mu_squared", _pure_mu_squared(self.epsilon, ranged=False))
 
     def __add__(self, other: Cost) -> Cost:
         """Sequential composition."""
@@ -72,6 +95,8 @@ class Cost:
             self.mu_squared + other.mu_squared,
             self.draws + other.draws,
             self.protected and other.protected,
+            self.rho + other.rho,
+            self.pure_mu_squared + other.pure_mu_squared,
         )
 
     def __or__(self, other: Cost) -> Cost:
@@ -81,23 +106,32 @@ class Cost:
             max(self.mu_squared, other.mu_squared),
             self.draws + other.draws,
             self.protected and other.protected,
+            max(self.rho, other.rho),
+            max(self.pure_mu_squared, other.pure_mu_squared),
         )
 
     def under(self, adjacency: Adjacency) -> Cost:
         """Return the cost under an adjacency: one replaced record is one removed and one added."""
         if adjacency == "add-remove":
             return self
-        return Cost(2 * self.epsilon, 4 * self.mu_squared, self.draws, self.protected)
+        return Cost(
+            2 * self.epsilon, 4 * self.mu_squared, self.draws, self.protected, 4 * self.rho, 4 * self.pure_mu_squared
+        )
 
     def delta(self, epsilon: Fraction) -> float:
         """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity where there is none."""
         left = epsilon - self.epsilon
-        if not self.protected or left < 0:
+        if not self.protected:
             return math.inf
-        if self.mu_squared == 0:
+        if self.mu_squared == 0 and left >= 0:
             return 0.0
         sampler = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(float(epsilon), 700.0)))
-        return gaussian_delta(float(left), math.sqrt(self.mu_squared) * (1 + FLOAT_GUARD)) + sampler * (1 + FLOAT_GUARD)
+        found = min(
+            gaussian_delta(float(left), _root(self.mu_squared)) if left >= 0 else math.inf,
+            gaussian_delta(float(epsilon), _root(self.mu_squared + self.pure_mu_squared)),
+            concentrated_delta(float(epsilon), float(self.rho + self.mu_squared / 2) * (1 + FLOAT_GUARD)),
+        )
+        return found + sampler * (1 + FLOAT_GUARD)
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Say whether this cost is (epsilon, delta)-DP."""
@@ -108,7 +142,7 @@ def cost(event: Event) -> Cost:
     """Return what an event costs under add/remove adjacency."""
     match event:
         case Pure():
-            return Cost(epsilon=event.epsilon)
+            return pure_cost(event.epsilon, ranged=isinstance(event, BoundedRange))
         case Gaussian():
             return Cost(mu_squared=event.mu_squared, draws=event.draws)
         case Sequence():
@@ -117,13 +151,41 @@ def cost(event: Event) -> Cost:
             return reduce(Cost.__or__, (cost(part) for part in event.parts), Cost())
         case PerRecordAssignment():
             each = cost(event.part)
-            return Cost(each.epsilon, each.mu_squared, each.draws * event.count, each.protected)
+            return replace(each, draws=each.draws * event.count)
         case Subsampled():
             each = cost(event.part)
             # Amplification is proved here for pure plans only.
-            return Cost(amplified(each.epsilon, event.inclusion), protected=each.protected and each.mu_squared == 0)
+            after = pure_cost(amplified(each.epsilon, event.inclusion), ranged=False)
+            return replace(after, protected=each.protected and each.mu_squared == 0)
         case _:
             return Cost(protected=False)
+
+
+def pure_cost(epsilon: Fraction, *, ranged: bool) -> Cost:
+    """Return what an epsilon-DP step costs; ``ranged`` if its loss stays within an interval of length epsilon."""
+    return Cost(epsilon, rho=_pure_rho(epsilon, ranged=ranged), pure_mu_squared=_pure_mu_squared(epsilon, ranged=ranged))
+
+
+@lru_cache(maxsize=4096)
+def _pure_rho(epsilon: Fraction, *, ranged: bool) -> Fraction:
+    """Return, rounded up, the rho of an epsilon-DP step: epsilon tanh(epsilon / 2), or what a bounded range leaves of it."""
+    simple = epsilon**2 / (8 if ranged else 2)
+    e = float(epsilon)
+    if e < SMALL:
+        return simple
+    if ranged:
+        above = e / -math.expm1(-e) - 1
+        return min(simple, Fraction((above - math.log1p(above)) * (1 + CONCENTRATED_GUARD)))
+    return min(simple, Fraction(e * math.tanh(e / 2) * (1 + CONCENTRATED_GUARD)))
+
+
+@lru_cache(maxsize=4096)
+def _pure_mu_squared(epsilon: Fraction, *, ranged: bool) -> Fraction:
+    """Return, rounded up, the squared mu of an epsilon-DP step: 2 Phi^-1(1 / (1 + e^-epsilon)), at half if its range is bounded."""
+    e = float(epsilon) / (2 if ranged else 1)
+    if e > 30:  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
+        return Fraction(math.ceil(8 * e))
+    return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
 
 
 def unprotected(event: Event) -> tuple[str, ...]:
@@ -161,11 +223,53 @@ def plan_budget(epsilon: Fraction, adjacency: Adjacency) -> Fraction:
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Return, rounded up, the delta of mu-Gaussian-DP at epsilon (Dong, Roth and Su 2022, corollary 1)."""
+    if mu == 0:
+        return math.ulp(0.0)
     first = float(ndtr(-epsilon / mu + mu / 2))
     second = math.exp(min(epsilon + float(log_ndtr(-epsilon / mu - mu / 2)), 0.0))
     # A rounded argument moves a tail by a relative error that grows with the exponent.
     guard = max(FLOAT_GUARD, EXPONENT_GUARD * (epsilon + (epsilon / mu + mu / 2) ** 2))
     return max(first - second + guard * (first + second), math.ulp(0.0))
+
+
+def concentrated_delta(epsilon: float, rho: float) -> float:
+    """Return, rounded up, the delta of rho-zero-concentrated DP at epsilon (Canonne, Kamath and Steinke 2020).
+
+    Every order a > 1 gives a bound; the best of them is looked for in ln(a - 1).
+    """
+    if rho <= 0:
+        return math.ulp(0.0)
+
+    def log_bound(log_above: float) -> float:
+        above = math.exp(log_above)
+        order = above + 1
+        return above * (order * rho - epsilon) + order * (log_above - math.log1p(above)) - log_above
+
+    found = minimize_scalar(log_bound, bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-6})
+    exponent = float(log_bound(float(found.x)))
+    size = 1 + abs(exponent) + rho * math.exp(2 * float(found.x))
+    return max(math.exp(min(exponent, 0.0)) * (1 + CONCENTRATED_GUARD + EXPONENT_GUARD * size), math.ulp(0.0))
+
+
+def largest(build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return nearly the largest amount for which the event that ``build`` makes of it is (epsilon, delta)-DP.
+
+    The event's cost must grow with the amount.
+    """
+    high = Fraction(1)
+    while cost(build(high)).within(epsilon, delta):
+        high *= 2
+    low = high / 2
+    while not cost(build(low)).within(epsilon, delta):
+        low, high = low / 2, low
+    for _ in range(SEARCH_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cost(build(middle)).within(epsilon, delta) else (low, middle)
+    return low
+
+
+def _root(mu_squared: Fraction) -> float:
+    return math.sqrt(mu_squared) * (1 + FLOAT_GUARD)
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

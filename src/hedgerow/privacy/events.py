@@ -14,6 +14,7 @@ from hedgerow.errors import FileFormatError
 from hedgerow.privacy.exact import read_fraction
 
 __all__ = [
+    "BoundedRange",
     "Event",
     "Gaussian",
     "Parallel",
@@ -46,6 +47,14 @@ class Pure(Event):
 
     def __post_init__(self) -> None:
         _check_amount(self.epsilon)
+
+
+@dataclass(frozen=True)
+class BoundedRange(Pure):
+    """An exponential mechanism: epsilon-DP, and its loss stays within an interval of length epsilon.
+
+    That is less than any epsilon-DP step may do, so many of them compose to less (docs/proofs/concentrated.md).
+    """
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ def _check_amount(amount: Fraction | int) -> None:
 
 
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in (Pure, Gaussian, Sequence, Parallel, PerRecordAssignment, Subsampled, Unprotected)
+    kind.__name__: kind for kind in (Pure, BoundedRange, Gaussian, Sequence, Parallel, PerRecordAssignment, Subsampled, Unprotected)
 }
 
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from published_recipes import edprf
 
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
@@ -12,7 +13,7 @@ from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])
-PLAN = PublishedForestPlan(SCHEMA, Fraction(5), n_estimators=3, max_depth=2)
+PLAN = PublishedForestPlan(edprf(), SCHEMA, Fraction(5), n_estimators=3, max_depth=2)
 
 
 @pytest.fixture(scope="module")

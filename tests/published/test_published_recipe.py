@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from published_recipes import edprf
 
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import event_from_dict, event_to_dict
-from hedgerow.published import PublishedForestPlan
-from hedgerow.published.recipe import FixedSize, Recipe
+from hedgerow.published import FixedSize, PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 
 MIXED = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])
@@ -18,25 +18,29 @@ CATEGORIES = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 
 def reasons(schema=MIXED, n_estimators=35, max_depth=5):
-    plan = PublishedForestPlan(schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
+    plan = PublishedForestPlan(edprf(), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
     return unprotected(plan.event)
 
 
+def levels_of_figure_3():
+    return PublishedForestPlan(edprf(), MIXED, Fraction(1), n_estimators=1, max_depth=2).levels
+
+
 def test_figure_3_of_the_paper():
-    levels = Recipe().schedule(Fraction(1), max_depth=2)
-    assert [f"{float(level.split.epsilon):.2f}" for level in levels[:2]] == ["0.18", "0.27"]
-    assert [f"{float(level.leaf.epsilon):.2f}" for level in levels[1:]] == ["0.82", "0.55"]
+    levels = levels_of_figure_3()
+    assert [f"{float(level.split.budget):.2f}" for level in levels[:2]] == ["0.18", "0.27"]
+    assert [f"{float(level.leaf.selection.epsilon):.2f}" for level in levels[1:]] == ["0.82", "0.55"]
     assert levels[2].split is None
 
 
 def test_the_factors_are_those_of_equations_12_and_15():
-    root = Recipe().schedule(Fraction(1), max_depth=2)[0]
-    assert float(root.split.rate.fraction) == pytest.approx(2 / 11 / 4, rel=1e-9)
-    assert float(root.leaf.rate.fraction) == pytest.approx(1 / 2, rel=1e-9)
+    root = levels_of_figure_3()[0]
+    assert float(root.split.mechanism(10).rate.fraction) == pytest.approx(2 / 11 / 4, rel=1e-9)
+    assert float(root.leaf.selection.rate.fraction) == pytest.approx(1 / 2, rel=1e-9)
 
 
 def test_every_path_states_the_whole_budget():
-    plan = PublishedForestPlan(MIXED, Fraction(1, 10), n_estimators=3, max_depth=4)
+    plan = PublishedForestPlan(edprf(), MIXED, Fraction(1, 10), n_estimators=3, max_depth=4)
     paths = plan.event.parts[-1].parts
     assert [sum(step.epsilon for step in path.parts) for path in paths] == [Fraction(1, 10)] * 5
 
@@ -64,7 +68,7 @@ def test_a_step_that_is_not_taken_is_not_named(settings, absent):
 
 def test_the_certificate_never_holds():
     for schema, trees, depth in ((MIXED, 35, 5), (CATEGORIES, 1, 0)):
-        event = PublishedForestPlan(schema, Fraction(1), n_estimators=trees, max_depth=depth).event
+        event = PublishedForestPlan(edprf(), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
         certificate = Certificate("EDPRF", "published", Fraction(1), Fraction(0), "add-remove", event)
         assert not certificate.holds
         assert certificate.spent is None
@@ -73,6 +77,6 @@ def test_the_certificate_never_holds():
 
 @pytest.mark.parametrize(("records", "size"), [(10, 3), (12, 4), (2, 0)])
 def test_subsets_have_one_size_and_share_no_record(records, size):
-    subsets = FixedSize(3).subsets(records, Randomness(1))
-    assert subsets.shape == (3, size)
-    assert len(np.unique(subsets)) == 3 * size
+    subsets = FixedSize().subsets(np.ones(records, dtype=bool), 3, Randomness(1))
+    assert [len(subset) for subset in subsets] == [size] * 3
+    assert len(np.unique(np.concatenate(subsets))) == 3 * size

@@ -6,12 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from published_recipes import edprf
 from scipy.stats import binomtest
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.published import PublishedForestPlan, kernels
-from hedgerow.published.model import Branching
+from hedgerow.published import NodeBins, PublishedForestPlan, kernels
 from hedgerow.published.noise import Permutation
+from hedgerow.published.records import NodeRecords, RawRecords
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 
@@ -23,7 +24,7 @@ MIXED = Schema(
 
 
 def plan(schema, *, epsilon=1, trees=1, depth=1, bins=5):
-    return PublishedForestPlan(schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins)
+    return PublishedForestPlan(edprf(), schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins)
 
 
 def mixed_records(n, seed=0):
@@ -127,7 +128,7 @@ def walk(tree, cells, bins):
 def test_a_tree_is_its_plain_twin(depth):
     X, y = mixed_records(150)
     model = plan(MIXED, depth=depth, bins=3).run(X, y, Greedy())
-    branching = Branching.of(MIXED, 3)
+    branching = NodeBins().branching(MIXED, 3)
     cells = raw_columns(X, MIXED).tolist()
     rows = [(row, MIXED.classes.index(label)) for row, label in zip(cells, y, strict=True) if label != "unknown"]
     expected = twin(rows, [0, 1, 2, 3], depth + 1, branching, 3)
@@ -141,12 +142,14 @@ def test_a_tree_is_its_plain_twin(depth):
 def test_scores_are_exact_up_to_rounding():
     X, _ = mixed_records(90)
     columns, labels = raw_columns(X, MIXED), np.random.default_rng(2).integers(0, 3, 90)
-    branching = Branching.of(MIXED, 4)
+    branching = NodeBins().branching(MIXED, 4)
     unused = np.array([[True, True, True, False]])
-    score, low, high = np.zeros((3, 1, 4))
     rows = np.arange(5, 85)
     start = np.array([0, len(rows)])
-    kernels.score_tests(columns, labels, rows, start, unused, branching.bins, branching.arity, 3, score, low, high)
+    data = RawRecords.labelled(columns, labels, branching)
+    nodes = NodeRecords(data, rows, start, np.zeros((1, 0)), np.zeros((1, 0)), len(rows))
+    low, high = nodes.ranges(unused)
+    score = nodes.scores(unused, low, high, kernels.GINI)
     for feature in range(3):
         numeric = branching.bins[feature] > 0
         expected = node_range(columns[rows, feature]) if numeric else (0.0, 0.0)
@@ -276,7 +279,7 @@ def test_fewer_records_than_trees_make_trees_of_one_uniform_leaf(records):
 def test_no_path_reads_a_feature_twice_or_is_too_long():
     X, y = mixed_records(400)
     model = plan(MIXED, trees=4, depth=2).run(X, y, Randomness(9))
-    arity = Branching.of(MIXED, 5).arity
+    arity = NodeBins().branching(MIXED, 5).arity
 
     def check(tree, seen):
         if isinstance(tree, tuple):
@@ -300,7 +303,7 @@ def test_the_same_seed_gives_the_same_forest():
 def test_shares_are_votes_over_trees():
     X, y = mixed_records(300)
     model = plan(MIXED, trees=5, depth=3).run(X, y, Randomness(10))
-    arity, bins = Branching.of(MIXED, 5).arity, Branching.of(MIXED, 5).bins
+    arity, bins = NodeBins().branching(MIXED, 5).arity, NodeBins().branching(MIXED, 5).bins
     trees = [nested(model.trees, root, arity) for root in model.trees.roots]
     expected = np.zeros((300, 3))
     for (row, cells), tree in product(enumerate(raw_columns(X, MIXED).tolist()), trees):

@@ -12,55 +12,50 @@ import numpy.typing as npt
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
-from hedgerow.published.grower import Grower, RawRecords
-from hedgerow.published.model import Branching, PublishedForest, Trees
-from hedgerow.published.recipe import FixedSize, Level, Recipe
+from hedgerow.published.case import Case
+from hedgerow.published.grower import Grower
+from hedgerow.published.model import PublishedForest, Trees
+from hedgerow.published.recipe import Level, Recipe
+from hedgerow.published.records import RawRecords
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.encoder import raw_columns
-from hedgerow.trees.forest import importances
 
-__all__ = ["PublishedForestModel", "PublishedForestPlan"]
-
-
-class PublishedForestModel(PublishedForest):
-    """A published forest that says which features decide it."""
-
-    def importances(self) -> npt.NDArray[np.float64]:
-        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
-        trees = self.trees
-        return importances(trees.roots, trees.feature, trees.first_child, len(self.schema.names))
+__all__ = ["PublishedForestPlan"]
 
 
 class PublishedForestPlan:
-    """eDPRF as printed, about to be grown; with one tree it is pfDPDT. No guarantee holds.
+    """A published forest that is about to be grown. No guarantee holds.
 
-    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5; docs/proofs/edprf.md. Where the
-    paper is silent, the choice is ours and stands beside the code that makes it.
+    Where a paper is silent, the choice is ours and stands beside the part that makes it.
 
     Parameters
     ----------
+    recipe : Recipe
+        Its parts.
     schema : Schema
-        The features, their categories, and the classes. Ranges and cut points are not used.
+        The features, their categories, and the classes; ranges only where the recipe cuts or bins them.
     epsilon : Fraction
-        The budget that the paper gives to each tree.
-    n_estimators : int
-        Trees, on disjoint subsets of one fixed size.
-    max_depth : int
-        Tests on a path: the paper's treeDepth - 1.
-    max_bins : int
-        Bins of a numeric feature in a node (the paper is silent; 5 is our default).
+        The budget that the paper states.
+    n_estimators, max_depth, max_bins : int
+        Trees, tests on a path, and bins of a numeric feature where the recipe has any.
     """
 
     def __init__(
-        self, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int = 5
+        self,
+        recipe: Recipe,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        n_estimators: int,
+        max_depth: int,
+        max_bins: int = 5,
     ) -> None:
-        recipe = Recipe()
+        self._recipe = recipe
         self._schema = schema
-        self._branching = Branching.of(schema, max_bins)
-        self._subsets = FixedSize(n_estimators)
-        self._levels = recipe.schedule(epsilon, max_depth)
-        numeric = bool(self._branching.bins.any())
-        self._event = recipe.event(self._levels, self._subsets, epsilon, numeric=numeric)
+        self._branching = recipe.tests.branching(schema, max_bins)
+        case = Case(self._branching, epsilon, n_estimators, max_depth)
+        self._trees = n_estimators
+        self._levels = recipe.schedule(case)
+        self._event = recipe.event(case)
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -72,19 +67,30 @@ class PublishedForestPlan:
         """Every unprotected step, then the budgets that the paper states for the others."""
         return self._event
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedForestModel:
+    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedForest:
         """Grow the forest on the records whose label is in the schema."""
         labels = Encoder(self._schema, 2).labels(y)
-        data = RawRecords.labelled(raw_columns(X, self._schema), labels, len(self._schema.classes))
-        subsets = self._subsets.subsets(len(data.labels), randomness)
-        return self._forest(Grower(data, self._branching, self._levels, randomness).grow(subsets))
+        data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
+        trees: Trees | None = None
+        for dealer, count in self._recipe.assign.phases(self._trees):
+            if count == 0:
+                continue
+            subsets = dealer.subsets(self._wrong(trees, data), count, randomness)
+            grown = Grower(data, self._recipe, self._levels, randomness).grow(subsets)
+            trees = grown if trees is None else trees + grown
+        assert trees is not None
+        return PublishedForest(self._branching, trees)
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> PublishedForestModel:
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> PublishedForest:
         """Return the model whose trees stand in the arrays, or raise FileFormatError."""
         trees = Trees.from_arrays(arrays, self._branching, len(self._schema.classes))
-        if len(trees.roots) != self._subsets.parts:
+        if len(trees.roots) != self._trees:
             raise FileFormatError("the file's trees are not as many as its parameters say; fit the model again.")
-        return self._forest(trees)
+        return PublishedForest(self._branching, trees)
 
-    def _forest(self, trees: Trees) -> PublishedForestModel:
-        return PublishedForestModel(self._schema, self._branching, trees)
+    def _wrong(self, trees: Trees | None, data: RawRecords) -> npt.NDArray[np.bool_]:
+        """Return where the vote of the trees so far is wrong, of shape (records,); everywhere without trees."""
+        if trees is None:
+            return np.ones(len(data.labels), dtype=np.bool_)
+        votes = PublishedForest(self._branching, trees).votes(np.ascontiguousarray(data.columns.T))
+        return np.asarray(votes.argmax(axis=1) != data.labels)

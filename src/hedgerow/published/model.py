@@ -1,9 +1,9 @@
-"""Trees of the published algorithms: unlike private ones, each node holds a range that its own records had."""
+"""Trees of the published algorithms: unlike private ones, a node may hold a range that its own records had."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,41 +11,14 @@ import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
 from hedgerow.published import kernels
-from hedgerow.schema import Numeric, Schema
-from hedgerow.schema.encoder import raw_columns
+from hedgerow.published.branching import Branching
+from hedgerow.threads import for_slices
+from hedgerow.trees.forest import importances
 
-__all__ = ["Branching", "PublishedForest", "Trees"]
+__all__ = ["PublishedForest", "Trees"]
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Branching:
-    """The branches of the test on each feature.
-
-    A categorical feature has one for each value of the schema, one for missing and one for undeclared cells. A numeric one
-    has ``bins`` of equal width between the least and the largest finite value in the node, and one for missing cells
-    (our choice, the paper is silent). Cut points of the schema are not used.
-
-    Parameters
-    ----------
-    bins : ndarray of shape (features,)
-        Bins of a numeric feature, 0 for a categorical one.
-    arity : ndarray of shape (features,)
-        How many branches there are.
-    """
-
-    bins: npt.NDArray[np.int64]
-    arity: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, schema: Schema, max_bins: int) -> Self:
-        """Return the branches for a schema and a number of bins."""
-        features = schema.features.values()
-        bins = np.array([max_bins if isinstance(feature, Numeric) else 0 for feature in features], dtype=np.int64)
-        codes = np.array([feature.n_codes(max_bins) for feature in features], dtype=np.int64)
-        return cls(bins, np.where(bins > 0, bins + 1, codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +36,7 @@ class Trees:
     label : ndarray of shape (nodes,)
         The class of a leaf, -1 for other nodes.
     low, high : ndarray of shape (nodes,)
-        The range that a numeric test cuts into bins, 0 for other nodes.
+        The range that a numeric test cuts into bins, or twice the point of a cut; 0 for other nodes.
     """
 
     roots: Integers
@@ -73,9 +46,25 @@ class Trees:
     low: Floats
     high: Floats
 
+    @classmethod
+    def of_leaves(cls, roots: Integers, label: Integers) -> Self:
+        """Return nodes without tests."""
+        nodes = len(label)
+        none = np.full(nodes, -1, dtype=np.int32)
+        return cls(roots, none, np.zeros(nodes, dtype=np.int32), label, np.zeros(nodes), np.zeros(nodes))
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays."""
         return dict(vars(self))
+
+    def __add__(self, other: Trees) -> Trees:
+        """Return the trees of both, those of ``other`` behind."""
+        behind = len(self.feature)
+        moved = replace(
+            other, roots=other.roots + behind, first_child=np.where(other.feature >= 0, other.first_child + behind, 0)
+        )
+        mine, theirs = self.to_arrays(), moved.to_arrays()
+        return Trees(**{name: np.concatenate([array, theirs[name]], dtype=array.dtype) for name, array in mine.items()})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], branching: Branching, n_classes: int) -> Self:
@@ -121,31 +110,29 @@ def _cast(array: npt.NDArray[Any], kind: type) -> npt.NDArray[Any]:
 class PublishedForest:
     """A forest of the published kind that reads raw records by its schema."""
 
-    schema: Schema
     branching: Branching
     trees: Trees
+
+    def votes(self, columns: Floats) -> Integers:
+        """Return how many trees give each class to each record of ``columns`` (records, features)."""
+        trees = self.trees
+        out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
+        walk = (trees.roots, trees.feature, trees.first_child, trees.label, trees.low, trees.high, self.branching.bins)
+        for_slices(len(columns), lambda rows: kernels.votes(columns[rows], *walk, out[rows]))
+        return out
 
     def probabilities(self, X: Any) -> Floats:
         """Return the share of the trees' votes that each class gets, of shape (records, classes).
 
-        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the paper
-        is silent).
+        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
+        are silent).
         """
-        columns = raw_columns(X, self.schema)
-        out = np.zeros((len(columns), len(self.schema.classes)), dtype=np.int32)
+        return np.asarray(self.votes(self.branching.read(X)) / len(self.trees.roots))
+
+    def importances(self) -> Floats:
+        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
         trees = self.trees
-        kernels.votes(
-            columns,
-            trees.roots,
-            trees.feature,
-            trees.first_child,
-            trees.label,
-            trees.low,
-            trees.high,
-            self.branching.bins,
-            out,
-        )
-        return np.asarray(out / len(trees.roots))
+        return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays."""

@@ -14,19 +14,37 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import PermuteAndFlip
+from hedgerow.mechanisms import Exponential, PermuteAndFlip
 from hedgerow.mechanisms.kernels import Stream, next_word
+from hedgerow.published import kernels
 
-__all__ = ["Permutation", "RealPermuteAndFlip"]
+__all__ = [
+    "IntervalChoice",
+    "Laplace",
+    "Permutation",
+    "RealExponential",
+    "RealPermuteAndFlip",
+    "RealSelection",
+    "Resample",
+    "SmoothLabel",
+    "SomeFeatures",
+    "UniformCut",
+    "UniformFeature",
+]
 
 SEED_WORDS = 4  # 256 bits
+LARGEST_EXPONENT = 700.0  # beyond it a float overflows
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class RealPermuteAndFlip(PermuteAndFlip):
     """Permute-and-flip as the largest score plus exponential noise: the same law, were floats real numbers.
 
-    The paper's factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
+    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
 
     Source    docs/proofs/selection.md; Ding, Kifer, Steinke, Zhang and Zhang, "The permute-and-flip mechanism is identical to
               report-noisy-max with exponential noise", 2021.
@@ -39,26 +57,197 @@ class RealPermuteAndFlip(PermuteAndFlip):
         """The budget that the paper states for one selection; nothing proves it for floats."""
         return self.epsilon
 
-    def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
-        factor = float(self.epsilon / self.score_range)
-        noisy = factor * scores + _generator(stream).standard_exponential(scores.shape)
-        chosen: npt.NDArray[np.int64] = np.where(offered, noisy, -np.inf).argmax(axis=1)
-        return chosen
+        noise = _generator(stream).standard_exponential(scores.shape)
+        return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+
+
+@dataclass(frozen=True)
+class RealExponential(Exponential):
+    """The exponential mechanism as the largest score plus Gumbel noise: the same law, were floats real numbers.
+
+    The papers' factor 1 / (2 Delta) is a ``score_range`` of 2 Delta, whatever the range of the score really is.
+    """
+
+    name = "exponential mechanism in floating point"
+
+    @property
+    def cost(self) -> Fraction:
+        """The budget that the paper states for one selection; nothing proves it for floats."""
+        return self.epsilon
+
+    def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
+        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
+        noise = _generator(stream).gumbel(size=scores.shape)
+        return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+
+
+RealSelection = type[RealPermuteAndFlip] | type[RealExponential]
+
+
+@dataclass(frozen=True)
+class IntervalChoice:
+    """A cut point by the exponential mechanism with the length as base measure: an interval, then a point in it.
+
+    Interval i has the probability proportional to its length times exp(epsilon score_i / score_range) (SYSTEMS.md 3.1.1).
+    """
+
+    epsilon: Fraction
+    score_range: int
+
+    def sample(
+        self, stream: Stream, score: Floats, left: Floats, right: Floats, start: Integers
+    ) -> tuple[Floats, Floats]:
+        """Choose in each run of intervals, run i from ``start[i]`` to ``start[i + 1]``; return scores and cut points.
+
+        ``score``, ``left`` and ``right`` have the shape (intervals,); a run has at least one interval with a length.
+        """
+        generator = _generator(stream)
+        with np.errstate(divide="ignore"):
+            keys = float(self.epsilon / self.score_range) * score + np.log(right - left)
+        keys += generator.gumbel(size=len(score))
+        chosen = np.empty(len(start) - 1, dtype=np.int64)
+        kernels.largest_of_runs(keys, start, chosen)
+        low, high = left[chosen], right[chosen]
+        return score[chosen], low + generator.random(len(chosen)) * (high - low)
+
+    def law(self, score: Floats, length: Floats) -> Floats:
+        """Return the probability of each interval of one run."""
+        mass = length * np.exp(float(self.epsilon / self.score_range) * (score - score.max()))
+        return np.asarray(mass / math.fsum(mass))
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Counts with Laplace noise of scale 1 / epsilon."""
+
+    epsilon: Fraction
+
+    def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
+        """Return the counts, of any shape, each with noise of its own."""
+        return np.asarray(counts + _generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
+
+    def law(self, count: float, threshold: float) -> Floats:
+        """Return the probabilities that a noisy count is at most, or above, a threshold."""
+        gap = float(self.epsilon) * (threshold - count)
+        tail = math.exp(-abs(gap)) / 2
+        return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
+
+
+@dataclass(frozen=True)
+class SmoothLabel:
+    """The majority label by the exponential mechanism with a "smooth sensitivity" read off the counts.
+
+    Every largest class has the score 1 and the others 0; with the gap g between the two largest counts, the scale is
+    S = exp(-epsilon g) and the factor epsilon / (2 S). Without records the label is uniform.
+
+    Source    Fletcher and Islam 2017 and their public code, but for its cap of the exponent at 50; SYSTEMS.md 5.1, which
+              shows that this is not epsilon-DP.
+    """
+
+    epsilon: Fraction
+
+    def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Integers:
+        """Return one label for each row of ``counts`` (rows, classes)."""
+        law = np.exp(self._log_law(counts)).cumsum(axis=1)
+        law[:, -1] = 1.0
+        return np.asarray((_generator(stream).random((len(counts), 1)) >= law).sum(axis=1))
+
+    def law(self, counts: npt.NDArray[Any]) -> Floats:
+        """Return the probability of each label for the counts of one leaf."""
+        return np.exp(self.log_law(counts))
+
+    def log_law(self, counts: npt.NDArray[Any]) -> Floats:
+        """Return the logarithm of each label's probability; the probabilities themselves underflow."""
+        return np.asarray(self._log_law(np.asarray(counts)[None])[0])
+
+    def _log_law(self, counts: npt.NDArray[Any]) -> Floats:
+        epsilon = float(self.epsilon)
+        ordered = np.sort(counts, axis=1)
+        gap = ordered[:, -1] - ordered[:, -2]
+        weight = epsilon / 2 * np.exp(np.minimum(epsilon * gap, LARGEST_EXPONENT))
+        largest = counts == ordered[:, -1:]
+        exponent = np.where(largest, 0.0, -weight[:, None])
+        return np.asarray(exponent - np.log(np.exp(exponent).sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True)
 class Permutation:
     """The records in random order."""
 
-    def sample(self, stream: Stream, records: int) -> npt.NDArray[np.int64]:
+    def sample(self, stream: Stream, records: int) -> Integers:
         """Return the rows 0 to records - 1 in random order."""
         return _generator(stream).permutation(records)
 
-    def law(self, records: int) -> npt.NDArray[np.float64]:
+    def law(self, records: int) -> Floats:
         """Return the probability of each order, the orders sorted as ``itertools.permutations`` gives them."""
         orders = math.factorial(records)
         return np.full(orders, 1 / orders)
+
+
+@dataclass(frozen=True)
+class Resample:
+    """As many draws with replacement as there are records."""
+
+    def sample(self, stream: Stream, weights: Floats, samples: int) -> Integers:
+        """Return the rows of each sample, ascending, of shape (samples, records); ``weights`` (records,) sum to 1."""
+        rows = np.arange(len(weights))
+        times = _generator(stream).multinomial(len(weights), weights, size=samples)
+        return np.repeat(np.tile(rows, samples), times.reshape(-1)).reshape(samples, len(weights))
+
+    def law(self, weights: Floats, times: int, row: int) -> float:
+        """Return the probability that one row is drawn so many times into one sample."""
+        draws, weight = len(weights), float(weights[row])
+        return math.comb(draws, times) * weight**times * (1 - weight) ** (draws - times)
+
+
+@dataclass(frozen=True)
+class UniformFeature:
+    """One feature, whatever the records are."""
+
+    def sample(self, stream: Stream, offered: Truth) -> Integers:
+        """Choose one offered feature in each row of ``offered`` (rows, features)."""
+        return _largest(_generator(stream).random(offered.shape), offered)
+
+    def law(self, offered: Truth) -> Floats:
+        """Return the probability of each feature for one row."""
+        return np.asarray(offered / offered.sum())
+
+
+@dataclass(frozen=True)
+class UniformCut:
+    """A cut point uniform in a range."""
+
+    def sample(self, stream: Stream, low: Floats, high: Floats) -> Floats:
+        """Return one cut point for each range."""
+        return np.asarray(low + _generator(stream).random(len(low)) * (high - low))
+
+    def law(self, low: float, high: float) -> float:
+        """Return the density inside the range."""
+        return 1 / (high - low)
+
+
+@dataclass(frozen=True)
+class SomeFeatures:
+    """A random subset of so many features; all of them where there are fewer."""
+
+    size: int
+
+    def sample(self, stream: Stream, offered: Truth) -> Truth:
+        """Return the subset of each row of ``offered`` (rows, features)."""
+        keys = np.where(offered, _generator(stream).random(offered.shape), -1.0)
+        least = -np.sort(-keys, axis=1)[:, min(self.size, offered.shape[1]) - 1]
+        return np.asarray(offered & (keys >= least[:, None]))
+
+    def law(self, offered: Truth) -> Floats:
+        """Return the probability that each feature of one row is in the subset."""
+        return np.asarray(offered * min(1.0, self.size / offered.sum()))
+
+
+def _largest(keys: Floats, offered: npt.NDArray[Any]) -> Integers:
+    chosen: Integers = np.where(offered, keys, -np.inf).argmax(axis=1)
+    return chosen
 
 
 def _generator(stream: Stream) -> np.random.Generator:

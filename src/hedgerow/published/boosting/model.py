@@ -1,0 +1,208 @@
+"""Weighted votes of small trees that read raw columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import FileFormatError
+from hedgerow.published.boosting import kernels
+from hedgerow.published.branching import Branching
+from hedgerow.published.kernels import CUT
+from hedgerow.trees.forest import importances
+
+__all__ = ["BinaryTrees", "PublishedBoosted"]
+
+Integers = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
+
+DAMAGED = "the file's trees are damaged; fit the model again."
+KINDS = {"cut": np.float64, "left": np.bool_}  # of the arrays that are not int32
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTrees:
+    """Nodes of all trees in one array; the two children of a node stand side by side and behind it.
+
+    Parameters
+    ----------
+    roots : ndarray of shape (trees,)
+        The root of each tree.
+    feature : ndarray of shape (nodes,)
+        The feature that a node tests, -1 for a leaf.
+    first_child : ndarray of shape (nodes,)
+        The node's left child, 0 for a leaf.
+    label : ndarray of shape (nodes,)
+        The class, 0 or 1, of a leaf, and what it would be for another node.
+    cut : ndarray of shape (nodes,)
+        The largest number that goes left; 0 where no number is tested.
+    left : ndarray of shape (nodes, codes)
+        Which codes go left; False where no code is tested.
+    """
+
+    roots: Integers
+    feature: Integers
+    first_child: Integers
+    label: Integers
+    cut: Floats
+    left: Truth
+
+    @classmethod
+    def of_leaves(cls, label: npt.NDArray[Any], codes: int) -> Self:
+        """Return one tree's nodes, yet without tests."""
+        nodes = len(label)
+        zero = np.zeros(nodes, dtype=np.int32)
+        root, none = np.zeros(1, dtype=np.int32), np.full(nodes, -1, dtype=np.int32)
+        return cls(root, none, zero, label.astype(np.int32), np.zeros(nodes), np.zeros((nodes, codes), dtype=np.bool_))
+
+    @classmethod
+    def leaf(cls, label: int, codes: int) -> Self:
+        """Return a tree without a test."""
+        return cls.of_leaves(np.array([label]), codes)
+
+    @classmethod
+    def stump(cls, feature: int, label: int, cut: float, left: Truth) -> Self:
+        """Return a tree of one test, with a label on the left and the other one on the right."""
+        tree = cls.of_leaves(np.array([label, label, 1 - label]), len(left))
+        tree.feature[0], tree.first_child[0], tree.cut[0], tree.left[0] = feature, 1, cut, left
+        return tree
+
+    @classmethod
+    def joined(cls, trees: list[Self], codes: int) -> Self:
+        """Return the trees of all, one behind the other."""
+        parts = [cls.of_leaves(np.empty(0), codes).without_roots(), *trees]
+        start = np.cumsum([0, *(len(tree.feature) for tree in parts)])
+        for tree, behind in zip(parts, start, strict=False):
+            tree.roots[:] += np.int32(behind)
+            tree.first_child[tree.feature >= 0] += np.int32(behind)
+        return cls(*(np.concatenate([getattr(tree, field.name) for tree in parts]) for field in fields(cls)))
+
+    def without_roots(self) -> Self:
+        """Return the same nodes as no tree's."""
+        return type(self)(self.roots[:0], *(getattr(self, field.name) for field in fields(self)[1:]))
+
+    def labels(self, tree: int, columns: Floats, branching: Branching) -> Integers:
+        """Return the label that one tree gives each record of ``columns`` (features, records)."""
+        out = np.empty(columns.shape[1], dtype=np.int32)
+        kernels.labels(columns, self.roots[tree], *self.walk(branching), out)
+        return out
+
+    def walk(self, branching: Branching) -> tuple[npt.NDArray[Any], ...]:
+        """Return what kernels need on the way down."""
+        return self.feature, self.first_child, self.label, branching.bins == CUT, self.cut, self.left
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees as named arrays."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], branching: Branching) -> Self:
+        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError where they are no trees."""
+        try:
+            names = [field.name for field in fields(cls)]
+            trees = cls(*(_cast(arrays[name], KINDS.get(name, np.int32), 1 + (name == "left")) for name in names))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise FileFormatError(DAMAGED) from error
+        if not trees._sound(branching):
+            raise FileFormatError(DAMAGED)
+        return trees
+
+    def _sound(self, branching: Branching) -> bool:
+        """Say whether every record would reach a leaf with a label."""
+        nodes = len(self.feature)
+        if any(array.shape != (nodes,) for array in (self.first_child, self.label, self.cut)):
+            return False
+        if self.left.shape != (nodes, most_codes(branching)):
+            return False
+        if np.any((self.feature < -1) | (self.feature >= len(branching.arity))):
+            return False
+        inner = np.flatnonzero(self.feature >= 0)
+        first = self.first_child[inner].astype(np.int64)
+        reached = np.concatenate((self.roots, first, first + 1))
+        return bool(
+            np.all((self.label >= 0) & (self.label < 2))
+            and not np.any(np.isnan(self.cut))
+            and np.all(first > inner)  # children behind their parent: no path can be endless
+            and np.array_equal(np.sort(reached), np.arange(nodes))
+        )
+
+
+def most_codes(branching: Branching) -> int:
+    """Return how many codes a feature of codes has at most."""
+    return int(branching.arity.max())
+
+
+def _cast(array: npt.NDArray[Any], kind: type, dimensions: int) -> npt.NDArray[Any]:
+    """Return an array of a type that holds all its values."""
+    if array.ndim != dimensions:
+        raise TypeError
+    return np.ascontiguousarray(array.astype(kind, casting="safe"))
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedBoosted:
+    """A weighted vote: F(x) = sum of alpha_t h_t(x), h_t = 1 for the schema's second class and -1 for its first.
+
+    ``alphas`` (trees,) are the weights of the trees.
+    """
+
+    branching: Branching
+    trees: BinaryTrees
+    alphas: Floats
+
+    def staged_decision(self, X: Any) -> Iterator[Floats]:
+        """Yield F after each round, of shape (records,)."""
+        columns = np.ascontiguousarray(self.branching.read(X).T)
+        total = np.zeros(columns.shape[1])
+        for tree, alpha in enumerate(self.alphas):
+            total = total + alpha * (2 * self.trees.labels(tree, columns, self.branching) - 1)
+            yield total
+
+    def decision(self, X: Any) -> Floats:
+        """Return F, of shape (records,); zeros where training stopped before the first tree."""
+        total = np.zeros(len(self.branching.read(X))) if len(self.alphas) == 0 else np.empty(0)
+        for total in self.staged_decision(X):  # noqa: B007 - the last one counts
+            pass
+        return total
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return 1 / (1 + exp(-2 F)) for the second class and the rest for the first, of shape (records, classes).
+
+        That is what AdaBoost's loss makes of F (Friedman, Hastie and Tibshirani 2000); the papers release signs only. Where F
+        is 0 both have one half [our choice, the papers are silent].
+        """
+        return _shares(self.decision(X))
+
+    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+        """Yield the probabilities after each round."""
+        return map(_shares, self.staged_decision(X))
+
+    def importances(self) -> Floats:
+        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        trees = self.trees
+        return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees and their weights as named arrays."""
+        return {**self.trees.to_arrays(), "alphas": self.alphas}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], branching: Branching, rounds: int) -> Self:
+        """Return the model that ``to_arrays`` wrote, of at most so many trees, or raise FileFormatError."""
+        trees = BinaryTrees.from_arrays(arrays, branching)
+        alphas = arrays.get("alphas")
+        if alphas is None or alphas.shape != trees.roots.shape or alphas.dtype != np.float64:
+            raise FileFormatError("the weights of the file's trees are damaged; fit the model again.")
+        if len(alphas) > rounds or not np.all(np.isfinite(alphas)):
+            raise FileFormatError("the weights of the file's trees are damaged; fit the model again.")
+        return cls(branching, trees, alphas)
+
+
+def _shares(decision: Floats) -> Floats:
+    second = (1 + np.tanh(decision)) / 2
+    return np.stack((1 - second, second), axis=1)

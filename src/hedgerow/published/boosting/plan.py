@@ -1,0 +1,179 @@
+"""The published boosting systems as recipes over shared parts, and as plans: from raw records to a weighted vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.events import Event, Sequence, Unprotected
+from hedgerow.published.boosting.learner import Learner
+from hedgerow.published.boosting.model import BinaryTrees, PublishedBoosted, most_codes
+from hedgerow.published.boosting.perturbation import PerturbExtremes
+from hedgerow.published.boosting.rounds import AdaBoostStep, EqualRounds, RoundBudgets, Step
+from hedgerow.published.case import Case
+from hedgerow.published.noise import Permutation
+from hedgerow.published.recipe import FLOATS
+from hedgerow.published.records import RawRecords
+from hedgerow.schema import Encoder, Schema
+
+__all__ = ["PublishedBoosting", "PublishedBoostingPlan"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PublishedBoosting:
+    """A published boosting system in its parts.
+
+    Parameters
+    ----------
+    learner : Learner
+        What each round fits.
+    budgets : RoundBudgets
+        What a round may spend.
+    step : Step
+        What a tree weighs in the vote, and when training ends.
+    perturbation : PerturbExtremes or None
+        What noise the weights get between rounds.
+    holdout : Fraction
+        The share of the records, drawn at random and rounded down, that prunes trees and trains none.
+    """
+
+    learner: Learner
+    budgets: RoundBudgets = EqualRounds()
+    step: Step = AdaBoostStep()
+    perturbation: PerturbExtremes | None = None
+    holdout: Fraction = Fraction(0)
+
+    def event(self, case: Case) -> Event:
+        """Return every unprotected step, then the budgets that the paper states for the others."""
+        return Sequence((*map(Unprotected, self._reasons(case)), *self._stated(case)))
+
+    def _reasons(self, case: Case) -> Iterator[str]:
+        """Yield what is read unprotected."""
+        yield from self.learner.reasons(case)
+        if self.perturbation is not None:
+            yield from self.perturbation.reasons(case)
+        yield from self.budgets.reasons(case)
+        yield from self.step.reasons(case)
+        yield FLOATS
+
+    def _stated(self, case: Case) -> Iterator[Event]:
+        """Yield the budgets that the paper states for noise."""
+        one = self.learner.stated(case)
+        if one is not None:
+            yield one if case.trees == 1 else Sequence((one,) * case.trees)
+        weights = None if self.perturbation is None else self.perturbation.stated(case)
+        if weights is not None:
+            yield weights
+
+
+class PublishedBoostingPlan:
+    """A published boosting system that is about to be trained. No guarantee holds.
+
+    Where a paper is silent, the choice is ours and stands beside the part that makes it.
+
+    Parameters
+    ----------
+    recipe : PublishedBoosting
+        Its parts.
+    schema : Schema
+        The features, their categories, and two classes, of which the second is the papers' +1; ranges only where the recipe
+        cuts or bins them.
+    epsilon : Fraction
+        The budget that the paper states.
+    rounds : int
+        The most trees; training may end before.
+    max_bins : int
+        Bins of a numeric feature where the recipe has any.
+
+    Raises
+    ------
+    ConfigurationError
+        If the schema has other than two classes.
+    """
+
+    def __init__(
+        self, recipe: PublishedBoosting, schema: Schema, epsilon: Fraction, *, rounds: int, max_bins: int = 5
+    ) -> None:
+        if len(schema.classes) != 2:
+            raise ConfigurationError(
+                f"the schema has {len(schema.classes)} classes, but AdaBoost as these papers print it knows two. Pass a "
+                "schema with two classes, or choose a forest."
+            )
+        self._recipe = recipe
+        self._schema = schema
+        self._epsilon = epsilon
+        self._rounds = rounds
+        self._branching = recipe.learner.tests.branching(schema, max_bins)
+        self._event = recipe.event(Case(self._branching, epsilon, rounds, recipe.learner.max_depth))
+
+    @property
+    def event(self) -> Event:
+        """Every unprotected step, then the budgets that the paper states for the others."""
+        return self._event
+
+    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedBoosted:
+        """Train on the records whose label is in the schema."""
+        labels = Encoder(self._schema, 2).labels(y)
+        data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
+        training, holdout = self._divided(data, randomness)
+        trees, alphas = self._boost(training, holdout, randomness) if len(training.labels) else ([], [])
+        joined = BinaryTrees.joined(trees, most_codes(self._branching))
+        return PublishedBoosted(self._branching, joined, np.array(alphas, dtype=np.float64))
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> PublishedBoosted:
+        """Return the model whose trees stand in the arrays, or raise FileFormatError."""
+        return PublishedBoosted.from_arrays(arrays, self._branching, self._rounds)
+
+    def _divided(self, data: RawRecords, randomness: Randomness) -> tuple[RawRecords, RawRecords]:
+        """Return the records that train and those that prune."""
+        if self._recipe.holdout == 0:
+            return data, _some(data, np.empty(0, dtype=np.int64))
+        records = len(data.labels)
+        order = randomness.draw(Permutation(), records)
+        held = int(records * self._recipe.holdout)
+        return _some(data, np.sort(order[held:])), _some(data, np.sort(order[:held]))
+
+    def _boost(
+        self, training: RawRecords, holdout: RawRecords, randomness: Randomness
+    ) -> tuple[list[BinaryTrees], list[float]]:
+        """Return the trees of all rounds and their weights."""
+        recipe, epsilon = self._recipe, float(self._epsilon)
+        fitter = recipe.learner.fitter(training, holdout)
+        noisy = self._noisy_rounds(randomness)
+        weights = recipe.step.start(len(training.labels))
+        sign = 2 * training.labels - 1
+        trees: list[BinaryTrees] = []
+        alphas: list[float] = []
+        error: float | None = None
+        for noise in noisy:
+            budget = recipe.budgets.budget(epsilon, self._rounds, error)
+            tree = fitter.fit(weights, budget, randomness)
+            vote = 2 * tree.labels(0, training.columns, self._branching) - 1
+            error = recipe.step.error(vote != sign, weights)
+            if recipe.step.stops(error):
+                break
+            alphas.append(recipe.step.alpha(error))
+            trees.append(tree)
+            weights = weights * np.exp(-alphas[-1] * sign * vote)
+            weights /= weights.sum()
+            if noise and recipe.perturbation is not None:
+                weights = recipe.perturbation.apply(weights, epsilon, self._rounds, randomness)
+        return trees, alphas
+
+    def _noisy_rounds(self, randomness: Randomness) -> npt.NDArray[np.bool_]:
+        if self._recipe.perturbation is None:
+            return np.zeros(self._rounds, dtype=np.bool_)
+        return self._recipe.perturbation.schedule.marked(self._rounds, randomness)
+
+
+def _some(data: RawRecords, rows: npt.NDArray[np.int64]) -> RawRecords:
+    return RawRecords(np.ascontiguousarray(data.columns[:, rows]), data.labels[rows], data.branching)

@@ -137,7 +137,11 @@ def test_inference_taints_until_the_owner_speaks():
         (np.array([*map(str, range(12)), "x", "5", "x", "4"]), Categorical([4, 5, "x"], origin="inferred")),
         (np.array(["10", "9", "a"]), Categorical([9, 10, "a"], origin="inferred")),
         (np.array([["x"], None, "y"], dtype=object), Categorical(["y"], origin="inferred")),
-        (np.array([True, None], dtype=object), Categorical([True], origin="inferred")),
+        (np.array([True, None], dtype=object), Categorical([False, True], origin="inferred")),
+        (np.array(["True", " false", "", "nan"]), Categorical([False, True], origin="inferred")),
+        (np.array(["true", True, None], dtype=object), Categorical([False, True], origin="inferred")),
+        (np.array(["true", 0, None], dtype=object), Categorical([0, 1], origin="inferred")),
+        (np.array([*map(str, range(30)), "N/A", "N/A", "5", "4"]), Categorical([4, 5, "N/A"], origin="inferred")),
     ],
 )
 def test_guesses(column, entry):

@@ -11,7 +11,16 @@ from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
 from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.features import NO_RANGE, Categorical, Feature, Numeric, Origin, Value, distinct_values
+from hedgerow.schema.features import (
+    NO_RANGE,
+    Categorical,
+    Feature,
+    Numeric,
+    Origin,
+    Value,
+    as_lists,
+    distinct_values,
+)
 from hedgerow.schema.infer import guess_classes, guess_feature
 from hedgerow.schema.toml import dump_toml, parse_toml
 
@@ -333,7 +342,7 @@ def _checked_missing(missing: Any) -> tuple[str, ...]:
 def _given(feature: Feature) -> Feature:
     if isinstance(feature, Numeric):
         return Numeric(feature.low, feature.high, feature.cuts)
-    return Categorical(feature.values)
+    return Categorical(feature.values, feature.taxonomy)
 
 
 def _entry(feature: Feature) -> dict[str, Any]:
@@ -344,12 +353,14 @@ def _entry(feature: Feature) -> dict[str, Any]:
             entry["cuts"] = list(feature.cuts)
     else:
         entry = {"values": list(feature.values)}
+        if feature.taxonomy is not None:
+            entry["taxonomy"] = as_lists(feature.taxonomy)
     return entry if feature.origin == "given" else {**entry, "origin": feature.origin}
 
 
 def _read_entry(entry: Mapping[str, Any], place: str) -> Feature:
     if "values" in entry:
-        _check_keys(entry, {"name", "values"}, {"origin"}, place)
+        _check_keys(entry, {"name", "values"}, {"taxonomy", "origin"}, place)
         kind: type[Feature] = Categorical
     else:
         _check_keys(entry, {"name", "low", "high"}, {"cuts", "origin"}, place)

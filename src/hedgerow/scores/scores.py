@@ -19,6 +19,7 @@ __all__ = ["ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", 
 Integers = npt.NDArray[np.int64]
 
 MOST_FRACTION_BITS = 28  # a branch of 2**31 records then scores above -2**60, and 8 such branches fit 64 bits
+MOST_GAIN_BITS = 20  # 2**31 records times a slope below 2**5 then stay below 2**56
 NO_TABLE = np.zeros(2, dtype=np.int64)
 
 
@@ -98,7 +99,7 @@ class InformationGain(Score):
     measure = kernels.GAIN
 
     def __post_init__(self) -> None:
-        _check_fraction_bits(self.fraction_bits)
+        _check_fraction_bits(self.fraction_bits, MOST_GAIN_BITS)
         if not 2 <= self.cap <= MOST_CAP:
             raise ConfigurationError(
                 f"the cap of the information gain is {self.cap}, but it must be from 2 to {MOST_CAP}; "
@@ -163,11 +164,10 @@ class Error(Max):
         out -= histogram[:, : candidates.n_codes[0]].sum(axis=(1, 2))[:, None]
 
 
-def _check_fraction_bits(fraction_bits: int) -> None:
-    if not 0 <= fraction_bits <= MOST_FRACTION_BITS:
+def _check_fraction_bits(fraction_bits: int, most: int = MOST_FRACTION_BITS) -> None:
+    if not 0 <= fraction_bits <= most:
         raise ConfigurationError(
-            f"fraction_bits is {fraction_bits}, but above {MOST_FRACTION_BITS} the score would not fit 64 bits; "
-            "keep the default."
+            f"fraction_bits is {fraction_bits}, but above {most} the score would not fit 64 bits; keep the default."
         )
 
 

@@ -1,0 +1,145 @@
+"""What classifiers that release cells have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.cells.model import CellsModel
+from hedgerow.cells.plan import CellsPlan
+from hedgerow.cells.published import PublishedCellsPlan
+from hedgerow.cells.recipe import MergedCuts, Recipe, SeparateCuts
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.privacy.exact import exact
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.schema import Schema
+from hedgerow.scores import BranchScore, Majority, Purity
+
+__all__ = ["CellsClassifier"]
+
+Cells = tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any], npt.NDArray[Any]]
+
+SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}
+ENOUGH = Fraction(1, 2)  # the add/remove budget from which more cells are worth their noise
+MAX_BINS = 16
+
+
+class CellsClassifier(PrivateClassifier):
+    """The parent of ``DiffGenClassifier`` and ``DTDiffClassifier``."""
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "variant": Choice(("private", "published")),
+        "specializations": Integer(1, 100, or_none=True),
+        "criterion": Choice(("gini", "max", "info-gain"), or_none=True),
+        "max_cells": Integer(2, 1 << 20, or_none=True),
+        "max_bins": Integer(2, 1024, or_none=True),
+    }
+
+    specializations: int | None
+    criterion: str | None
+    max_cells: int | None
+    max_bins: int | None
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: Schema | None = None,
+        variant: str = "private",
+        specializations: int | None = None,
+        criterion: str | None = None,
+        max_cells: int | None = None,
+        max_bins: int | None = None,
+        adjacency: str = "add-remove",
+        random_state: Any = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.variant = variant
+        self.specializations = specializations
+        self.criterion = criterion
+        self.max_cells = max_cells
+        self.max_bins = max_bins
+        self.adjacency = adjacency
+        self.random_state = random_state
+        self.ledger = ledger
+
+    _cuts: ClassVar[SeparateCuts | MergedCuts]
+    _published_criterion: ClassVar[str]
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        return self._published(schema) if self.variant == "published" else self._private(schema, epsilon)
+
+    def _private(self, schema: Schema, epsilon: Fraction) -> CellsPlan:
+        if self.criterion == "info-gain":
+            raise ConfigurationError(
+                "criterion is 'info-gain', but normalised information gain makes the choice close to uniform "
+                "(docs/proofs/cells.md), so only variant='published' has it; pass criterion='gini' or 'max'."
+            )
+        enough = epsilon >= ENOUGH
+        max_cells = (1 << 12 if enough else 1 << 6) if self.max_cells is None else self.max_cells
+        return CellsPlan(
+            Recipe(self._cuts, SCORES[self.criterion or "gini"], max_cells),
+            schema,
+            epsilon,
+            specializations=self.specializations or (10 if enough else 4),
+            max_bins=self.max_bins or MAX_BINS,
+        )
+
+    def _published(self, schema: Schema) -> PublishedCellsPlan:
+        if self.criterion == "gini":
+            raise ConfigurationError(
+                "criterion is 'gini', but no paper has it; pass criterion='info-gain' or 'max' for variant='published'."
+            )
+        # Budgets are read as the papers do, whatever the adjacency.
+        return PublishedCellsPlan(
+            schema,
+            exact(self.epsilon),
+            criterion=self.criterion or self._published_criterion,
+            merged=isinstance(self._cuts, MergedCuts),
+            specializations=self.specializations or 10,
+            max_cells=self.max_cells or 1 << 20,
+        )
+
+    def released_cells(self, *, clip: bool = False) -> Cells:
+        """Return all that was released as a weighted table, for any other learner; this costs nothing.
+
+        Each cell stands there once for each class. ``generalize`` gives new records the same columns.
+
+        Parameters
+        ----------
+        clip : bool
+            Whether to leave out the rows whose count is not above zero. The signed counts of all rows are unbiased, also in
+            sums; without the negative ones, sums over many empty cells are too large, but learners accept them.
+
+        Returns
+        -------
+        columns : dict of ndarray of shape (rows,)
+            The features that are divided: the middle of an interval (NaN: missing), or the values of a group as text.
+        y : ndarray of shape (rows,)
+            The classes.
+        weight : ndarray of shape (rows,)
+            The noisy number of records, an integer in the private form.
+        """
+        model = self._cells()
+        columns, weight = model.columns(), model.release.counts.ravel()
+        kept = weight > 0 if clip else np.ones(len(weight), dtype=np.bool_)
+        columns = {name: np.repeat(column, len(self.classes_))[kept] for name, column in columns.items()}
+        y = np.tile(self.classes_, model.cut.n_cells)[kept]
+        return columns, y, weight[kept]
+
+    def generalize(self, X: Any) -> dict[str, npt.NDArray[Any]]:
+        """Return records as the columns of ``released_cells``, by the released cut alone."""
+        return self._cells().generalize(X)
+
+    def _cells(self) -> CellsModel:
+        check_is_fitted(self, "model_")
+        return cast(CellsModel, self.model_)

@@ -1,0 +1,138 @@
+"""Released cells as a model: class shares, a weighted table for other learners, importances, arrays for files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.cells.cut import Cut
+from hedgerow.cells.generalize import columns_of_cells, generalize
+from hedgerow.cells.hierarchy import Edges, Hierarchy
+from hedgerow.cells.shares import class_shares
+from hedgerow.cells.specializer import Release
+from hedgerow.errors import FileFormatError
+from hedgerow.schema import Encoder
+
+__all__ = ["CellsModel", "read_release"]
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 1 << 16  # records that are read at once
+DAMAGED = "the file's cells are damaged; fit the model again."
+
+
+@dataclass(frozen=True, eq=False)
+class CellsModel:
+    """A release that reads raw records by its schema.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Turns records into codes.
+    hierarchy : Hierarchy
+        The line of these codes.
+    release : Release
+        What the fit gave away.
+    deviation : float
+        The standard deviation of the noise of one count, which is public.
+    """
+
+    encoder: Encoder
+    hierarchy: Hierarchy
+    release: Release
+    deviation: float
+
+    @cached_property
+    def cut(self) -> Cut:
+        """The cut that all specializations together make."""
+        return self._cuts[-1]
+
+    @cached_property
+    def _cuts(self) -> list[Cut]:
+        """The root, and the cut after each specialization."""
+        cuts = [Cut.root(self.hierarchy)]
+        for edges in self.release.steps:
+            cuts.append(cuts[-1].specialized(edges))
+        return cuts
+
+    @cached_property
+    def _shares(self) -> Floats:
+        return class_shares(self._cuts, self.release.counts, self.deviation)
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return the class shares of each record's cell, of shape (records, classes)."""
+        parts = [np.empty((0, self._shares.shape[1]))]
+        parts += [self._shares[self.cut.cell(codes)] for _, codes in self.encoder.blocks(X, BLOCK)]
+        return np.concatenate(parts)
+
+    def importances(self) -> Floats:
+        """Return the share of each feature in the specializations; a part weighs what its group weighs, evenly divided."""
+        weight = dict.fromkeys(self.hierarchy.roots, 1.0)
+        sums = np.zeros(len(self.hierarchy.is_numeric))
+        for edges in self.release.steps:
+            own = weight[edges[0], edges[-1]]
+            sums[self.hierarchy.feature(edges[0])] += own
+            weight |= dict.fromkeys(pairwise(edges), own / (len(edges) - 1))
+        return np.asarray(sums / max(sums.sum(), 1.0))
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what stands for each cell in each feature that is divided."""
+        return columns_of_cells(self.cut, self.encoder)
+
+    def generalize(self, X: Any) -> dict[str, npt.NDArray[Any]]:
+        """Return what stands for each record's cell in each feature that is divided."""
+        return generalize(self.cut, self.encoder, X)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the specializations and the counts as named arrays."""
+        steps = self.release.steps
+        return {
+            "branches": np.array([len(edges) - 1 for edges in steps], dtype=np.int32),
+            "edges": np.array([place for edges in steps for place in edges], dtype=np.int32),
+            "counts": self.release.counts,
+        }
+
+
+def _read_steps(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Edges]:
+    """Return the specializations that ``to_arrays`` wrote, or raise FileFormatError where the arrays are of other forms."""
+    try:
+        branches, edges = (arrays[name].astype(np.int32, casting="safe") for name in ("branches", "edges"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FileFormatError(DAMAGED) from error
+    flat = branches.ndim == edges.ndim == 1 and not np.any(branches < 2)
+    if not flat or int(branches.sum(dtype=np.int64)) + len(branches) != len(edges):
+        raise FileFormatError(DAMAGED)
+    ends = np.cumsum(branches.astype(np.int64) + 1)
+    return [tuple(part.tolist()) for part in np.split(edges, ends[:-1])] if len(ends) else []
+
+
+def read_release(
+    arrays: Mapping[str, npt.NDArray[Any]],
+    hierarchy: Hierarchy,
+    n_classes: int,
+    *,
+    most_steps: int,
+    max_cells: int,
+    dtype: type = np.int64,
+) -> Release:
+    """Return the release that ``to_arrays`` wrote, or raise FileFormatError where no fit could have made it."""
+    steps = _read_steps(arrays)
+    if len(steps) > most_steps:
+        raise FileFormatError(DAMAGED)
+    cut, groups = Cut.root(hierarchy), set(hierarchy.roots)
+    for edges in steps:
+        run = (edges[0], edges[-1])
+        if run not in groups or edges not in hierarchy.divisions(run) or cut.n_cells_with(edges) > max_cells:
+            raise FileFormatError(DAMAGED)
+        cut = cut.specialized(edges)
+        groups = (groups - {run}) | set(pairwise(edges))
+    counts = arrays.get("counts")
+    if counts is None or counts.dtype != dtype or counts.shape != (cut.n_cells, n_classes):
+        raise FileFormatError(DAMAGED)
+    return Release(tuple(steps), counts)

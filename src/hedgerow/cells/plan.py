@@ -1,0 +1,79 @@
+"""Private cells as a plan: from records to released cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy.typing as npt
+
+from hedgerow.cells.hierarchy import Hierarchy
+from hedgerow.cells.model import CellsModel, read_release
+from hedgerow.cells.recipe import Recipe
+from hedgerow.cells.specializer import Release, Specializer
+from hedgerow.curator import Curator
+from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.events import Event
+from hedgerow.schema import Encoder, Schema
+from hedgerow.table import Table
+
+__all__ = ["CellsPlan"]
+
+
+class CellsPlan:
+    """Private cells that are about to be released.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        How the cut is specialized.
+    schema : Schema
+        What is public about the records.
+    epsilon : Fraction
+        The budget under add/remove adjacency.
+    specializations, max_bins : int
+        Specializations at most, and bins of a numeric feature.
+    """
+
+    def __init__(
+        self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, specializations: int, max_bins: int
+    ) -> None:
+        self._encoder = Encoder(schema, max_bins)
+        self._epsilon = epsilon
+        self._max_cells = recipe.max_cells
+        self._hierarchy = Hierarchy.of(self._encoder)
+        numeric = sum(self._hierarchy.is_numeric)
+        self._schedule = recipe.cuts.schedule(epsilon, numeric, specializations, recipe.score)
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return self._schedule.event
+
+    def run(self, X: Any, y: Any, randomness: Randomness) -> CellsModel:
+        """Specialize the cut and count its cells."""
+        table = Table(
+            self._encoder.transform(X),
+            self._encoder.labels(y),
+            self._encoder.n_codes,
+            len(self._encoder.schema.classes),
+        )
+        return self._model(self.release(table, randomness))
+
+    def release(self, table: Table, randomness: Randomness) -> Release:
+        """Release cells of encoded records, through a curator that holds the budget that the plan was given."""
+        curator = Curator(table, self._epsilon, randomness)
+        return Specializer(curator, self._hierarchy, self._schedule, self._max_cells).release()
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> CellsModel:
+        """Return the model whose release stands in the arrays, or raise FileFormatError."""
+        n_classes = len(self._encoder.schema.classes)
+        most = self._schedule.specializations
+        return self._model(read_release(arrays, self._hierarchy, n_classes, most_steps=most, max_cells=self._max_cells))
+
+    def _model(self, release: Release) -> CellsModel:
+        rate = float(self._schedule.counts.rate.fraction)
+        deviation = math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)  # of two-sided geometric noise
+        return CellsModel(self._encoder, self._hierarchy, release, deviation)

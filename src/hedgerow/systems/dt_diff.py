@@ -1,0 +1,33 @@
+"""DT-Diff: Zhu, Xiong, Xiang and Zhou, TrustCom 2013."""
+
+from __future__ import annotations
+
+from hedgerow.cells import CellsClassifier, MergedCuts
+
+__all__ = ["DTDiffClassifier"]
+
+
+class DTDiffClassifier(CellsClassifier):
+    """Differentially private data release for decision trees (DT-Diff), as reconstructed.
+
+    Zhu, Xiong, Xiang and Zhou, TrustCom 2013. Only its abstract and a table in later work were at hand: here it is DiffGen
+    with one selection for each step over all schemes, so that no budget goes to cut points alone [our reconstruction].
+
+    Releases  a table of cells with noisy class counts, as ``DiffGenClassifier`` does.
+    Costs     ``epsilon``, pure: half of it for the specializations, the rest for the counts (docs/proofs/cells.md).
+    Departs   (private) as ``DiffGenClassifier`` does, but for the selection, which is the exponential mechanism: all cuts of
+              an interval together weigh as much as one group of a categorical feature.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, specializations, criterion, max_cells, max_bins, adjacency, random_state, ledger
+        See ``DiffGenClassifier``; the published form's default criterion is Max.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    _cuts = MergedCuts()
+    _published_criterion = "max"

@@ -44,9 +44,9 @@ def test_costs_add_along_a_path_and_siblings_count_once():
     chosen = curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(HALF, Gini().range))
     children = curator.partition(root, TESTS, chosen)
     assert len(children) == 2
-    curator.count(children, Fraction(1, 4))
+    curator.count(children, Geometric(Fraction(1, 4)))
     assert curator.spent == Fraction(3, 4)
-    curator.class_counts(children[np.array([True, False])], Fraction(1, 4))
+    curator.class_counts(children[np.array([True, False])], Geometric(Fraction(1, 4)))
     assert curator.spent == 1
 
 
@@ -54,18 +54,18 @@ def test_only_the_path_that_has_spent_its_budget_is_refused():
     curator, root = open_curator()
     children = curator.partition(root, TESTS, np.array([0]))
     first, second = np.array([True, False]), np.array([False, True])
-    curator.count(children[first], Fraction(1))
+    curator.count(children[first], Geometric(Fraction(1)))
     with pytest.raises(BudgetExceeded, match="not answered"):
-        curator.count(children[first], Fraction(1, 1000))
-    assert len(curator.count(children[second], Fraction(1))) == 1
+        curator.count(children[first], Geometric(Fraction(1, 1000)))
+    assert len(curator.count(children[second], Geometric(Fraction(1)))) == 1
 
 
 def test_a_refused_question_draws_nothing():
     curator, root = open_curator()
     curator._randomness = Silent(0)
     for ask in (
-        lambda: curator.count(root, Fraction(2)),
-        lambda: curator.class_counts(root, Fraction(2)),
+        lambda: curator.count(root, Geometric(Fraction(2))),
+        lambda: curator.class_counts(root, Geometric(Fraction(2))),
         lambda: curator.histogram(root, np.array([[True, False]]), Geometric(Fraction(2))),
         lambda: curator.select_label(root, PermuteAndFlip(Fraction(2), 1)),
         lambda: curator.minority_at_most(root, AtMost(Geometric(Fraction(2)), 1)),
@@ -82,7 +82,7 @@ def test_a_refusal_says_nothing_about_the_records():
         curator = Curator(make_table(records), Fraction(1), Randomness(0))
         root = curator.assign(PerRecordCoin(1))
         with pytest.raises(BudgetExceeded) as refusal:
-            curator.count(root, Fraction(2))
+            curator.count(root, Geometric(Fraction(2)))
         messages.add(str(refusal.value))
     assert len(messages) == 1
 
@@ -91,7 +91,7 @@ def test_a_partitioned_node_answers_no_more():
     curator, root = open_curator()
     curator.partition(root, TESTS, np.array([0]))
     with pytest.raises(ConfigurationError, match="ask its children"):
-        curator.count(root, HALF)
+        curator.count(root, Geometric(HALF))
 
 
 def test_a_node_cannot_be_asked_twice_in_one_question():
@@ -99,18 +99,18 @@ def test_a_node_cannot_be_asked_twice_in_one_question():
     children = curator.partition(root, TESTS, np.array([0]))
     twice = type(children)(children.generation, np.array([0, 0]))
     with pytest.raises(ConfigurationError, match="names a node"):
-        curator.count(twice, HALF)
+        curator.count(twice, Geometric(HALF))
 
 
 def test_assignments_of_the_same_records_add_up():
     curator, root = open_curator()
-    curator.count(root, HALF)
+    curator.count(root, Geometric(HALF))
     other = curator.assign(PerRecordCoin(3))
-    curator.count(other, Fraction(1, 4))
+    curator.count(other, Geometric(Fraction(1, 4)))
     assert curator.spent == Fraction(3, 4)
     with pytest.raises(BudgetExceeded):
-        curator.count(other, HALF)
-    curator.count(root, Fraction(1, 4))
+        curator.count(other, Geometric(HALF))
+    curator.count(root, Geometric(Fraction(1, 4)))
     assert curator.spent == 1
 
 
@@ -118,10 +118,10 @@ def test_a_poisson_assignment_costs_its_amplified_budget():
     curator, _ = open_curator()
     coin = PoissonCoin(Fraction(1, 4))
     sample = curator.assign(coin)
-    curator.count(sample, Fraction(2))
+    curator.count(sample, Geometric(Fraction(2)))
     assert curator.spent == amplified(Fraction(2), Fraction(1, 4)) < 1
     with pytest.raises(BudgetExceeded):
-        curator.count(sample, Fraction(1, 10))
+        curator.count(sample, Geometric(Fraction(1, 10)))
 
 
 def test_a_mechanism_calibrated_for_a_smaller_range_is_refused():
@@ -153,15 +153,15 @@ def test_a_histogram_is_released_of_the_features_that_were_asked_for():
     curator, root = open_curator(Fraction(1000))
     cells = curator.histogram(root, np.array([[False, True]]), Geometric(Fraction(1000)))
     assert cells.tolist() == [[[0, 0]] * 2 + [[5, 5]] * 2]
-    with pytest.raises(ConfigurationError, match="each of 2 histograms"):
+    with pytest.raises(ConfigurationError, match="in 2 of the counts"):
         curator.histogram(root, BOTH, Geometric(Fraction(1)))
 
 
 @pytest.mark.parametrize(
     ("ask", "sensitivity"),
     [
-        (lambda curator, root: curator.count(root, Fraction(1)) - 20, 1),
-        (lambda curator, root: curator.class_counts(root, Fraction(1)) - 10, 1),
+        (lambda curator, root: curator.count(root, Geometric(Fraction(1))) - 20, 1),
+        (lambda curator, root: curator.class_counts(root, Geometric(Fraction(1))) - 10, 1),
         (lambda curator, root: curator.histogram(root, BOTH, Geometric(Fraction(1), 2)) - 5, 2),
     ],
     ids=["count", "class counts", "histogram"],
@@ -181,8 +181,8 @@ def test_answers_follow_the_law_of_their_sensitivity(ask, sensitivity):
 
 def test_answers_at_a_large_budget_are_the_counts():
     curator, root = open_curator(Fraction(5000))
-    assert curator.count(root, Fraction(1000)).tolist() == [20]
-    assert curator.class_counts(root, Fraction(1000)).tolist() == [[10, 10]]
+    assert curator.count(root, Geometric(Fraction(1000))).tolist() == [20]
+    assert curator.class_counts(root, Geometric(Fraction(1000))).tolist() == [[10, 10]]
     assert curator.minority_at_most(root, AtMost(Geometric(Fraction(1000)), 9)).tolist() == [False]
     assert curator.minority_at_most(root, AtMost(Geometric(Fraction(1000)), 10)).tolist() == [True]
 
@@ -204,8 +204,8 @@ def test_scores_are_the_same_in_one_chunk_or_many(monkeypatch):
 def test_nothing_gives_budget_back(budget):
     curator, root = open_curator()
     for ask in (
-        lambda: curator.count(root, budget),
-        lambda: curator.class_counts(root, budget),
+        lambda: curator.count(root, Geometric(budget)),
+        lambda: curator.class_counts(root, Geometric(budget)),
         lambda: curator.select_label(root, PermuteAndFlip(budget, 1)),
         lambda: curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(budget, Gini().range)),
     ):
@@ -224,7 +224,7 @@ def test_noise_for_a_smaller_sensitivity_is_refused():
 def test_nodes_that_are_not_the_curators_are_refused(index):
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="names a node"):
-        curator.count(type(root)(root.generation, np.array(index)), HALF)
+        curator.count(type(root)(root.generation, np.array(index)), Geometric(HALF))
 
 
 def test_threads_cannot_overdraw_a_curator():
@@ -235,7 +235,7 @@ def test_threads_cannot_overdraw_a_curator():
         def ask(curator=curator, root=root, answers=answers, barrier=barrier):
             barrier.wait()
             with contextlib.suppress(BudgetExceeded):
-                answers.append(curator.count(root, Fraction(1)))
+                answers.append(curator.count(root, Geometric(Fraction(1))))
 
         workers = [threading.Thread(target=ask) for _ in range(4)]
         for worker in workers:

@@ -17,12 +17,12 @@ from sklearn.utils.estimator_checks import (
 
 import hedgerow as hr
 from hedgerow.estimator import COMMON
-from hedgerow.trees.classifier import ForestClassifier
+from hedgerow.systems import system_class
 
 # Without a given schema every fit says so; what it says is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore::hedgerow.errors.PrivacyLeakWarning")
 
-CLASSES = [hr.EDPRFClassifier, hr.PFDPDTClassifier, ForestClassifier]
+CLASSES = [system_class(info.name) for info in hr.list_systems()]
 ALMOST_NO_NOISE = 10_000  # epsilon: the checks ask for accuracy on some tens of records
 FEWEST_CHECKS = 54  # in scikit-learn 1.7.2 as in 1.9.1
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {kind.__name__: {} for kind in CLASSES}

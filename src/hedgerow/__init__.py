@@ -20,11 +20,25 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
         SchemaError,
     )
+    from hedgerow.interface import Curator
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.schema import Categorical, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
+    from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier
+    from hedgerow.systems.diffgen import DiffGenClassifier
+    from hedgerow.systems.diffp_c45 import DiffPC45Classifier
+    from hedgerow.systems.diffp_id3 import DiffPID3Classifier
+    from hedgerow.systems.diffprf import DiffPRFClassifier
+    from hedgerow.systems.diffprf_linear import DiffPRFLinearClassifier
+    from hedgerow.systems.diffprfs import DiffPRFsClassifier
+    from hedgerow.systems.dt_diff import DTDiffClassifier
     from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
+    from hedgerow.systems.pinq_id3 import PINQID3Classifier
+    from hedgerow.systems.random_trees import RandomTreesClassifier
+    from hedgerow.systems.sulq_id3 import SuLQID3Classifier
+    from hedgerow.systems.tpdprf import TpDPRFClassifier
+    from hedgerow.systems.tradition import TraditionClassifier
     from hedgerow.trees.classifier import ForestClassifier
 
 __version__ = "0.1.0"
@@ -34,7 +48,16 @@ _HOME = {
     "Categorical": "hedgerow.schema",
     "Certificate": "hedgerow.privacy.certificate",
     "ConfigurationError": "hedgerow.errors",
+    "Curator": "hedgerow.interface",
+    "DTDiffClassifier": "hedgerow.systems.dt_diff",
     "DatasetError": "hedgerow.errors",
+    "DengDiffPRFClassifier": "hedgerow.systems.deng_diffprf",
+    "DiffGenClassifier": "hedgerow.systems.diffgen",
+    "DiffPC45Classifier": "hedgerow.systems.diffp_c45",
+    "DiffPID3Classifier": "hedgerow.systems.diffp_id3",
+    "DiffPRFClassifier": "hedgerow.systems.diffprf",
+    "DiffPRFLinearClassifier": "hedgerow.systems.diffprf_linear",
+    "DiffPRFsClassifier": "hedgerow.systems.diffprfs",
     "EDPRFClassifier": "hedgerow.systems.edprf",
     "FileFormatError": "hedgerow.errors",
     "ForestClassifier": "hedgerow.trees.classifier",
@@ -43,10 +66,15 @@ _HOME = {
     "LedgerPickleError": "hedgerow.errors",
     "Numeric": "hedgerow.schema",
     "PFDPDTClassifier": "hedgerow.systems.edprf",
+    "PINQID3Classifier": "hedgerow.systems.pinq_id3",
     "PrivacyLeakWarning": "hedgerow.errors",
+    "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
+    "SuLQID3Classifier": "hedgerow.systems.sulq_id3",
     "SystemInfo": "hedgerow.systems",
+    "TpDPRFClassifier": "hedgerow.systems.tpdprf",
+    "TraditionClassifier": "hedgerow.systems.tradition",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
 }
@@ -56,7 +84,16 @@ __all__ = [
     "Categorical",
     "Certificate",
     "ConfigurationError",
+    "Curator",
+    "DTDiffClassifier",
     "DatasetError",
+    "DengDiffPRFClassifier",
+    "DiffGenClassifier",
+    "DiffPC45Classifier",
+    "DiffPID3Classifier",
+    "DiffPRFClassifier",
+    "DiffPRFLinearClassifier",
+    "DiffPRFsClassifier",
     "EDPRFClassifier",
     "FileFormatError",
     "ForestClassifier",
@@ -65,10 +102,15 @@ __all__ = [
     "LedgerPickleError",
     "Numeric",
     "PFDPDTClassifier",
+    "PINQID3Classifier",
     "PrivacyLeakWarning",
+    "RandomTreesClassifier",
     "Schema",
     "SchemaError",
+    "SuLQID3Classifier",
     "SystemInfo",
+    "TpDPRFClassifier",
+    "TraditionClassifier",
     "datasets",
     "list_systems",
     "load",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,18 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import (
     AtMost,
-    Geometric,
     Mechanism,
+    Noise,
     PerRecordCoin,
     PoissonCoin,
     Randomness,
+    RoundedNormal,
     Selection,
     WeightedCoin,
 )
-from hedgerow.privacy.accounting import amplified
-from hedgerow.scores import Candidates, ClassCount, Minority, Score
-from hedgerow.table import Frontier, RecordRule, Table
+from hedgerow.privacy.accounting import Adjacency, Cost, sampled_cost
+from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
+from hedgerow.table import CellRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
 
 __all__ = ["Curator", "Nodes"]
 
@@ -51,14 +54,15 @@ class _Assignment:
     """One dealing out of the records: how probably a record takes part (None: surely), and its costliest path."""
 
     inclusion: Fraction | None
-    costliest: Fraction = Fraction(0)
+    unit: int = 1
+    costliest: Cost = field(default_factory=Cost)
 
-    def cost(self, path: Fraction) -> Fraction:
+    def cost(self, path: Cost) -> Cost:
         """Return what an assignment costs whose costliest path has been charged so much."""
-        return path if self.inclusion is None else amplified(path, self.inclusion)
+        return path if self.inclusion in (None, 1) else sampled_cost(path, self.inclusion)
 
     @property
-    def spent(self) -> Fraction:
+    def spent(self) -> Cost:
         return self.cost(self.costliest)
 
 
@@ -67,7 +71,7 @@ class _Account:
     """What one kind of path of an assignment has been charged."""
 
     assignment: _Assignment
-    spent: Fraction
+    spent: Cost
 
 
 class Curator:
@@ -78,9 +82,13 @@ class Curator:
     table : Table
         The records.
     epsilon : Fraction
-        The budget under add/remove adjacency.
+        The budget.
     randomness : Randomness
         Where every draw comes from.
+    delta : Fraction
+        The delta of the budget; Gaussian noise needs one.
+    adjacency : {"add-remove", "replace-one"}
+        What the budget is for.
 
     Notes
     -----
@@ -89,15 +97,25 @@ class Curator:
     its children do.
     """
 
-    def __init__(self, table: Table, epsilon: Fraction, randomness: Randomness) -> None:
+    def __init__(
+        self,
+        table: Table,
+        epsilon: Fraction,
+        randomness: Randomness,
+        *,
+        delta: Fraction = Fraction(0),
+        adjacency: Adjacency = "add-remove",
+    ) -> None:
         self._table = table
-        self._budget = epsilon
+        self._epsilon, self._delta, self._adjacency = epsilon, delta, adjacency
+        self._draws = 0
         self._randomness = randomness
         self._frontiers: dict[int, Frontier] = {}
         self._open: dict[int, npt.NDArray[np.bool_]] = {}
         self._account_of: dict[int, npt.NDArray[np.intp]] = {}
         self._charged: list[_Account] = []
         self._assignments: list[_Assignment] = []
+        self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
 
     @property
@@ -107,53 +125,71 @@ class Curator:
 
     @property
     def spent(self) -> Fraction:
-        """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
-        return sum((assignment.spent for assignment in self._assignments), Fraction(0))
+        """The pure epsilon that has been charged so far under add/remove adjacency."""
+        return self.total.epsilon
 
-    def assign(self, coin: PerRecordCoin | PoissonCoin | WeightedCoin, rule: RecordRule | None = None) -> Nodes:
+    @property
+    def total(self) -> Cost:
+        """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
+        return sum((assignment.spent for assignment in self._assignments), Cost(draws=self._draws))
+
+    def learn(self, votes: RecordVotes) -> None:
+        """Add what released trees say of each record to its margins, of which rules may speak; it is free."""
+        with self._lock:
+            self._table.learn(votes)
+
+    def assign(
+        self,
+        coin: PerRecordCoin | PoissonCoin | WeightedCoin,
+        rule: RecordRule | None = None,
+        weights: WeightRule | None = None,
+    ) -> Nodes:
         """Send each record to a root, or to none, by its own coin, and return the roots.
 
         The roots of one assignment share no record, so they count in parallel; the assignments read the same records, so
         what they cost adds up. Where a record may be in no root, what its assignment costs is amplified. A ``rule``, for a
-        weighted coin, says from released values how probably a record takes part, looking at that record alone.
+        weighted coin, says from released values how probably a record takes part, looking at that record alone; ``weights``
+        likewise say how much it counts, up to their unit.
         """
-        assignment = _Assignment(coin.inclusion)
+        assignment = _Assignment(coin.inclusion, 1 if weights is None else weights.unit)
         with self._lock:
             about = len(self._table) if rule is None else self._table.apply(rule)
             part = self._randomness.draw(coin, about)
             self._assignments.append(assignment)
-            self._charged.append(_Account(assignment, Fraction(0)))
+            self._charged.append(_Account(assignment, Cost()))
             accounts = np.full(coin.parts, len(self._charged) - 1, dtype=np.intp)
-            return self._register(self._table.roots(part, coin.parts), accounts)
+            return self._register(self._table.roots(part, coin.parts, weights), accounts)
 
-    def count(self, nodes: Nodes, budget: Fraction) -> Integers:
-        """Return the number of records in each node, with two-sided geometric noise."""
-        noise = Geometric(budget)
-        frontier = self._charge(nodes, noise.cost)
-        noisy: Integers = self._randomness.draw(noise, np.diff(frontier.starts))
+    def count(self, nodes: Nodes, noise: Noise) -> Integers:
+        """Return the number of records in each node, whatever they weigh, with noise."""
+        _check_noise(noise, 1, 1)
+        frontier = self._charge(nodes, noise.price)
+        return self._add(noise, np.diff(frontier.starts))
+
+    def class_counts(self, nodes: Nodes, noise: Noise) -> Integers:
+        """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
+        _check_noise(noise, 1, self._unit(nodes))
+        frontier = self._charge(nodes, noise.price)
+        return self._add(noise, self._table.class_counts(frontier))
+
+    def _add(self, noise: Noise, counts: Integers) -> Integers:
+        with self._lock:
+            self._draws += counts.size if isinstance(noise, RoundedNormal) else 0
+        noisy: Integers = self._randomness.draw(noise, counts)
         return noisy
 
-    def class_counts(self, nodes: Nodes, budget: Fraction) -> Integers:
-        """Return the number of records of each class in each node, (nodes, classes), with two-sided geometric noise."""
-        noise = Geometric(budget)
-        frontier = self._charge(nodes, noise.cost)
-        noisy: Integers = self._randomness.draw(noise, self._table.class_counts(frontier))
-        return noisy
-
-    def histogram(self, nodes: Nodes, asked: npt.NDArray[np.bool_], noise: Geometric) -> Integers:
+    def histogram(self, nodes: Nodes, asked: npt.NDArray[np.bool_], noise: Noise) -> Integers:
         """Return the records of each node by code and class, (nodes, codes of all features, classes), with noise.
 
         ``asked`` (nodes, features) says which features' histograms are released; the others are zero. A record is in one
         cell of each, so the noise is for a sensitivity of as many features as any node is asked about.
         """
-        most = int(asked.sum(axis=1).max(initial=0))
-        if noise.sensitivity < most:
-            raise ConfigurationError(f"a record is in a cell of each of {most} histograms; build the noise for that.")
-        frontier = self._charge(nodes, noise.cost)
+        _check_noise(noise, int(asked.sum(axis=1).max(initial=0)), self._unit(nodes))
+        frontier = self._charge(nodes, noise.price)
         counts = self._table.histogram(frontier)
         released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
         counts[~released] = 0
-        counts[released] = self._randomness.draw(noise, counts[released])
+        counts[released] = self._add(noise, counts[released])
         return counts
 
     def flip(self, mechanism: Mechanism, *public: Any) -> Any:
@@ -164,10 +200,10 @@ class Curator:
         self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Score, mechanism: Selection
     ) -> Integers:
         """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
-        _check_range(mechanism, score.name, score.range)
+        _check_range(mechanism, score.name, score.range * self._unit(nodes))
         if not offered.any(axis=1).all():
             raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
-        frontier = self._charge(nodes, mechanism.cost)
+        frontier = self._charge(nodes, mechanism.price)
         chosen = np.empty(len(nodes), dtype=np.int64)
         step = max(1, CHUNK // len(candidates))
         for start in range(0, len(nodes), step):
@@ -186,17 +222,50 @@ class Curator:
 
     def select_label(self, nodes: Nodes, mechanism: Selection) -> Integers:
         """Return one class for each node, chosen by the mechanism with the class counts as scores."""
-        _check_range(mechanism, ClassCount.name, ClassCount.range)
-        frontier = self._charge(nodes, mechanism.cost)
+        _check_range(mechanism, ClassCount.name, ClassCount.range * self._unit(nodes))
+        frontier = self._charge(nodes, mechanism.price)
         counts = self._table.class_counts(frontier)
         labels: Integers = self._randomness.draw(mechanism, counts, np.ones(counts.shape, dtype=np.bool_))
         return labels
 
+    def specialize(
+        self, node: Nodes, choices: Sequence[Specializations], score: BranchScore, mechanism: Selection
+    ) -> list[int]:
+        """Return one specialization for each of the choices, all of them asked of one node.
+
+        Each choice costs what the mechanism costs to the records that it concerns: choices among the cuts of disjoint
+        intervals of one feature share no record, so they count once.
+        """
+        _check_range(mechanism, score.name, score.range)
+        if len(node) != 1:
+            raise ConfigurationError(f"specializations are asked of one node, not of {len(node)}.")
+        together = (mechanism.price,) * most_concerned(choices, self._table.offsets)
+        frontier = self._charge(node, sum(together, Cost()))
+        if self._counted is None or self._counted[0] is not frontier:
+            self._counted = (frontier, self._table.histogram(frontier)[0])
+        histogram = self._counted[1]
+        chosen = []
+        for choice in choices:
+            scores = choice.scores(histogram, score)[None]
+            offered = mechanism.mass(np.ones(scores.shape, dtype=np.bool_), choice.weight)
+            chosen.append(int(self._randomness.draw(mechanism, scores, offered)[0]))
+        return chosen
+
+    def cell_counts(self, node: Nodes, rule: CellRule, noise: Noise) -> Integers:
+        """Return how many records of each class one node has in each cell of a rule, (cells, classes), with noise.
+
+        A record is in one cell, whatever the others are, and all cells are counted, also the empty ones.
+        """
+        if len(node) != 1:
+            raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
+        _check_noise(noise, 1, self._unit(node))
+        frontier = self._charge(node, noise.price)
+        return self._add(noise, self._table.cell_counts(frontier, rule))
+
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
-        if mechanism.noise.sensitivity < Minority.sensitivity:
-            raise ConfigurationError(f"the {Minority.name} moves by {Minority.sensitivity}; build the noise for that.")
-        frontier = self._charge(nodes, mechanism.noise.cost)
+        _check_noise(mechanism.noise, Minority.sensitivity, self._unit(nodes))
+        frontier = self._charge(nodes, mechanism.noise.price)
         minority = Minority().of(self._table.class_counts(frontier))
         return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
 
@@ -236,25 +305,32 @@ class Curator:
         frontier = self._frontiers[nodes.generation]
         return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
 
-    def _charge(self, nodes: Nodes, amount: Fraction) -> Frontier:
+    def _unit(self, nodes: Nodes) -> int:
+        """Return the largest weight of a record in nodes, which are all of one assignment."""
+        account = self._account_of.get(nodes.generation)
+        return 1 if account is None or not len(account) else self._charged[account[0]].assignment.unit
+
+    def _charge(self, nodes: Nodes, amount: Cost) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
-        if amount <= 0:
+        if amount.epsilon <= 0 and amount.mu_squared <= 0:
             raise ConfigurationError(
-                f"a question costs {amount}, but only noise with a cost protects; pass a positive budget."
+                "a question costs nothing, but only noise with a cost protects; pass a positive budget."
             )
         with self._lock:
             frontier = self._frontier(nodes)
             self._book(nodes, amount)
         return frontier
 
-    def _book(self, nodes: Nodes, amount: Fraction) -> None:
+    def _book(self, nodes: Nodes, amount: Cost) -> None:
         account = self._account_of[nodes.generation]
         of_nodes = account[nodes.index]
         old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
         assignment = self._charged[old[0]].assignment if len(old) else _Assignment(None)
         new = [_Account(assignment, self._charged[i].spent + amount) for i in old]
-        costliest = max([assignment.costliest, *(path.spent for path in new)])
-        if self.spent - assignment.spent + assignment.cost(costliest) > self._budget:
+        costliest = reduce(Cost.__or__, (path.spent for path in new), assignment.costliest)
+        others = (other.spent for other in self._assignments if other is not assignment)
+        total = sum(others, assignment.cost(costliest) + Cost(draws=self._draws))
+        if not total.under(self._adjacency).within(self._epsilon, self._delta):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
@@ -262,6 +338,13 @@ class Curator:
         account[nodes.index] = len(self._charged) + np.searchsorted(old, of_nodes)
         self._charged += new
         assignment.costliest = costliest
+
+
+def _check_noise(noise: Noise, cells: int, unit: int) -> None:
+    if not noise.covers(cells, unit):
+        raise ConfigurationError(
+            f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
+        )
 
 
 def _check_range(mechanism: Selection, name: str, score_range: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -76,7 +77,21 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The parent of every classifier here.
 
     A subclass declares its parameters' constraints and turns a schema and a budget into a plan. ``fit`` certifies and
-    books the plan before it reads a record, and keeps released values only.
+    books the plan before it reads a record, and keeps released values only. A subclass names its own parameters in
+    ``__init__`` and takes its parent's as ``**common``; scikit-learn and ``help`` see them all.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The total privacy budget, read as its shortest decimal.
+    schema : Schema or None
+        What is public about the data. None infers it from the records, which voids the guarantee.
+    adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    random_state : None, int or numpy generator
+        None draws from the operating system, as a guarantee needs; anything else is for tests.
+    ledger : Ledger or None
+        Where the fit's plan is booked before anything is drawn.
 
     Attributes
     ----------
@@ -97,12 +112,27 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
     _named: bool = False
 
-    epsilon: float
-    schema: Schema | None
-    adjacency: str
-    random_state: Any
-    ledger: Ledger | None
     variant: str = "private"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: Any = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.adjacency = adjacency
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            cls.__init__.__signature__ = _with_parents_parameters(cls)  # type: ignore[attr-defined]
 
     @abstractmethod
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
@@ -284,6 +314,18 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
         if not by_other_names:  # scikit-learn knows frames whose columns have text for names, and arrays
             validate_data(self, X, reset=False, skip_check_array=True)
+
+
+def _with_parents_parameters(cls: type) -> inspect.Signature:
+    """Return the signature of a class's ``__init__`` with its parent's parameters in place of ``**common``."""
+    own = inspect.signature(vars(cls)["__init__"])
+    parameters = dict(own.parameters)
+    common = [name for name, parameter in parameters.items() if parameter.kind is parameter.VAR_KEYWORD]
+    for name in common:
+        del parameters[name]
+        for inherited, parameter in inspect.signature(cls.__mro__[1].__init__).parameters.items():  # type: ignore[misc]
+            parameters.setdefault(inherited, parameter)
+    return own.replace(parameters=list(parameters.values()))
 
 
 def _with_inferred(event: Event, schema: Schema) -> Event:

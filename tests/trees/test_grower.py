@@ -10,7 +10,7 @@ from helpers import grow, make_table
 
 from hedgerow.curator import Curator
 from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import PerRecordCoin, Randomness
+from hedgerow.mechanisms import Budget, PerRecordCoin, Randomness
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import multiway
@@ -187,7 +187,7 @@ def test_levels_count_from_the_root():
 
 
 def test_the_stop_compares_with_theta_over_its_share():
-    stop = NoisyMinority(share=Fraction(1, 4), theta=Fraction(2)).mechanism(ONE)
-    assert stop.cost == Fraction(1, 4)
-    assert stop.mechanism.threshold == 8
-    assert NoisyMinority().mechanism(ONE).mechanism.threshold == 13
+    stop = NoisyMinority(share=Fraction(1, 4), theta=Fraction(2)).mechanism(Budget(ONE)).mechanism
+    assert stop.noise.cost == Fraction(1, 4)
+    assert stop.threshold == 8
+    assert NoisyMinority().mechanism(Budget(ONE)).mechanism.threshold == 13

@@ -13,15 +13,17 @@ from scipy.special import ndtr
 
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
+from hedgerow.privacy.accounting import Cost, pure_cost
 from hedgerow.privacy.events import Gaussian, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
-__all__ = ["AtMost", "Geometric", "RoundedNormal"]
+__all__ = ["MOST_DRAWS", "AtMost", "Geometric", "RoundedNormal"]
 
 Integers = npt.NDArray[np.int64]
 
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
 SIGMA_DIGITS = 30
+MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,20 @@ class Geometric:
     def cost(self) -> Fraction:
         """The epsilon of one batch under add/remove adjacency."""
         return self.rate.fraction * self.sensitivity
+
+    @property
+    def price(self) -> Cost:
+        """What one batch costs under add/remove adjacency."""
+        return pure_cost(self.cost, ranged=False)
+
+    def covers(self, cells: int, unit: int) -> bool:
+        """Say whether the noise is enough for counts of which a record of weight up to ``unit`` is in so many cells."""
+        return self.sensitivity >= cells * unit
+
+    @property
+    def deviation(self) -> float:
+        """About the standard deviation of the noise, sqrt(2) / rate."""
+        return math.sqrt(2) / float(self.rate.fraction)
 
     def event(self, purpose: str, level: int = 0) -> Pure:
         """Return what one batch of disjoint counts costs."""
@@ -143,8 +159,22 @@ class RoundedNormal:
         """The squared mu of one batch under add/remove adjacency."""
         return self.squared_sensitivity / self.sigma.fraction**2
 
-    def event(self, purpose: str, draws: int, level: int = 0) -> Gaussian:
-        """Return what one batch of so many draws costs."""
+    @property
+    def price(self) -> Cost:
+        """What one batch costs under add/remove adjacency, without its draws."""
+        return Cost(mu_squared=self.cost)
+
+    def covers(self, cells: int, unit: int) -> bool:
+        """Say whether the noise is enough for counts of which a record of weight up to ``unit`` is in so many cells."""
+        return self.squared_sensitivity >= cells * unit**2
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise before rounding."""
+        return float(self.sigma.fraction)
+
+    def event(self, purpose: str, level: int = 0, draws: int = MOST_DRAWS) -> Gaussian:
+        """Return what one batch of at most so many draws costs."""
         return Gaussian(self.cost, draws, purpose, level)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:

@@ -7,14 +7,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.events import Pure
+from hedgerow.privacy.accounting import Cost, pure_cost
+from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
 __all__ = ["Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
@@ -47,6 +48,7 @@ class Selection(ABC):
     score_range: int
 
     name = "selection"
+    ranged: ClassVar[bool] = False  # whether the loss stays within an interval of length epsilon
 
     def __post_init__(self) -> None:
         check_positive("a selection", self.epsilon, self.score_range)
@@ -60,6 +62,11 @@ class Selection(ABC):
     def cost(self) -> Fraction:
         """The epsilon of one selection under add/remove adjacency."""
         return self.rate.fraction * self.score_range
+
+    @property
+    def price(self) -> Cost:
+        """What one selection costs under add/remove adjacency."""
+        return pure_cost(self.cost, ranged=self.ranged)
 
     @abstractmethod
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -75,7 +82,8 @@ class Selection(ABC):
 
     def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
         """Return what one selection costs; ``detail`` names the score."""
-        return Pure(self.cost, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
+        kind = BoundedRange if self.ranged else Pure
+        return kind(self.cost, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,7 @@ class Exponential(Selection):
     """
 
     name = "exponential mechanism"
+    ranged = True
 
     def mass(self, offered: npt.NDArray[np.bool_], weight: Scores) -> npt.NDArray[Any]:
         """Return the base weights of the tests that are ``offered`` (rows, candidates), zero for the others."""

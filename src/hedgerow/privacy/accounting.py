@@ -42,6 +42,7 @@ __all__ = [
     "largest",
     "plan_budget",
     "pure_cost",
+    "sampled_cost",
     "unprotected",
 ]
 
@@ -153,17 +154,27 @@ def cost(event: Event) -> Cost:
             each = cost(event.part)
             return replace(each, draws=each.draws * event.count)
         case Subsampled():
-            each = cost(event.part)
-            # Amplification is proved here for pure plans only.
-            after = pure_cost(amplified(each.epsilon, event.inclusion), ranged=False)
-            return replace(after, protected=each.protected and each.mu_squared == 0)
+            return sampled_cost(cost(event.part), event.inclusion)
         case _:
             return Cost(protected=False)
 
 
+def sampled_cost(each: Cost, inclusion: Fraction) -> Cost:
+    """Return what a plan costs on a sample in which a record is with a probability of at most ``inclusion``.
+
+    Amplification is proved here for pure plans only.
+    """
+    if inclusion == 1:
+        return each
+    after = pure_cost(amplified(each.epsilon, inclusion), ranged=False)
+    return replace(after, protected=each.protected and each.mu_squared == 0)
+
+
 def pure_cost(epsilon: Fraction, *, ranged: bool) -> Cost:
     """Return what an epsilon-DP step costs; ``ranged`` if its loss stays within an interval of length epsilon."""
-    return Cost(epsilon, rho=_pure_rho(epsilon, ranged=ranged), pure_mu_squared=_pure_mu_squared(epsilon, ranged=ranged))
+    return Cost(
+        epsilon, rho=_pure_rho(epsilon, ranged=ranged), pure_mu_squared=_pure_mu_squared(epsilon, ranged=ranged)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -181,9 +192,11 @@ def _pure_rho(epsilon: Fraction, *, ranged: bool) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _pure_mu_squared(epsilon: Fraction, *, ranged: bool) -> Fraction:
-    """Return, rounded up, the squared mu of an epsilon-DP step: 2 Phi^-1(1 / (1 + e^-epsilon)), at half if its range is bounded."""
+    """Return, rounded up, the squared mu of an epsilon-DP step: mu = 2 Phi^-1(1 / (1 + e^-epsilon)), at epsilon / 2 if ranged."""
     e = float(epsilon) / (2 if ranged else 1)
-    if e > 30:  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
+    if (
+        e > 30
+    ):  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
         return Fraction(math.ceil(8 * e))
     return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
 

@@ -131,7 +131,8 @@ def _check_amount(amount: Fraction | int) -> None:
 
 
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in (Pure, BoundedRange, Gaussian, Sequence, Parallel, PerRecordAssignment, Subsampled, Unprotected)
+    kind.__name__: kind
+    for kind in (Pure, BoundedRange, Gaussian, Sequence, Parallel, PerRecordAssignment, Subsampled, Unprotected)
 }
 
 

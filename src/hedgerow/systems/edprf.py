@@ -2,48 +2,51 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow import published
 from hedgerow.mechanisms import PermuteAndFlip
-from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.privacy.exact import exact
-from hedgerow.privacy.ledger import Ledger
-from hedgerow.published import PublishedForestPlan
+from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
-from hedgerow.trees import ForestPlan, Harmonic, Multiway, NoisyMinority, PerRecord, Recipe, SelectLabel, SelectTest
+from hedgerow.systems.paper import PaperForest, PaperTree, Size
+from hedgerow.trees import Harmonic, Multiway, NoisyMinority, PerRecord, Recipe, SelectLabel, SelectTest, Stop
 
 __all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
 
-STOPS: Mapping[str, NoisyMinority | None] = {"none": None, "noisy-minority": NoisyMinority()}
+STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
 ENOUGH = Fraction(1, 2)  # the add/remove budget from which more trees and a test more are worth their noise
 MAX_BINS = 5
-PAPER_TREES, PAPER_DEPTH = 35, 5  # treeDepth 6
 
 
-class _PermuteAndFlipTrees(PrivateClassifier):
-    """The recipe of the paper in its two forms; the difference between them is the privacy review (docs/proofs/edprf.md)."""
+class PFDPDTClassifier(PaperTree):
+    """One differentially private decision tree by permute-and-flip (pfDPDT), the tree of eDPRF.
 
-    max_depth: int | None
-    max_bins: int | None
-    stop: str
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5.
 
-    @abstractmethod
-    def _trees(self, default: int) -> int:
-        """Return the number of trees, given the default of the form."""
+    Releases  one tree with one label per leaf.
+    Costs     ``epsilon``, pure: on each path the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
+    Departs   from the paper as ``EDPRFClassifier`` does.
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        return self._published(schema) if self.variant == "published" else self._private(schema, epsilon)
+    Parameters
+    ----------
+    epsilon, schema, variant, max_bins, stop, adjacency, random_state, ledger
+        See ``EDPRFClassifier``.
+    max_depth : int or None
+        Tests on a path; the paper's treeDepth is one more. None: 4 from an add/remove budget of 0.5 on, otherwise 3 [our
+        choice]; published: 5.
+    """
 
-    def _private(self, schema: Schema, epsilon: Fraction) -> ForestPlan:
-        enough = epsilon >= ENOUGH
-        trees = self._trees(11 if enough else 5)
-        depth = (3 if enough else 2) + (trees == 1)
-        recipe = Recipe(
+    _constraints: ClassVar[Mapping[str, Constraint]] = {**PaperTree._constraints, "stop": Choice(tuple(STOPS))}
+
+    def __init__(self, epsilon: float = 1.0, *, stop: str = "none", **common: Any) -> None:
+        super().__init__(epsilon, **common)
+        self.stop = stop
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
             assign=PerRecord(),  # the paper: parts of one fixed size
             candidates=Multiway(),  # bins from the schema; the paper: from each node's records
             levels=Harmonic(),  # equations 9 and 10
@@ -51,21 +54,22 @@ class _PermuteAndFlipTrees(PrivateClassifier):
             leaf=SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
             stop=STOPS[self.stop],  # the paper: nodes of a single class
         )
-        return ForestPlan(recipe, schema, epsilon, **self._size(trees, depth))
 
-    def _published(self, schema: Schema) -> PublishedForestPlan:
-        # The parts stand in published/recipe.py; budgets are read as the paper does, whatever the adjacency.
-        return PublishedForestPlan(schema, exact(self.epsilon), **self._size(self._trees(PAPER_TREES), PAPER_DEPTH))
+    def _published(self) -> published.Recipe:
+        return published.Recipe(
+            assign=published.FixedSize(),
+            tests=published.NodeBins(),  # the paper is silent about how and where
+            budgets=published.Aligned(Harmonic()),  # equations 9 and 10
+            split=published.SelectTest(published.RealPermuteAndFlip, published.Gini()),  # equation 12
+            leaf=published.PermuteAndFlipLabel(),  # equation 15
+            stops=(published.SingleClass(),),
+        )
 
-    def _size(self, trees: int, default_depth: int) -> dict[str, int]:
-        return {
-            "n_estimators": trees,
-            "max_depth": default_depth if self.max_depth is None else self.max_depth,
-            "max_bins": MAX_BINS if self.max_bins is None else self.max_bins,
-        }
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(1, 5 if epsilon is None else 4 if epsilon >= ENOUGH else 3, MAX_BINS)
 
 
-class EDPRFClassifier(_PermuteAndFlipTrees):
+class EDPRFClassifier(PFDPDTClassifier):
     """Differentially private random forest by permute-and-flip (eDPRF).
 
     Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.
@@ -124,87 +128,14 @@ class EDPRFClassifier(_PermuteAndFlipTrees):
     True
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "variant": Choice(("private", "published")),
-        "n_estimators": Integer(1, 100_000, or_none=True),
-        "max_depth": Integer(0, 64, or_none=True),
-        "max_bins": Integer(2, 1024, or_none=True),
-        "stop": Choice(tuple(STOPS)),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {**PFDPDTClassifier._constraints, **PaperForest._constraints}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        schema: Schema | None = None,
-        variant: str = "private",
-        n_estimators: int | None = None,
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        stop: str = "none",
-        adjacency: str = "add-remove",
-        random_state: Any = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.variant = variant
+    def __init__(self, epsilon: float = 1.0, *, n_estimators: int | None = None, **common: Any) -> None:
+        super().__init__(epsilon, **common)
         self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_bins = max_bins
-        self.stop = stop
-        self.adjacency = adjacency
-        self.random_state = random_state
-        self.ledger = ledger
 
-    def _trees(self, default: int) -> int:
-        return default if self.n_estimators is None else self.n_estimators
-
-
-class PFDPDTClassifier(_PermuteAndFlipTrees):
-    """One differentially private decision tree by permute-and-flip (pfDPDT), the tree of eDPRF.
-
-    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5.
-
-    Releases  one tree with one label per leaf.
-    Costs     ``epsilon``, pure: on each path the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
-    Departs   from the paper as ``EDPRFClassifier`` does.
-
-    Parameters
-    ----------
-    epsilon, schema, variant, max_bins, stop, adjacency, random_state, ledger
-        See ``EDPRFClassifier``.
-    max_depth : int or None
-        Tests on a path; the paper's treeDepth is one more. None: 4 from an add/remove budget of 0.5 on, otherwise 3 [our
-        choice]; published: 5.
-    """
-
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        name: rule for name, rule in EDPRFClassifier._constraints.items() if name != "n_estimators"
-    }
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        schema: Schema | None = None,
-        variant: str = "private",
-        max_depth: int | None = None,
-        max_bins: int | None = None,
-        stop: str = "none",
-        adjacency: str = "add-remove",
-        random_state: Any = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.variant = variant
-        self.max_depth = max_depth
-        self.max_bins = max_bins
-        self.stop = stop
-        self.adjacency = adjacency
-        self.random_state = random_state
-        self.ledger = ledger
-
-    def _trees(self, default: int) -> int:
-        return 1
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        if epsilon is None:
+            return Size(35, 5, MAX_BINS)  # treeDepth 6
+        enough = epsilon >= ENOUGH
+        return Size(11 if enough else 5, (3 if enough else 2) + (self.n_estimators == 1), MAX_BINS)

@@ -25,6 +25,13 @@ class SystemInfo:
     guarantee: str
 
 
+PURE = "epsilon-DP, one record added or removed (or replaced)"
+
+
+def _of_paper(name: str, class_name: str, module: str, paper: str) -> SystemInfo:
+    return SystemInfo(name, class_name, f"hedgerow.systems.{module}", paper, ("private", "published"), PURE)
+
+
 _SYSTEMS = (
     SystemInfo(
         "forest",
@@ -32,23 +39,47 @@ _SYSTEMS = (
         "hedgerow.trees.classifier",
         "ours: private trees put together from parts",
         ("private",),
-        "epsilon-DP, one record added or removed (or replaced)",
+        PURE,
     ),
-    SystemInfo(
-        "edprf",
-        "EDPRFClassifier",
-        "hedgerow.systems.edprf",
-        "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025",
-        ("private", "published"),
-        "epsilon-DP, one record added or removed (or replaced)",
-    ),
-    SystemInfo(
+    _of_paper("edprf", "EDPRFClassifier", "edprf", "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025"),
+    _of_paper(
         "pfdpdt",
         "PFDPDTClassifier",
-        "hedgerow.systems.edprf",
+        "edprf",
         "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5",
-        ("private", "published"),
-        "epsilon-DP, one record added or removed (or replaced)",
+    ),
+    _of_paper(
+        "tradition",
+        "TraditionClassifier",
+        "tradition",
+        "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, the baseline of its ablations",
+    ),
+    _of_paper("diffprf", "DiffPRFClassifier", "diffprf", "Patil and Singh, ICACCI 2014"),
+    _of_paper("diffprfs", "DiffPRFsClassifier", "diffprfs", "Mu, Ding, Song and Lu, 2016"),
+    _of_paper(
+        "deng-diffprf",
+        "DengDiffPRFClassifier",
+        "deng_diffprf",
+        "Deng, Chen, Zhang and Wang, Journal of CQUPT 32(5), 2020",
+    ),
+    _of_paper(
+        "diffprf-linear",
+        "DiffPRFLinearClassifier",
+        "diffprf_linear",
+        "Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022",
+    ),
+    _of_paper("tpdprf", "TpDPRFClassifier", "tpdprf", "Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023"),
+    _of_paper("sulq-id3", "SuLQID3Classifier", "sulq_id3", "Blum, Dwork, McSherry and Nissim, PODS 2005"),
+    _of_paper("pinq-id3", "PINQID3Classifier", "pinq_id3", "McSherry, SIGMOD 2009; Friedman and Schuster, KDD 2010"),
+    _of_paper("diffp-id3", "DiffPID3Classifier", "diffp_id3", "Friedman and Schuster, KDD 2010"),
+    _of_paper("diffp-c45", "DiffPC45Classifier", "diffp_c45", "Friedman and Schuster, KDD 2010"),
+    _of_paper("diffgen", "DiffGenClassifier", "diffgen", "Mohammed, Chen, Fung and Yu, KDD 2011"),
+    _of_paper("dt-diff", "DTDiffClassifier", "dt_diff", "Zhu, Xiong, Xiang and Zhou, TrustCom 2013, as reconstructed"),
+    _of_paper(
+        "random-trees",
+        "RandomTreesClassifier",
+        "random_trees",
+        "Fletcher and Islam, Expert Systems with Applications 78, 2017; diffprivlib 0.6.6",
     ),
 )
 

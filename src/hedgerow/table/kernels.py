@@ -14,36 +14,42 @@ __all__ = ["class_counts", "group", "histogram", "move"]
 
 
 @compiled
-def histogram(codes, labels, starts, first, last, offsets, out):
-    """Add one to out[node - first, offsets[feature] + code, label] for every feature of every record of the nodes.
+def histogram(codes, labels, weights, starts, first, last, offsets, out):
+    """Add each record's weight to out[node - first, offsets[feature] + code, label] for every feature.
 
-    IN codes (records, features), labels (records,), starts, first <= node < last, offsets (features + 1).
+    IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts,
+    first <= node < last, offsets (features + 1).
     OUT out (last - first, codes, classes) int64, which must be zero before.
     """
     features = np.uint64(codes.shape[1])
+    weighted = len(weights) > 0
     for node in range(first, last):
         block = out[node - first]
         for record in range(np.uint64(starts[node]), np.uint64(starts[node + 1])):
             label = np.uint64(labels[record])
+            weight = weights[record] if weighted else np.int64(1)
             for feature in range(features):
-                block[np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), label] += 1
+                block[np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), label] += weight
 
 
 @compiled
-def class_counts(labels, starts, out):
-    """Add one to out[node, label] for every record of every node.  IN labels, starts  OUT out (nodes, classes)."""
+def class_counts(labels, weights, starts, out):
+    """Add each record's weight to out[node, label].  IN labels, weights (empty: all 1), starts  OUT out (nodes, classes)."""
+    weighted = len(weights) > 0
     for node in range(len(starts) - 1):
         for record in range(np.uint64(starts[node]), np.uint64(starts[node + 1])):
-            out[node, np.uint64(labels[record])] += 1
+            out[node, np.uint64(labels[record])] += weights[record] if weighted else np.int64(1)
 
 
 @compiled
-def group(codes, labels, part, starts, grouped_codes, grouped_labels):
+def group(codes, labels, weights, part, starts, grouped_codes, grouped_labels, grouped_weights):
     """Sort the records that have a label and a part (not -1) by part, keeping their order in each.
 
-    IN codes (records, features), labels part (records,)
-    OUT starts (parts + 1,) zero before, grouped_codes (labeled records, features), grouped_labels (labeled records,).
+    IN codes (records, features), labels part (records,), weights (records,; empty: all 1)
+    OUT starts (parts + 1,) zero before, grouped_codes (labeled records, features), grouped_labels (labeled records,),
+    grouped_weights (labeled records, or empty).
     """
+    weighted = len(weights) > 0
     for record in range(len(part)):
         if labels[record] >= 0 and part[record] >= 0:
             starts[part[record] + 1] += 1
@@ -56,20 +62,38 @@ def group(codes, labels, part, starts, grouped_codes, grouped_labels):
             to = np.uint64(place[part[record]])
             place[part[record]] += 1
             grouped_labels[to] = labels[record]
+            if weighted:
+                grouped_weights[to] = weights[record]
             for feature in range(features):
                 grouped_codes[to, feature] = codes[np.uint64(record), feature]
 
 
 @compiled
 def move(
-    codes, labels, starts, first, last, test, feature, branch, first_child, child_starts, moved_codes, moved_labels
+    codes,
+    labels,
+    weights,
+    starts,
+    first,
+    last,
+    test,
+    feature,
+    branch,
+    first_child,
+    child_starts,
+    moved_codes,
+    moved_labels,
+    moved_weights,
 ):
     """Send the records of nodes first to last - 1 to their children by their tests.
 
     A node's children own the rows that it owned, so nodes can be moved one by one and at the same time.
-    IN codes (records, features), labels (records,), starts, test (nodes,), feature (tests,), branch (tests, codes),
-    first_child (nodes,).  OUT child_starts (children + 1,), moved_codes (records, features), moved_labels (records,).
+    IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts,
+    test (nodes,), feature (tests,), branch (tests, codes),
+    first_child (nodes,).  OUT child_starts (children + 1,), moved_codes (records, features), moved_labels (records,),
+    moved_weights (records, or empty).
     """
+    weighted = len(weights) > 0
     features = np.uint64(codes.shape[1])
     place = np.empty(branch.shape[1] + 1, dtype=np.int64)
     for node in range(first, last):
@@ -89,5 +113,7 @@ def move(
             to = np.uint64(place[child])
             place[child] += 1
             moved_labels[to] = labels[record]
+            if weighted:
+                moved_weights[to] = weights[record]
             for other in range(features):
                 moved_codes[to, other] = codes[record, other]

@@ -12,47 +12,80 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
-from hedgerow.threads import for_each
+from hedgerow.threads import for_each, for_slices
 
-__all__ = ["Frontier", "RecordRule", "Table"]
+__all__ = ["CellRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]
 
 Integers = npt.NDArray[np.int64]
 
 BLOCK_CELLS = 1 << 18  # cells of a histogram block: 2 MiB, which stays in a core's cache
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
+NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
 MANY_RECORDS = 1 << 16  # fewer are not worth a second thread
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Disjoint sets of records: node i owns rows starts[i] to starts[i + 1] - 1 of the codes and labels."""
+    """Disjoint sets of records: node i owns rows starts[i] to starts[i + 1] - 1 of the codes, labels and weights.
+
+    ``weights`` is empty where every record counts 1.
+    """
 
     codes: npt.NDArray[np.unsignedinteger]
     labels: npt.NDArray[np.signedinteger]
     starts: Integers
+    weights: Integers
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def part(self, first: int, last: int) -> Frontier:
         """Return nodes first to last - 1."""
-        return Frontier(self.codes, self.labels, self.starts[first : last + 1])
+        return Frontier(self.codes, self.labels, self.starts[first : last + 1], self.weights)
 
     def take(self, nodes: npt.NDArray[np.intp]) -> Frontier:
         """Return some of the nodes, in the order given."""
         sizes = np.diff(self.starts)[nodes]
         starts = np.concatenate(([0], np.cumsum(sizes)))
         rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][nodes] - starts[:-1], sizes)
-        return Frontier(self.codes[rows], self.labels[rows], starts)
+        weights = self.weights[rows] if len(self.weights) else self.weights
+        return Frontier(self.codes[rows], self.labels[rows], starts, weights)
 
 
 class RecordRule(Protocol):
     """A public or released function of one record at a time: what it says of a record depends on that record alone."""
 
-    def __call__(
-        self, codes: npt.NDArray[np.unsignedinteger], labels: npt.NDArray[np.signedinteger]
-    ) -> npt.NDArray[np.uint64]:
-        """Return a number for each record of ``codes`` (records, features) and ``labels`` (records,; -1: none)."""
+    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
+        """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,; -1: none).
+
+        A record's margins are what released trees said of it so far.
+        """
+
+
+class WeightRule(RecordRule, Protocol):
+    """A rule that says how much each record counts."""
+
+    @property
+    def unit(self) -> int:
+        """The largest weight."""
+
+
+class RecordVotes(Protocol):
+    """What released trees say of records."""
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Integers) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features), one record at a time."""
+
+
+class CellRule(Protocol):
+    """A public or released partition of all possible records into cells."""
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are, whatever the records are."""
+
+    def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
+        """Return the cell of each record of ``codes`` (records, features); it depends on that record alone."""
 
 
 class Table:
@@ -83,30 +116,52 @@ class Table:
         self._labels = labels
         self.offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
         self.n_classes = n_classes
+        self._margins: Integers | None = None
 
     def __len__(self) -> int:
         return len(self._labels)
 
-    def roots(self, part: npt.NDArray[np.int32], parts: int) -> Frontier:
+    def roots(self, part: npt.NDArray[np.int32], parts: int, weights: WeightRule | None = None) -> Frontier:
         """Return one node for each part, holding the records that were assigned to it; part -1 is no part."""
+        weight = NO_WEIGHTS if weights is None else self._weigh(weights)
         labeled = np.count_nonzero((self._labels >= 0) & (part >= 0))
         roots = Frontier(
             np.empty((labeled, self._codes.shape[1]), dtype=self._codes.dtype),
             np.empty(labeled, dtype=self._labels.dtype),
             np.zeros(parts + 1, dtype=np.int64),
+            np.empty(labeled if len(weight) else 0, dtype=np.int64),
         )
-        kernels.group(self._codes, self._labels, part, roots.starts, roots.codes, roots.labels)
+        kernels.group(self._codes, self._labels, weight, part, roots.starts, roots.codes, roots.labels, roots.weights)
         return roots
+
+    def _weigh(self, rule: WeightRule) -> Integers:
+        return np.minimum(self.apply(rule), np.uint64(rule.unit)).astype(np.int64)
 
     def apply(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
         """Return what the rule says of each record, of shape (records,)."""
-        return rule(self._codes, self._labels)
+        return rule(self._seen(), self._labels)
+
+    def learn(self, votes: RecordVotes) -> None:
+        """Add what released trees say of each record to its margins."""
+        margins = self._seen()
+        for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
+
+    def _seen(self) -> Integers:
+        if self._margins is None:
+            self._margins = np.zeros((len(self), self.n_classes), dtype=np.int64)
+        return self._margins
 
     def class_counts(self, frontier: Frontier) -> Integers:
         """Return the number of records of each class in each node, of shape (nodes, classes)."""
         out = np.zeros((len(frontier), self.n_classes), dtype=np.int64)
-        kernels.class_counts(frontier.labels, frontier.starts, out)
+        kernels.class_counts(frontier.labels, frontier.weights, frontier.starts, out)
         return out
+
+    def cell_counts(self, frontier: Frontier, rule: CellRule) -> Integers:
+        """Return the number of records of each class in each cell of a rule, all nodes together, of shape (cells, classes)."""
+        first, last = frontier.starts[[0, -1]].tolist()
+        place = rule.cell(frontier.codes[first:last]) * self.n_classes + frontier.labels[first:last]
+        return np.bincount(place, minlength=rule.n_cells * self.n_classes).reshape(rule.n_cells, self.n_classes)
 
     def histogram(self, frontier: Frontier) -> Integers:
         """Return the records of each node by code and class, of shape (nodes, codes, classes).
@@ -122,7 +177,9 @@ class Table:
 
     def _histogram(self, frontier: Frontier, first: int, last: int) -> Integers:
         out = np.zeros((last - first, int(self.offsets[-1]), self.n_classes), dtype=np.int64)
-        kernels.histogram(frontier.codes, frontier.labels, frontier.starts, first, last, self.offsets, out)
+        kernels.histogram(
+            frontier.codes, frontier.labels, frontier.weights, frontier.starts, first, last, self.offsets, out
+        )
         return out
 
     def partition(self, frontier: Frontier, candidates: Candidates, chosen: Integers) -> Frontier:
@@ -132,12 +189,15 @@ class Table:
         feature, branch = candidates.feature[tests], candidates.branches(tests)
         starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
         starts[-1] = frontier.starts[-1]
-        children = Frontier(np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts)
+        children = Frontier(
+            np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts, np.empty_like(frontier.weights)
+        )
 
         def move(first: int, last: int) -> None:
             kernels.move(
                 frontier.codes,
                 frontier.labels,
+                frontier.weights,
                 frontier.starts,
                 first,
                 last,
@@ -148,6 +208,7 @@ class Table:
                 starts,
                 children.codes,
                 children.labels,
+                children.weights,
             )
 
         _on_threads(frontier, len(frontier), move)

@@ -5,12 +5,13 @@ from hedgerow.trees.candidates import Binary, CandidateRule, Grouped, Mixed, Mul
 from hedgerow.trees.forest import ForestModel, ForestPlan
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.leaves import Leaf, NoisyCounts, SelectLabel
-from hedgerow.trees.levels import Harmonic, LeafShare, Levels, Uniform
+from hedgerow.trees.levels import Geometric, Harmonic, LeafShare, Levels, Linear, Uniform
 from hedgerow.trees.model import Forest
 from hedgerow.trees.pruning import PessimisticPruning
 from hedgerow.trees.recipe import Recipe, Schedule
 from hedgerow.trees.splits import NoisyHistograms, RandomTest, SelectCutsThenTest, SelectTest, Split, Subspace
 from hedgerow.trees.stops import NoisyMinority, NoisySize, Stop
+from hedgerow.trees.two_phases import TwoPhasePlan
 
 __all__ = [
     "AllRecords",
@@ -20,12 +21,14 @@ __all__ = [
     "Forest",
     "ForestModel",
     "ForestPlan",
+    "Geometric",
     "Grouped",
     "Grower",
     "Harmonic",
     "Leaf",
     "LeafShare",
     "Levels",
+    "Linear",
     "Mixed",
     "Multiway",
     "NoisyCounts",
@@ -44,6 +47,7 @@ __all__ = [
     "Split",
     "Stop",
     "Subspace",
+    "TwoPhasePlan",
     "Uniform",
     "Weighted",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from hedgerow.mechanisms import PerRecordCoin, PoissonCoin, WeightedCoin
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Budget, PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.privacy.accounting import before_amplification
 from hedgerow.privacy.events import Event, PerRecordAssignment, Sequence, Subsampled
 
@@ -19,7 +20,7 @@ class Dealing:
 
     rounds: int
     coin: PerRecordCoin | PoissonCoin | WeightedCoin
-    epsilon: Fraction
+    budget: Budget
 
     def event(self, tree: Event) -> Event:
         """Return what all trees cost, given what one does."""
@@ -29,10 +30,22 @@ class Dealing:
         return dealt if self.rounds == 1 else Sequence((dealt,) * self.rounds)
 
 
+def before(budget: Budget, inclusion: Fraction) -> Budget:
+    """Return the budget of a plan that costs at most ``budget`` on a sample in which a record is so probably."""
+    if inclusion == 1:
+        return budget
+    if budget.concentrated:
+        raise ConfigurationError(
+            "a sample of the records has no guarantee with delta here: only pure epsilon is amplified. Pass delta=0, or let "
+            "every tree read all records."
+        )
+    return replace(budget, amount=before_amplification(budget.amount, inclusion))
+
+
 class Assignment(Protocol):
     """A rule that gives records to trees."""
 
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+    def deal(self, budget: Budget, trees: int) -> Dealing:
         """Return how so many trees share the records and the budget."""
 
 
@@ -40,18 +53,18 @@ class Assignment(Protocol):
 class PerRecord:
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
 
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+    def deal(self, budget: Budget, trees: int) -> Dealing:
         """Return how so many trees share the records and the budget."""
-        return Dealing(1, PerRecordCoin(trees), epsilon)
+        return Dealing(1, PerRecordCoin(trees), budget)
 
 
 @dataclass(frozen=True)
 class AllRecords:
     """Every tree reads all records and spends an equal part of the budget."""
 
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+    def deal(self, budget: Budget, trees: int) -> Dealing:
         """Return how so many trees share the records and the budget."""
-        return Dealing(trees, PerRecordCoin(1), epsilon / trees)
+        return Dealing(trees, PerRecordCoin(1), budget / trees)
 
 
 @dataclass(frozen=True)
@@ -60,16 +73,21 @@ class Poisson:
 
     probability: Fraction = Fraction(1, 2)
 
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+    def deal(self, budget: Budget, trees: int) -> Dealing:
         """Return how so many trees share the records and the budget."""
         coin = PoissonCoin(self.probability)
-        return Dealing(trees, coin, before_amplification(epsilon / trees, coin.inclusion))
+        return Dealing(trees, coin, before(budget / trees, coin.inclusion))
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """Every tree reads each record with a probability that released values give it, and spends an equal part of the budget."""
+    """Every tree reads each record with a probability that released values give it.
 
-    def deal(self, epsilon: Fraction, trees: int) -> Dealing:
+    The probability is at most ``inclusion``, and the tree may spend more than its part of the budget accordingly.
+    """
+
+    inclusion: Fraction = Fraction(1)
+
+    def deal(self, budget: Budget, trees: int) -> Dealing:
         """Return how so many trees share the records and the budget."""
-        return Dealing(trees, WeightedCoin(), epsilon / trees)
+        return Dealing(trees, WeightedCoin(self.inclusion), before(budget / trees, self.inclusion))

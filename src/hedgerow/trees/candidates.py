@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
-from hedgerow.mechanisms import Geometric
+from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event
 from hedgerow.scores import Candidates, binary, mixed, multiway
 
@@ -27,13 +27,8 @@ class Sorting:
     ``asked`` (features,) says of which features; the others keep the order of their codes.
     """
 
-    noise: Geometric
+    noise: Noise
     asked: npt.NDArray[np.bool_]
-
-    @property
-    def cost(self) -> Fraction:
-        """The epsilon of the counts under add/remove adjacency."""
-        return self.noise.cost
 
     def event(self) -> Event:
         """Return what the counts cost."""
@@ -60,14 +55,20 @@ class CandidateRule(Protocol):
     def build(self, n_codes: Integers, is_numeric: Sequence[bool]) -> Candidates:
         """Return the tests on features with so many codes."""
 
-    def sorting(self, epsilon: Fraction, is_numeric: Sequence[bool]) -> Sorting | None:
-        """Return what is asked before any tree grows, at a part of the forest's budget; None where nothing is."""
+    @property
+    def share(self) -> Fraction:
+        """The share of the forest's budget that is spent before any tree grows."""
+
+    def sorting(self, budget: Budget, is_numeric: Sequence[bool]) -> Sorting | None:
+        """Return what is asked before any tree grows, at ``share`` of the forest's budget; None where nothing is."""
 
 
 class _Unsorted:
     """Most rules cut codes in their public order."""
 
-    def sorting(self, epsilon: Fraction, is_numeric: Sequence[bool]) -> Sorting | None:
+    share: ClassVar[Fraction] = Fraction(0)
+
+    def sorting(self, budget: Budget, is_numeric: Sequence[bool]) -> Sorting | None:
         """Return None: nothing is asked before the trees grow."""
         return None
 
@@ -112,9 +113,9 @@ class Grouped:
         """Return the tests on features with so many codes, before they are sorted."""
         return binary(n_codes, [True] * len(n_codes))
 
-    def sorting(self, epsilon: Fraction, is_numeric: Sequence[bool]) -> Sorting | None:
+    def sorting(self, budget: Budget, is_numeric: Sequence[bool]) -> Sorting | None:
         """Return what is asked before any tree grows, at a part of the forest's budget; None where nothing is."""
         asked = ~np.array(is_numeric, dtype=np.bool_)
         if not asked.any():
             return None
-        return Sorting(Geometric(epsilon * self.share, int(asked.sum())), asked)
+        return Sorting((budget * self.share).noise(int(asked.sum())), asked)

@@ -10,7 +10,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
 from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import Error, Gini, InformationGain, Max, Score
 from hedgerow.trees import (
@@ -19,21 +18,27 @@ from hedgerow.trees import (
     Binary,
     CandidateRule,
     ForestPlan,
+    Geometric,
     Grouped,
     Harmonic,
     Leaf,
     LeafShare,
     Levels,
+    Linear,
     Mixed,
     Multiway,
     NoisyCounts,
+    NoisyHistograms,
     NoisyMinority,
     NoisySize,
     PerRecord,
     Poisson,
+    RandomTest,
     Recipe,
+    SelectCutsThenTest,
     SelectLabel,
     SelectTest,
+    Split,
     Stop,
     Subspace,
     Uniform,
@@ -54,8 +59,19 @@ SCORES: Mapping[str, Score] = {
     "information-gain": InformationGain(),
     "error": Error(),
 }
-SELECTIONS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
-LEVELS: Mapping[str, Levels] = {"harmonic": Harmonic(), "uniform": Uniform(), "leaf-half": LeafShare()}
+SELECTIONS: Mapping[str, type[Selection]] = {
+    "permute-and-flip": PermuteAndFlip,
+    "exponential": Exponential,
+    "cuts-then-test": Exponential,
+}
+LEVELS: Mapping[str, Levels] = {
+    "harmonic": Harmonic(),
+    "uniform": Uniform(),
+    "linear": Linear(),
+    "arithmetic": Linear(Fraction(1), Fraction(0)),
+    "geometric": Geometric(),
+    "leaf-half": LeafShare(),
+}
 LITTLE, ENOUGH = Fraction(1, 4), Fraction(1, 2)  # budgets from which finer trees are worth their noise
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority(), "noisy-size": NoisySize()}
 SUBSPACES: Mapping[str, Subspace | None] = {"all": None, "sqrt": Subspace()}
@@ -85,17 +101,24 @@ class ForestClassifier(PrivateClassifier):
     assignment : {"all-records", "per-record", "poisson"}
         Every tree reads all records at an equal part of the budget; or each record is in one tree, by its own coin, at the
         whole budget; or every tree reads a sample in which each record is with probability 1/2.
-    candidates : {"auto", "binary", "multiway"}
-        Tests with two branches (a cut, one value against the rest), which a path may use again; or one branch for each code,
-        each feature once on a path. Auto: multiway below a budget of 0.25, otherwise binary.
-    criterion : {"gini", "max"}
-        What ranks the tests: the Gini score or the records that majority labels would get right.
-    selection : {"permute-and-flip", "exponential"}
-        The mechanism that chooses tests, and labels.
-    levels : {"harmonic", "uniform", "leaf-half"}
+    candidates : {"auto", "binary", "multiway", "mixed", "grouped"}
+        Tests with two branches (a cut, one value against the rest), which a path may use again; one branch for each code,
+        each feature once on a path; cuts of numeric features and one branch for each code of the others; or cuts only, of
+        categories in the order of noisy counts by class that a tenth of the budget buys. Auto: multiway below a budget of
+        0.25, otherwise binary.
+    criterion : {"gini", "max", "information-gain", "error"}
+        What ranks the tests: the Gini score, the records that majority labels would get right, information gain with its
+        public cap of 65 536 records, or the records that majority labels would get wrong.
+    selection : {"permute-and-flip", "exponential", "cuts-then-test", "random", "noisy-histograms"}
+        The mechanism that chooses tests, and labels: permute-and-flip or the exponential mechanism for both; with the latter,
+        one selection for each numeric feature and one among the features; at random, reading no record; or by noisy counts of
+        every feature, which needs multiway tests. Labels are chosen by permute-and-flip in the last two.
+    subspace : {"all", "sqrt"}
+        Offer a node all tests, or those of ceil(sqrt(features)) features drawn at random.
+    levels : {"harmonic", "uniform", "linear", "arithmetic", "geometric", "leaf-half"}
         How a path's budget is shared among its levels.
-    stop : {"none", "noisy-minority"}
-        Grow every path to its end, or make a node a leaf where its noisy minority count is small.
+    stop : {"none", "noisy-minority", "noisy-size"}
+        Grow every path to its end, or make a node a leaf where its noisy minority count, or its noisy size, is small.
     leaf : {"counts", "label"}
         What a leaf releases.
     voting : {"soft", "hard"}
@@ -113,7 +136,8 @@ class ForestClassifier(PrivateClassifier):
         "assignment": Choice(tuple(ASSIGNMENTS)),
         "candidates": Choice(("auto", *CANDIDATES)),
         "criterion": Choice(tuple(SCORES)),
-        "selection": Choice(tuple(SELECTIONS)),
+        "selection": Choice((*SELECTIONS, "random", "noisy-histograms")),
+        "subspace": Choice(tuple(SUBSPACES)),
         "levels": Choice(tuple(LEVELS)),
         "stop": Choice(tuple(STOPS)),
         "leaf": Choice(("label", "counts")),
@@ -127,7 +151,6 @@ class ForestClassifier(PrivateClassifier):
         self,
         epsilon: float = 1.0,
         *,
-        schema: Schema | None = None,
         n_estimators: int | None = None,
         max_depth: int | None = None,
         max_bins: int | None = None,
@@ -135,16 +158,14 @@ class ForestClassifier(PrivateClassifier):
         candidates: str = "auto",
         criterion: str = "gini",
         selection: str = "permute-and-flip",
+        subspace: str = "all",
         levels: str = "harmonic",
         stop: str = "none",
         leaf: str = "counts",
         voting: str = "soft",
-        adjacency: str = "add-remove",
-        random_state: Any = None,
-        ledger: Ledger | None = None,
+        **common: Any,
     ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
+        super().__init__(epsilon, **common)
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_bins = max_bins
@@ -152,13 +173,11 @@ class ForestClassifier(PrivateClassifier):
         self.candidates = candidates
         self.criterion = criterion
         self.selection = selection
+        self.subspace = subspace
         self.levels = levels
         self.stop = stop
         self.leaf = leaf
         self.voting = voting
-        self.adjacency = adjacency
-        self.random_state = random_state
-        self.ledger = ledger
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         if self.voting == "soft" and self.leaf == "label":
@@ -168,16 +187,23 @@ class ForestClassifier(PrivateClassifier):
         candidates = self.candidates
         if candidates == "auto":
             candidates = "multiway" if epsilon < LITTLE else "binary"
+        if self.selection == "noisy-histograms" and candidates != "multiway":
+            raise ConfigurationError(
+                "selection is 'noisy-histograms', which reads a branch for each code; pass candidates='multiway'."
+            )
         depth, bins = _default_size(candidates, epsilon)
-        selection = SELECTIONS[self.selection]
-        leaf: Leaf = NoisyCounts() if self.leaf == "counts" else SelectLabel(selection)
+        split = _split(self.selection, SCORES[self.criterion])
+        leaf: Leaf = (
+            NoisyCounts() if self.leaf == "counts" else SelectLabel(SELECTIONS.get(self.selection, PermuteAndFlip))
+        )
         recipe = Recipe(
             assign=ASSIGNMENTS[self.assignment],
             candidates=CANDIDATES[candidates],
             levels=LEVELS[self.levels],
-            split=SelectTest(selection, SCORES[self.criterion]),
+            split=split,
             leaf=leaf,
             stop=STOPS[self.stop],
+            subspace=SUBSPACES[self.subspace],
             soft=self.voting == "soft",
         )
         return ForestPlan(
@@ -188,6 +214,16 @@ class ForestClassifier(PrivateClassifier):
             max_depth=depth if self.max_depth is None else self.max_depth,
             max_bins=bins if self.max_bins is None else self.max_bins,
         )
+
+
+def _split(selection: str, score: Score) -> Split:
+    if selection == "random":
+        return RandomTest()
+    if selection == "noisy-histograms":
+        return NoisyHistograms()
+    if selection == "cuts-then-test":
+        return SelectCutsThenTest(Exponential, score)
+    return SelectTest(SELECTIONS[selection], score)
 
 
 def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:

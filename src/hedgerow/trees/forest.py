@@ -14,7 +14,7 @@ from hedgerow.curator import Curator
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Numeric, Schema
-from hedgerow.table import Table
+from hedgerow.table import RecordRule, Table
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.recipe import Recipe, Schedule
@@ -135,28 +135,36 @@ class ForestPlan:
         """Everything that will read records."""
         return self._schedule.event
 
-    def _model(self, forest: Forest) -> ForestModel:
+    @property
+    def epsilon(self) -> Fraction:
+        """The budget under add/remove adjacency."""
+        return self._epsilon
+
+    def model(self, forest: Forest) -> ForestModel:
+        """Return a grown forest as a model that reads raw records."""
         if not self._soft:
             return ForestModel(self._encoder, forest)
-        noise = 1 / float(self._schedule.dealing.epsilon)
+        noise = 1 / float(self._schedule.dealing.budget.amount)
         return ForestModel(self._encoder, forest, smoothed_shares(forest, PSEUDO_COUNT * noise))
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> ForestModel:
         """Grow the forest on the records."""
-        table = Table(
-            self._encoder.transform(X),
-            self._encoder.labels(y),
-            self._encoder.n_codes,
-            len(self._encoder.schema.classes),
-        )
-        return self._model(self.grow(table, randomness))
+        return self.grow_by(Curator(self.table(X, y), self._epsilon, randomness))
 
-    def grow(self, table: Table, randomness: Randomness) -> Forest:
-        """Grow the forest on encoded records, through a curator that holds the budget that the plan was given."""
-        curator = Curator(table, self._epsilon, randomness)
-        return Grower(curator, self._schedule).grow()
+    def table(self, X: Any, y: Any) -> Table:
+        """Return the records, encoded."""
+        n_classes = len(self._encoder.schema.classes)
+        return Table(self._encoder.transform(X), self._encoder.labels(y), self._encoder.n_codes, n_classes)
+
+    def grow_by(self, curator: Curator) -> ForestModel:
+        """Grow the model by asking a curator whose records were encoded as this plan's schema and bins say."""
+        return self.model(self.grow(curator))
+
+    def grow(self, curator: Curator, rule: RecordRule | None = None) -> Forest:
+        """Grow the trees by asking a curator; ``rule`` is for dealings by weighted coins."""
+        return Grower(curator, self._schedule, rule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
         """Return the model whose trees stand in the arrays."""
         forest = Forest.from_arrays(arrays, self._schedule.candidates, len(self._encoder.schema.classes))
-        return self._model(forest)
+        return self.model(forest)

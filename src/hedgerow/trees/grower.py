@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
 from hedgerow.mechanisms import PerRecordCoin
-from hedgerow.table import RecordRule
+from hedgerow.table import RecordRule, WeightRule
 from hedgerow.trees.leaves import LeafMechanism
 from hedgerow.trees.model import Forest
 from hedgerow.trees.recipe import Level, Schedule
@@ -79,13 +79,22 @@ class Grower:
         The tests, and the mechanisms of every level.
     rule : RecordRule or None
         For a dealing by weighted coins: how probably each record takes part, from released values.
+    weights : WeightRule or None
+        How much each record counts, from released values; None: all alike.
     """
 
-    def __init__(self, curator: Curator, schedule: Schedule, rule: RecordRule | None = None) -> None:
+    def __init__(
+        self,
+        curator: Curator,
+        schedule: Schedule,
+        rule: RecordRule | None = None,
+        weights: WeightRule | None = None,
+    ) -> None:
         self._curator = curator
         self._candidates = schedule.candidates
         self._schedule = schedule
         self._rule = rule
+        self._weights = weights
         self._columns = curator.n_classes if schedule.releases_counts else 1
         self._layers: list[Layer] = []
 
@@ -122,7 +131,7 @@ class Grower:
         return roots
 
     def _plant(self) -> Frontier:
-        roots = self._curator.assign(self._schedule.dealing.coin, self._rule)
+        roots = self._curator.assign(self._schedule.dealing.coin, self._rule, self._weights)
         alive = self._candidates.every_code(len(roots))
         return self._add_layer(roots, alive, np.full(len(roots), self._schedule.allowance))
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, Selection
-from hedgerow.privacy.events import Pure
+from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
+from hedgerow.privacy.events import Event, Pure
 from hedgerow.scores import ClassCount
 
 __all__ = ["Leaf", "LeafMechanism", "NoisyCounts", "SelectLabel"]
@@ -24,7 +23,7 @@ class LeafMechanism(Protocol):
 
     releases_counts: ClassVar[bool]
 
-    def event(self, level: int) -> Pure:
+    def event(self, level: int) -> Event:
         """Return what one leaf costs."""
 
     def ask(self, curator: Curator, nodes: Nodes) -> Integers:
@@ -34,7 +33,7 @@ class LeafMechanism(Protocol):
 class Leaf(Protocol):
     """A rule that says what is released of a leaf."""
 
-    def mechanism(self, budget: Fraction) -> LeafMechanism:
+    def mechanism(self, budget: Budget) -> LeafMechanism:
         """Return the mechanism that costs at most the budget."""
 
 
@@ -61,32 +60,32 @@ class SelectLabel:
 
     selection: type[Selection] = PermuteAndFlip
 
-    def mechanism(self, budget: Fraction) -> LabelChoice:
+    def mechanism(self, budget: Budget) -> LabelChoice:
         """Return the mechanism that costs at most the budget."""
-        return LabelChoice(self.selection(budget, ClassCount.range))
+        return LabelChoice(budget.selection(self.selection, ClassCount.range))
 
 
 @dataclass(frozen=True)
 class CountRelease:
-    """The class counts of each leaf, with two-sided geometric noise."""
+    """The class counts of each leaf, with noise."""
 
-    budget: Fraction
+    noise: Noise
 
     releases_counts: ClassVar[bool] = True
 
-    def event(self, level: int) -> Pure:
+    def event(self, level: int) -> Event:
         """Return what one leaf costs."""
-        return Geometric(self.budget).event("class counts of a leaf", level)
+        return self.noise.event("class counts of a leaf", level)
 
     def ask(self, curator: Curator, nodes: Nodes) -> Integers:
         """Return the noisy counts of each node, of shape (nodes, classes)."""
-        return curator.class_counts(nodes, self.budget)
+        return curator.class_counts(nodes, self.noise)
 
 
 @dataclass(frozen=True)
 class NoisyCounts:
     """Release the noisy class counts of every leaf."""
 
-    def mechanism(self, budget: Fraction) -> CountRelease:
+    def mechanism(self, budget: Budget) -> CountRelease:
         """Return the mechanism that costs at most the budget."""
-        return CountRelease(budget)
+        return CountRelease(budget.noise())

@@ -7,35 +7,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from hedgerow.mechanisms import Budget
 
 __all__ = ["Geometric", "Harmonic", "LeafShare", "Levels", "Linear", "Uniform"]
+
+
+Amount = TypeVar("Amount", Fraction, Budget)
 
 
 class Levels(Protocol):
     """A rule that divides a budget among the levels of a path."""
 
-    def budgets(self, epsilon: Fraction, levels: int) -> list[Fraction]:
-        """Return the budget of each level, root first; they sum to ``epsilon`` exactly."""
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
 
 
 @dataclass(frozen=True)
 class Harmonic:
     """Level k of L gets epsilon / (s (L - k + 1)), s = 1 + 1/2 + ... + 1/L: most at the leaves (eDPRF, equation 9)."""
 
-    def budgets(self, epsilon: Fraction, levels: int) -> list[Fraction]:
-        """Return the budget of each level, root first; they sum to ``epsilon`` exactly."""
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
         total = sum(Fraction(1, j) for j in range(1, levels + 1))
-        return [epsilon / (total * (levels - k)) for k in range(levels)]
+        return [budget / (total * (levels - k)) for k in range(levels)]
 
 
 @dataclass(frozen=True)
 class Uniform:
     """Every level gets the same."""
 
-    def budgets(self, epsilon: Fraction, levels: int) -> list[Fraction]:
-        """Return the budget of each level, root first; they sum to ``epsilon`` exactly."""
-        return [epsilon / levels] * levels
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
+        return [budget / levels] * levels
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,11 @@ class LeafShare:
 
     share: Fraction = Fraction(1, 2)
 
-    def budgets(self, epsilon: Fraction, levels: int) -> list[Fraction]:
-        """Return the budget of each level, root first; they sum to ``epsilon`` exactly."""
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
         if levels == 1:
-            return [epsilon]
-        return [epsilon * (1 - self.share) / (levels - 1)] * (levels - 1) + [epsilon * self.share]
+            return [budget]
+        return [budget * (1 - self.share) / (levels - 1)] * (levels - 1) + [budget * self.share]
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,9 @@ class Geometric:
 
     ratio: Fraction = Fraction(2)
 
-    def budgets(self, epsilon: Fraction, levels: int) -> list[Fraction]:
-        """Return the budget of each level, root first; they sum to ``epsilon`` exactly."""
-        return _proportional(epsilon, [self.ratio**k for k in range(levels)])
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
+        return _proportional(budget, [self.ratio**k for k in range(levels)])
 
 
 @dataclass(frozen=True)
@@ -75,11 +80,11 @@ class Linear:
     slope: Fraction = Fraction(1)
     constant: Fraction = Fraction(1)
 
-    def budgets(self, epsilon: Fraction, levels: int) -> list[Fraction]:
-        """Return the budget of each level, root first; they sum to ``epsilon`` exactly."""
-        return _proportional(epsilon, [Fraction(self.slope * k + self.constant) for k in range(1, levels + 1)])
+    def budgets(self, budget: Amount, levels: int) -> list[Amount]:
+        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
+        return _proportional(budget, [Fraction(self.slope * k + self.constant) for k in range(1, levels + 1)])
 
 
-def _proportional(epsilon: Fraction, shares: list[Fraction]) -> list[Fraction]:
+def _proportional(budget: Amount, shares: list[Fraction]) -> list[Amount]:
     total = sum(shares)
-    return [epsilon * share / total for share in shares]
+    return [budget * (share / total) for share in shares]

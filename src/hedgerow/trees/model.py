@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,6 +50,28 @@ class Forest:
     candidates: Candidates
     counts: Integers | None = None
 
+    @classmethod
+    def joined(cls, *forests: Forest) -> Forest:
+        """Return the trees of forests with the same tests, all of which released labels or all counts."""
+        sizes = [forest.n_nodes for forest in forests]
+        before = np.cumsum([0, *sizes[:-1]])
+        counts = [forest.counts for forest in forests if forest.counts is not None]
+
+        def joined(arrays: Iterable[npt.NDArray[Any]]) -> npt.NDArray[np.int32]:
+            return np.concatenate(list(arrays)).astype(np.int32)
+
+        return cls(
+            joined(forest.roots + start for forest, start in zip(forests, before, strict=True)),
+            joined(forest.test for forest in forests),
+            joined(
+                np.where(forest.test < 0, 0, forest.first_child + start)
+                for forest, start in zip(forests, before, strict=True)
+            ),
+            joined(forest.label for forest in forests),
+            forests[0].candidates,
+            np.concatenate(counts) if len(counts) == len(forests) else None,
+        )
+
     @property
     def n_nodes(self) -> int:
         """How many nodes all trees have together."""
@@ -66,6 +88,10 @@ class Forest:
         walk = self._walk
         for_slices(len(codes), lambda rows: kernels.votes(codes[rows], self.roots, *walk, self.label, out[rows]))
         return out
+
+    def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: Integers) -> None:
+        """Add to ``margins`` (records, classes) one for each tree that gives a class to a record of ``codes``."""
+        kernels.votes(codes, self.roots, *self._walk, self.label, margins)
 
     def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats) -> Floats:
         """Return the sum over the trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""

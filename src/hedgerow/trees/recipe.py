@@ -10,6 +10,7 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hedgerow.mechanisms import Budget
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
 from hedgerow.trees.assignments import Assignment, Dealing, PerRecord
@@ -98,7 +99,13 @@ class Recipe:
     allowance: int = 2**20
 
     def schedule(
-        self, epsilon: Fraction, n_codes: Integers, is_numeric: Several[bool], *, n_estimators: int, max_depth: int
+        self,
+        epsilon: Fraction | Budget,
+        n_codes: Integers,
+        is_numeric: Several[bool],
+        *,
+        n_estimators: int,
+        max_depth: int,
     ) -> Schedule:
         """Return what a forest with this add/remove budget will do with features of so many codes, and its event.
 
@@ -106,15 +113,17 @@ class Recipe:
         leaf gets what the levels above it left.
         """
         candidates = self.candidates.build(n_codes, is_numeric)
-        sorting = self.candidates.sorting(epsilon, is_numeric)
-        dealing = self.assign.deal(epsilon if sorting is None else epsilon - sorting.cost, n_estimators)
-        budgets = self.levels.budgets(dealing.epsilon, max_depth + 1)
+        budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
+        sorting = self.candidates.sorting(budget, is_numeric)
+        trees = budget if sorting is None else budget * (1 - self.candidates.share)
+        dealing = self.assign.deal(trees, n_estimators)
+        budgets = self.levels.budgets(dealing.budget, max_depth + 1)
         levels: list[Level] = []
         paths: list[Event] = []
         steps: list[Event] = []
-        left = dealing.epsilon
-        for number, budget in enumerate(budgets, start=1):
-            level = self._level(number, budget, left, candidates if number < len(budgets) else None)
+        left = dealing.budget
+        for number, part in enumerate(budgets, start=1):
+            level = self._level(number, part, left, candidates if number < len(budgets) else None)
             levels.append(level)
             paths.append(Sequence((*steps, level.leaf.event(number))))
             if level.stop is not None:
@@ -122,20 +131,20 @@ class Recipe:
                 paths.append(Sequence((*steps, level.stopped_leaf.event(number))))
             if level.split is not None:
                 steps += level.split.events(number)
-            left -= budget
+            left -= part
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
         event = dealing.event(Parallel(tuple(paths), rule))
         if sorting is not None:
             event = Sequence((sorting.event(), event))
         return Schedule(candidates, sorting, dealing, tuple(levels), self.subspace, self.allowance, self.prune, event)
 
-    def _level(self, number: int, budget: Fraction, left: Fraction, candidates: Candidates | None) -> Level:
+    def _level(self, number: int, budget: Budget, left: Budget, candidates: Candidates | None) -> Level:
         """Return one level's mechanisms; ``left`` is what its path has left, ``candidates`` is None on the last level."""
         if candidates is None:
             leaf = self.leaf.mechanism(left)
             return Level(number, leaf, leaf)
         stop = None if self.stop is None else self.stop.mechanism(budget)
-        asked = Fraction(0) if stop is None else stop.cost
+        asked = budget * (0 if self.stop is None else self.stop.share)
         return Level(
             number,
             leaf=self.leaf.mechanism(left),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
-from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PublicChoice, Selection
-from hedgerow.privacy.events import Event, Pure
+from hedgerow.mechanisms import Budget, Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
+from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates, Gini, Score
 from hedgerow.scores.kernels import CUT
 
@@ -39,7 +38,7 @@ class SplitMechanism(Protocol):
 class Split(Protocol):
     """A rule that chooses a node's test."""
 
-    def mechanism(self, budget: Fraction, candidates: Candidates) -> SplitMechanism:
+    def mechanism(self, budget: Budget, candidates: Candidates) -> SplitMechanism:
         """Return the mechanism that costs at most the budget."""
 
 
@@ -66,9 +65,9 @@ class SelectTest:
     selection: type[Selection] = PermuteAndFlip
     score: Score = Gini()
 
-    def mechanism(self, budget: Fraction, candidates: Candidates) -> OneSelection:
+    def mechanism(self, budget: Budget, candidates: Candidates) -> OneSelection:
         """Return the mechanism that costs at most the budget."""
-        return OneSelection(self.selection(budget, self.score.range), self.score)
+        return OneSelection(budget.selection(self.selection, self.score.range), self.score)
 
 
 @dataclass(frozen=True)
@@ -81,19 +80,19 @@ class CutsThenTest:
 
     selection: type[Selection]
     score: Score
-    budget: Fraction
+    budget: Budget
     most: int
 
     def _share(self, n: int) -> Selection:
-        return self.selection(self.budget / (n + 1), self.score.range)
+        return (self.budget / (n + 1)).selection(self.selection, self.score.range)
 
     def events(self, level: int) -> tuple[Event, ...]:
         """Return what one node costs: the costliest of the ways to divide the budget."""
-        cost = max(self._share(n).cost * (n + 1) for n in range(self.most + 1))
-        text = (
-            f"up to {self.most + 1} selections by {self.selection.name}, {self.score.detail}, range {self.score.range}"
-        )
-        return (Pure(cost, text, "cuts and test of a node", level),)
+        ways = [
+            self._share(n).event(f"cuts and test of a node, one of {n + 1} questions", self.score.detail, level)
+            for n in range(self.most + 1)
+        ]
+        return (Parallel(tuple(Sequence((one,) * (n + 1)) for n, one in enumerate(ways))),)
 
     def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
@@ -102,6 +101,9 @@ class CutsThenTest:
         of_feature = [is_cut & (candidates.feature == feature) for feature in features]
         usable = np.array([(offered & tests).any(axis=1) for tests in of_feature]).reshape(len(features), len(nodes))
         n = usable.sum(axis=0)
+        alike = replace(
+            candidates, weight=np.ones_like(candidates.weight)
+        )  # one cut of a feature stands for all of them
         chosen = np.empty(len(nodes), dtype=np.int64)
         for count in np.unique(n):
             group = n == count
@@ -111,7 +113,7 @@ class CutsThenTest:
                 if cuttable.any():
                     cuts = curator.select(nodes[cuttable], candidates, offered[cuttable] & tests, self.score, mechanism)
                     left[np.flatnonzero(cuttable), cuts] = True
-            chosen[group] = curator.select(nodes[group], candidates, left[group], self.score, mechanism)
+            chosen[group] = curator.select(nodes[group], alike, left[group], self.score, mechanism)
         return chosen
 
 
@@ -126,7 +128,7 @@ class SelectCutsThenTest:
     selection: type[Selection] = Exponential
     score: Score = Gini()
 
-    def mechanism(self, budget: Fraction, candidates: Candidates) -> CutsThenTest:
+    def mechanism(self, budget: Budget, candidates: Candidates) -> CutsThenTest:
         """Return the mechanism that costs at most the budget."""
         most = len(np.unique(candidates.feature[candidates.kind == CUT]))
         return CutsThenTest(self.selection, self.score, budget, most)
@@ -136,17 +138,16 @@ class SelectCutsThenTest:
 class HistogramChoice:
     """The noisy counts of a node by code and class for each feature that it may test, and the best test by these counts."""
 
-    budget: Fraction
+    budget: Budget
     features: int
 
-    def _noise(self, n: int) -> Geometric:
-        return Geometric(self.budget, n)
+    def _noise(self, n: int) -> Noise:
+        return self.budget.noise(n)
 
     def events(self, level: int) -> tuple[Event, ...]:
         """Return what one node costs: the costliest number of features that it can be asked about."""
-        cost = max(self._noise(n).cost for n in range(1, self.features + 1))
-        text = f"{Geometric.name}, sensitivity up to {self.features}"
-        return (Pure(cost, text, "counts of a node by code and class", level),)
+        purpose = "counts of a node by code and class"
+        return (Parallel(tuple(self._noise(n).event(purpose, level) for n in range(1, self.features + 1))),)
 
     def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
@@ -180,7 +181,7 @@ class NoisyHistograms:
     post-processing.
     """
 
-    def mechanism(self, budget: Fraction, candidates: Candidates) -> HistogramChoice:
+    def mechanism(self, budget: Budget, candidates: Candidates) -> HistogramChoice:
         """Return the mechanism that costs at most the budget."""
         return HistogramChoice(budget, len(candidates))
 
@@ -189,7 +190,7 @@ class NoisyHistograms:
 class RandomTest:
     """Choose a feature at random among those that can still be tested, then one of its tests: no record is read."""
 
-    def mechanism(self, budget: Fraction, candidates: Candidates) -> RandomTest:
+    def mechanism(self, budget: Budget, candidates: Candidates) -> RandomTest:
         """Return the mechanism, which costs nothing."""
         return self
 

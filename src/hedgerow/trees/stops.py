@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
-from hedgerow.mechanisms import AtMost, Geometric
-from hedgerow.privacy.events import Pure
-from hedgerow.scores import Minority
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import AtMost, Budget, Geometric, Noise
+from hedgerow.privacy.events import Event
 
 __all__ = ["NoisyMinority", "NoisySize", "Stop", "StopMechanism"]
 
@@ -24,11 +24,7 @@ Truth = npt.NDArray[np.bool_]
 class StopMechanism(Protocol):
     """A stop's mechanism: what it costs, and how the curator is asked."""
 
-    @property
-    def cost(self) -> Fraction:
-        """The epsilon of one question under add/remove adjacency."""
-
-    def event(self, level: int) -> Pure:
+    def event(self, level: int) -> Event:
         """Return what one question costs."""
 
     def ask(self, curator: Curator, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
@@ -41,7 +37,11 @@ class StopMechanism(Protocol):
 class Stop(Protocol):
     """A rule that says which nodes are leaves."""
 
-    def mechanism(self, budget: Fraction) -> StopMechanism:
+    @property
+    def share(self) -> Fraction:
+        """The share of a level's budget that the question may cost."""
+
+    def mechanism(self, budget: Budget) -> StopMechanism:
         """Return the mechanism that costs at most its share of the level's budget."""
 
 
@@ -51,12 +51,7 @@ class MinorityQuestion:
 
     mechanism: AtMost
 
-    @property
-    def cost(self) -> Fraction:
-        """The epsilon of one question under add/remove adjacency."""
-        return self.mechanism.noise.cost
-
-    def event(self, level: int) -> Pure:
+    def event(self, level: int) -> Event:
         """Return what one question costs."""
         return self.mechanism.noise.event("noisy minority count, as a stop", level)
 
@@ -75,9 +70,13 @@ class NoisyMinority:
     share: Fraction = Fraction(15, 100)
     theta: Fraction = Fraction(2)
 
-    def mechanism(self, budget: Fraction) -> MinorityQuestion:
+    def mechanism(self, budget: Budget) -> MinorityQuestion:
         """Return the mechanism that costs at most its share of the level's budget."""
-        noise = Geometric(budget * self.share, Minority.sensitivity)
+        noise = (budget * self.share).noise()
+        if not isinstance(noise, Geometric):
+            raise ConfigurationError(
+                "a noisy minority count is asked with pure epsilon only; pass delta=0 or another stop."
+            )
         return MinorityQuestion(AtMost(noise, math.floor(self.theta / noise.cost)))
 
 
@@ -85,26 +84,16 @@ class NoisyMinority:
 class SizeQuestion:
     """A node's noisy number of records, released; too few for its widest test make it a leaf."""
 
-    budget: Fraction
+    noise: Noise
 
-    @property
-    def noise(self) -> Geometric:
-        """The noise of a number of records."""
-        return Geometric(self.budget)
-
-    @property
-    def cost(self) -> Fraction:
-        """The epsilon of one question under add/remove adjacency."""
-        return self.noise.cost
-
-    def event(self, level: int) -> Pure:
+    def event(self, level: int) -> Event:
         """Return what one question costs."""
         return self.noise.event("noisy number of records, as a stop", level)
 
     def ask(self, curator: Curator, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
-        """Return which nodes are leaves, and the noisy sizes: a leaf has under sqrt(2) / cost records for a branch and class."""
-        sizes = curator.count(nodes, self.budget)
-        return sizes * float(self.cost) < math.sqrt(2) * widest * curator.n_classes, sizes
+        """Return which nodes are leaves, and the noisy sizes: a leaf has fewer records for a branch and class than noise."""
+        sizes = curator.count(nodes, self.noise)
+        return sizes < self.noise.deviation * widest * curator.n_classes, sizes
 
 
 @dataclass(frozen=True)
@@ -116,6 +105,6 @@ class NoisySize:
 
     share: Fraction = Fraction(1, 2)
 
-    def mechanism(self, budget: Fraction) -> SizeQuestion:
+    def mechanism(self, budget: Budget) -> SizeQuestion:
         """Return the mechanism that costs at most its share of the level's budget."""
-        return SizeQuestion(budget * self.share)
+        return SizeQuestion((budget * self.share).weighing(1).noise())

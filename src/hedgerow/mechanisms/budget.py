@@ -1,0 +1,66 @@
+"""Amounts of privacy, and the mechanisms that they buy: pure epsilon, or rho of zero-concentrated DP."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from hedgerow.mechanisms.noise import Geometric, RoundedNormal
+from hedgerow.mechanisms.selection import Exponential, Selection
+
+__all__ = ["Budget", "Noise"]
+
+ROOT_GUARD = Fraction(1, 2**40)  # relative; a float's root is accurate to the 53rd bit
+
+Noise = Geometric | RoundedNormal
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a step may cost under add/remove adjacency.
+
+    Pure budgets buy geometric noise and any selection. Concentrated ones buy normal noise, and the exponential mechanism at
+    epsilon**2 / 8 = rho, which it never exceeds; permute-and-flip has no place there (docs/proofs/concentrated.md).
+
+    Parameters
+    ----------
+    amount : Fraction
+        Epsilon, or rho.
+    concentrated : bool
+        Whether the amount is a rho.
+    unit : int
+        The largest weight of a record in the counts that are asked for.
+    """
+
+    amount: Fraction
+    concentrated: bool = False
+    unit: int = 1
+
+    def __mul__(self, share: Fraction | int) -> Budget:
+        return replace(self, amount=self.amount * share)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, parts: Fraction | int) -> Budget:
+        return replace(self, amount=self.amount / parts)
+
+    def __sub__(self, other: Budget) -> Budget:
+        return replace(self, amount=self.amount - other.amount)
+
+    def weighing(self, unit: int) -> Budget:
+        """Return the same budget for records that weigh up to ``unit``."""
+        return replace(self, unit=unit)
+
+    def noise(self, cells: int = 1) -> Noise:
+        """Return the noise of counts of which a record is in so many cells."""
+        if self.concentrated:
+            return RoundedNormal(2 * self.amount, Fraction(cells * self.unit**2))
+        return Geometric(self.amount, cells * self.unit)
+
+    def selection(self, kind: type[Selection], score_range: int) -> Selection:
+        """Return the selection by a score of this range for records of weight 1."""
+        if not self.concentrated:
+            return kind(self.amount, score_range * self.unit)
+        epsilon = Fraction(math.sqrt(8 * self.amount)) * (1 - ROOT_GUARD)
+        return Exponential(epsilon, score_range * self.unit)

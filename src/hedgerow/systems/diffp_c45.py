@@ -1,0 +1,103 @@
+"""DiffP-C4.5: Friedman and Schuster, KDD 2010."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow import published
+from hedgerow.mechanisms import Exponential
+from hedgerow.parameters import Choice, Constraint
+from hedgerow.schema import Schema
+from hedgerow.systems.interface import InterfaceTree
+from hedgerow.systems.paper import CRITERIA, PUBLISHED_CRITERIA, Size, n_numeric
+from hedgerow.trees import (
+    AllRecords,
+    LeafShare,
+    Mixed,
+    NoisyCounts,
+    NoisySize,
+    PessimisticPruning,
+    Recipe,
+    SelectCutsThenTest,
+    SelectTest,
+)
+
+__all__ = ["DiffPC45Classifier"]
+
+PRUNINGS: Mapping[str, PessimisticPruning | None] = {"pessimistic": PessimisticPruning(), "none": None}
+
+
+class DiffPC45Classifier(InterfaceTree):
+    """One C4.5 tree with numeric cuts and pruning on noisy counts (DiffP-C4.5).
+
+    Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
+
+    Releases  one tree with noisy class counts in each leaf; nodes' noisy numbers of records decide the pruning.
+    Costs     ``epsilon``, pure: an equal part for each question on a path, at most epsilon together (docs/proofs/id3.md).
+    Departs   (private) from the paper: cuts lie on the grid of the schema's ranges, one selection may stand in for n + 1, at
+              the one-sided range, and a leaf gets all that its path has left.
+    Published the authors' steps: cuts between the values of a node, the number of records taken from the data.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+        See ``PaperTree``. Defaults: 5 tests on a path; private: 4, cuts on a grid of 128 cells [our choice].
+    criterion : {"max", "gini", "information-gain", "error"}
+        What ranks the tests.
+    split : {"merged", "separate"}
+        Private form: one selection among all cuts and categorical features, or, as in the paper, one for each numeric feature
+        and one among the features.
+    pruning : {"pessimistic", "none"}
+        Whether the grown tree is cut back by C4.5's pessimistic error on noisy counts.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **InterfaceTree._constraints,
+        "criterion": Choice(tuple(CRITERIA)),
+        "split": Choice(("merged", "separate")),
+        "pruning": Choice(tuple(PRUNINGS)),
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        criterion: str = "max",
+        split: str = "merged",
+        pruning: str = "pessimistic",
+        **common: Any,
+    ) -> None:
+        super().__init__(epsilon, **common)
+        self.criterion = criterion
+        self.split = split
+        self.pruning = pruning
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        score = CRITERIA[self.criterion]
+        questions = 2 if self.split == "merged" else 2 + n_numeric(schema)  # of a node: size, cuts, test; of a leaf: 2
+        return Recipe(
+            assign=AllRecords(),
+            soft=True,  # one tree: shares of its leaf in place of one vote
+            candidates=Mixed(),
+            levels=LeafShare(Fraction(2, questions * depth + 2)),
+            split=SelectTest(Exponential, score) if self.split == "merged" else SelectCutsThenTest(Exponential, score),
+            leaf=NoisyCounts(),
+            stop=NoisySize(Fraction(1, questions)),
+            prune=PRUNINGS[self.pruning],
+        )
+
+    def _published(self) -> published.Recipe:
+        return published.Recipe(
+            assign=published.AllRecords(),
+            tests=published.CutRanges(),
+            budgets=published.PerQuery(),
+            split=published.SelectCutsThenTest(published.RealExponential, PUBLISHED_CRITERIA[self.criterion]),
+            leaf=published.LaplaceCounts(),
+            stops=(published.NoisyCount(),),
+            pruning=published.Pruning() if self.pruning == "pessimistic" else None,
+        )
+
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(1, 5 if epsilon is None else 4, 128)

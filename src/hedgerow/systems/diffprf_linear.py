@@ -1,0 +1,50 @@
+"""DiffPRF_linear: Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.parameters import Constraint, Integer
+from hedgerow.systems.diffprfs import IntervalForest
+from hedgerow.trees import Levels, Linear
+
+__all__ = ["DiffPRFLinearClassifier"]
+
+
+class DiffPRFLinearClassifier(IntervalForest):
+    """Differentially private random forest whose level budgets lie on a line (DiffPRF_linear).
+
+    Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022. Level k, 1 for the root, gets a share in
+    proportion to ``slope`` k + ``constant``; the paper leaves both to the user, the defaults are ours [inferred].
+
+    Releases, costs, departs, published
+              as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
+
+    Parameters
+    ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, sampling, adjacency, random_state, ledger
+        See ``IntervalForest``.
+    slope, constant : int
+        The line; slope 0 gives every level the same, constant 0 is the arithmetic allocation. Not both 0.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **IntervalForest._constraints,
+        "slope": Integer(0, 1000),
+        "constant": Integer(0, 1000),
+    }
+
+    def __init__(self, epsilon: float = 1.0, *, slope: int = 1, constant: int = 1, **common: Any) -> None:
+        super().__init__(epsilon, **common)
+        self.slope = slope
+        self.constant = constant
+
+    def _levels(self) -> Levels:
+        if self.slope == self.constant == 0:
+            raise ConfigurationError(
+                "slope and constant are both 0, so no level has a budget; make one of them positive."
+            )
+        return Linear(Fraction(self.slope), Fraction(self.constant))

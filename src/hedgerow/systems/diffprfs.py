@@ -1,0 +1,95 @@
+"""DiffPRFs: Mu, Ding, Song and Lu, 2016; and the forest that two later papers change the level budgets of."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow import published
+from hedgerow.parameters import Choice, Constraint
+from hedgerow.schema import Schema
+from hedgerow.systems.paper import SAMPLINGS, SPLITS, PaperForest, Size
+from hedgerow.trees import Levels, Mixed, NoisyCounts, NoisySize, Recipe, Uniform
+
+__all__ = ["DiffPRFsClassifier", "IntervalForest"]
+
+
+class IntervalForest(PaperForest):
+    """A forest that cuts numeric features by the exponential mechanism, whatever its level budgets are.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, random_state, ledger
+        See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells
+        [our choice].
+    split : {"merged", "separate"}
+        Private form: one selection among all cuts and categorical features, or, as in the papers, one selection for each
+        numeric feature that can still be cut and one among the features.
+    sampling : {"all-records", "poisson"}
+        Private form: what stands in for the bootstrap.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PaperForest._constraints,
+        "split": Choice(tuple(SPLITS)),
+        "sampling": Choice(tuple(SAMPLINGS)),
+    }
+
+    def __init__(
+        self, epsilon: float = 1.0, *, split: str = "merged", sampling: str = "all-records", **common: Any
+    ) -> None:
+        super().__init__(epsilon, **common)
+        self.split = split
+        self.sampling = sampling
+
+    @abstractmethod
+    def _levels(self) -> Levels:
+        """Return how a tree's budget is shared among its levels."""
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=SAMPLINGS[self.sampling],
+            candidates=Mixed(),
+            levels=self._levels(),
+            split=SPLITS[self.split],
+            leaf=NoisyCounts(),
+            stop=NoisySize(),
+        )
+
+    def _published(self) -> published.Recipe:
+        return published.Recipe(
+            assign=published.Bootstrap(),
+            tests=published.CutRanges(),
+            budgets=published.Halved(self._levels()),
+            split=published.SelectCutsThenTest(published.RealExponential, published.Gini()),
+            leaf=published.LaplaceCounts(),
+            stops=(published.NoisyCount(Fraction(1, 2)),),  # a level's whole share is twice the count's
+        )
+
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(25, 5, 128) if epsilon is None else Size(3, 4, 128)
+
+
+class DiffPRFsClassifier(IntervalForest):
+    """Differentially private random forest that needs no binning (DiffPRFs).
+
+    Mu, Ding, Song and Lu, "DiffPRFs: random forest under differential privacy", 2016.
+
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf; each tree votes for its leaf's largest.
+    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level, half of it for a noisy
+              number of records that stops small nodes (docs/proofs/diffprfs.md).
+    Departs   (private) from the paper: every tree reads all records or a Poisson sample, not a bootstrap sample; cuts lie on
+              the grid of the schema's ranges; one selection stands in for n + 1, at the one-sided range; a leaf gets all that
+              its path has left.
+    Published bootstrap samples, intervals between the values of a node, and n + 1 selections.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, sampling, adjacency, random_state, ledger
+        See ``IntervalForest``.
+    """
+
+    def _levels(self) -> Levels:
+        return Uniform()

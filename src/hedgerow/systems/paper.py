@@ -1,0 +1,141 @@
+"""What the systems of the papers share: a private form and a published one, side by side."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow import published
+from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow.mechanisms import Exponential
+from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.privacy.exact import exact
+from hedgerow.schema import Numeric, Schema
+from hedgerow.scores import Error, Gini, InformationGain, Max, Score
+from hedgerow.trees import AllRecords, Assignment, ForestPlan, Poisson, Recipe, SelectCutsThenTest, SelectTest, Split
+
+__all__ = ["CRITERIA", "PUBLISHED_CRITERIA", "SAMPLINGS", "SPLITS", "PaperForest", "PaperTree", "Size", "n_numeric"]
+
+CRITERIA: Mapping[str, Score] = {
+    "information-gain": InformationGain(),
+    "gini": Gini(),
+    "max": Max(),
+    "error": Error(),
+}
+PUBLISHED_CRITERIA: Mapping[str, published.Score] = {
+    "information-gain": published.InformationGain(),
+    "gini": published.Gini(),
+    "max": published.Max(),
+    "error": published.Max(),  # the same choice: the two differ by the node's records
+}
+SAMPLINGS: Mapping[str, Assignment] = {"all-records": AllRecords(), "poisson": Poisson()}
+SPLITS: Mapping[str, Split] = {"merged": SelectTest(Exponential), "separate": SelectCutsThenTest(Exponential)}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a system is: trees, tests on a path, bins of a numeric feature."""
+
+    n_estimators: int
+    max_depth: int
+    max_bins: int
+
+
+class PaperTree(PrivateClassifier):
+    """A tree of a paper, in the form whose guarantee is proved and in the form that the paper prints.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, random_state, ledger
+        See ``PrivateClassifier``.
+    variant : {"private", "published"}
+        The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
+        holds, and why.
+    max_depth : int or None
+        Tests on a path. None: the system's default.
+    max_bins : int or None
+        Equal-width bins of a numeric feature, or cells of the grid on which it is cut. None: the system's default.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "variant": Choice(("private", "published")),
+        "max_depth": Integer(0, 64, or_none=True),
+        "max_bins": Integer(2, 1024, or_none=True),
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(epsilon, **common)
+        self.variant = variant
+        self.max_depth = max_depth
+        self.max_bins = max_bins
+
+    @abstractmethod
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        """Return the parts of the private form."""
+
+    @abstractmethod
+    def _published(self) -> published.Recipe:
+        """Return the parts of the published form."""
+
+    @abstractmethod
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        """Return the default size for an add/remove budget of the private form; of the published form for None."""
+
+    def _size(self, schema: Schema, epsilon: Fraction | None) -> dict[str, int]:
+        default = self._default_size(epsilon)
+        trees: int | None = getattr(self, "n_estimators", None)  # a forest's parameter
+        return {
+            "n_estimators": default.n_estimators if trees is None else trees,
+            "max_depth": default.max_depth if self.max_depth is None else self.max_depth,
+            "max_bins": default.max_bins if self.max_bins is None else self.max_bins,
+        }
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        if self.variant == "published":  # budgets are read as the paper does, whatever the adjacency
+            return published.PublishedForestPlan(
+                self._published(), schema, exact(self.epsilon), **self._size(schema, None)
+            )
+        size = self._size(schema, epsilon)
+        return ForestPlan(self._private(schema, size["max_depth"]), schema, epsilon, **size)
+
+
+class PaperForest(PaperTree):
+    """A forest of a paper.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+        See ``PaperTree``.
+    n_estimators : int or None
+        Number of trees. None: the system's default.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PaperTree._constraints,
+        "n_estimators": Integer(1, 100_000, or_none=True),
+    }
+
+    def __init__(self, epsilon: float = 1.0, *, n_estimators: int | None = None, **common: Any) -> None:
+        super().__init__(epsilon, **common)
+        self.n_estimators = n_estimators
+
+
+def n_numeric(schema: Schema) -> int:
+    """Return how many features are numeric."""
+    return sum(isinstance(feature, Numeric) for feature in schema.features.values())

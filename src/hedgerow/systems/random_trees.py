@@ -1,0 +1,89 @@
+"""Forests of random tests: Fletcher and Islam 2017, and diffprivlib's random forest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow import published
+from hedgerow.parameters import Choice, Constraint
+from hedgerow.schema import Schema
+from hedgerow.systems.paper import PaperForest, Size
+from hedgerow.trees import Binary, CandidateRule, LeafShare, Mixed, PerRecord, RandomTest, Recipe, SelectLabel
+
+__all__ = ["RandomTreesClassifier"]
+
+CANDIDATES: Mapping[str, CandidateRule] = {"chunks": Binary(), "smooth": Mixed()}
+ALL_FOR_LEAVES = LeafShare(Fraction(1))  # tests cost nothing
+
+
+class RandomTreesClassifier(PaperForest):
+    """Differentially private forest whose tests are drawn without the records.
+
+    Fletcher and Islam, "Differentially private random decision forests using smooth sensitivity", Expert Systems with
+    Applications 78, 2017 (``rule="smooth"``); Holohan, Braghin, Mac Aonghusa and Levacher, diffprivlib 0.6.6
+    (``rule="chunks"``).
+
+    Releases  ``n_estimators`` trees with one label per leaf.
+    Costs     ``epsilon``, pure: each record is in one tree, by its own coin, and pays for one leaf, whose label
+              permute-and-flip chooses by the class counts at their one-sided range (docs/proofs/random-trees.md).
+    Departs   (private) from both: records go to trees by coins, not by position or in equal parts; cuts lie on the grid of the
+              schema's ranges; and from Fletcher and Islam in the leaf, whose noise follows the counts and so protects nothing.
+    Published the two systems as they are written.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, random_state, ledger
+        See ``PaperForest``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
+    rule : {"chunks", "smooth"}
+        diffprivlib's tests, all with two branches, or Fletcher and Islam's, with one branch for each code of a category;
+        published: also their ways to deal out records and to label leaves.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PaperForest._constraints,
+        "rule": Choice(tuple(CANDIDATES)),
+    }
+
+    def __init__(self, epsilon: float = 1.0, *, rule: str = "chunks", **common: Any) -> None:
+        super().__init__(epsilon, **common)
+        self.rule = rule
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=PerRecord(),
+            candidates=CANDIDATES[self.rule],
+            levels=ALL_FOR_LEAVES,
+            split=RandomTest(),
+            leaf=SelectLabel(),
+        )
+
+    def _published(self) -> published.Recipe:
+        if self.rule == "chunks":
+            return published.Recipe(
+                assign=published.Chunks(),
+                tests=published.CutCodes(),
+                budgets=published.LeafOnly(),
+                split=published.RandomTest(),
+                leaf=published.PermuteAndFlipLabel(score_range=1),
+            )
+        return published.Recipe(
+            assign=published.FixedSize(label_factor=None),
+            tests=published.CutRanges(),
+            budgets=published.LeafOnly(),
+            split=published.RandomTest(),
+            leaf=published.SmoothSensitivityLabel(),
+            stops=(published.Empty(),),
+        )
+
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(10, 5, 32)
+
+    def _size(self, schema: Schema, epsilon: Fraction | None) -> dict[str, int]:
+        size = super()._size(schema, epsilon)
+        if epsilon is not None or self.rule == "chunks":
+            return size
+        trees = 100 if self.n_estimators is None else self.n_estimators
+        depth = published.random_tree_depth(schema) if self.max_depth is None else self.max_depth
+        return {**size, "n_estimators": trees, "max_depth": depth}

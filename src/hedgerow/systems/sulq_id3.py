@@ -1,0 +1,56 @@
+"""SuLQ-based ID3: Blum, Dwork, McSherry and Nissim, PODS 2005."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hedgerow import published
+from hedgerow.schema import Schema
+from hedgerow.systems.interface import InterfaceTree
+from hedgerow.systems.paper import Size
+from hedgerow.trees import AllRecords, Multiway, NoisyCounts, NoisyHistograms, NoisySize, Recipe, Uniform
+
+__all__ = ["SuLQID3Classifier"]
+
+
+class SuLQID3Classifier(InterfaceTree):
+    """One ID3 tree from noisy counts alone (SuLQ-based ID3).
+
+    Blum, Dwork, McSherry and Nissim, "Practical privacy: the SuLQ framework", PODS 2005; here with pure epsilon.
+
+    Releases  one tree with noisy class counts in each leaf.
+    Costs     ``epsilon``, pure: an equal part for each level, and within a level an equal part for the number of records and
+              for the counts of each feature by code and class (docs/proofs/id3.md).
+    Departs   (private) from the framework: a feature's counts are one question, since a record is in one of them, where SuLQ
+              asks for each count by itself; a leaf gets all that its path has left.
+    Published every single count is a question of its own, at an equal part of the budget.
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+        See ``PaperTree``. Defaults: 2 tests on a path, 5 bins [our choice].
+    """
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=AllRecords(),
+            soft=True,  # one tree: shares of its leaf in place of one vote
+            candidates=Multiway(),
+            levels=Uniform(),
+            split=NoisyHistograms(),
+            leaf=NoisyCounts(),
+            stop=NoisySize(Fraction(1, 1 + len(schema.names))),
+        )
+
+    def _published(self) -> published.Recipe:
+        return published.Recipe(
+            assign=published.AllRecords(),
+            tests=published.SchemaBins(),
+            budgets=published.PerQuery(),
+            split=published.NoisyHistograms(partition=False),
+            leaf=published.LaplaceCounts(partition=False),
+            stops=(published.NoisyCount(Fraction(0)),),
+        )
+
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(1, 2, 5)

@@ -1,0 +1,100 @@
+"""The tree that eDPRF's ablations start from: Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, section 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow import published
+from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
+from hedgerow.parameters import Choice, Constraint
+from hedgerow.schema import Schema
+from hedgerow.scores import Gini
+from hedgerow.systems.paper import PaperTree, Size
+from hedgerow.trees import AllRecords, Leaf, Multiway, NoisyCounts, NoisySize, Recipe, SelectLabel, SelectTest, Uniform
+
+__all__ = ["TraditionClassifier"]
+
+SELECTIONS: Mapping[str, type[Selection]] = {"exponential": Exponential, "permute-and-flip": PermuteAndFlip}
+PUBLISHED_SELECTIONS: Mapping[str, type[published.RealExponential | published.RealPermuteAndFlip]] = {
+    "exponential": published.RealExponential,
+    "permute-and-flip": published.RealPermuteAndFlip,
+}
+LEAVES: Mapping[str, Leaf] = {"counts": NoisyCounts(), "label": SelectLabel()}
+
+
+class TraditionClassifier(PaperTree):
+    """One tree built the traditional way: exponential mechanism for tests, noisy class counts for leaves.
+
+    Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025: "tradition", with ``split="permute-and-flip"`` their
+    "tradition_spl_imp", with ``leaf="label"`` their "tradition_leaf_imp".
+
+    Releases  one tree with noisy class counts, or a label, in each leaf.
+    Costs     ``epsilon``, pure: every level gets the same (docs/proofs/tradition.md).
+    Departs   (private) from the paper: bins come from the schema and not from each node's records, no node stops because it
+              is pure, selections use the one-sided ranges, and a leaf gets all that its path has left.
+    Published the paper's steps as printed. It does not say how a level's budget is shared, so there are two readings
+              [inferred].
+
+    Parameters
+    ----------
+    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+        See ``PaperTree``. Defaults: 3 tests on a path (published: 5), 5 bins.
+    split : {"exponential", "permute-and-flip"}
+        The mechanism that chooses tests.
+    leaf : {"counts", "label"}
+        What a leaf releases: noisy counts, whose largest is its label, or a label chosen by permute-and-flip.
+    reading : {"halved", "undivided"}
+        R1: half of a level's budget buys a noisy number of records, which stops small nodes, and half the test or the leaf.
+        R2: no number of records is asked for.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PaperTree._constraints,
+        "split": Choice(tuple(SELECTIONS)),
+        "leaf": Choice(tuple(LEAVES)),
+        "reading": Choice(("halved", "undivided")),
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        split: str = "exponential",
+        leaf: str = "counts",
+        reading: str = "halved",
+        **common: Any,
+    ) -> None:
+        super().__init__(epsilon, **common)
+        self.split = split
+        self.leaf = leaf
+        self.reading = reading
+
+    def _private(self, schema: Schema, depth: int) -> Recipe:
+        return Recipe(
+            assign=AllRecords(),
+            soft=self.leaf == "counts",  # one tree: shares of its leaf in place of one vote
+            candidates=Multiway(),
+            levels=Uniform(),
+            split=SelectTest(SELECTIONS[self.split], Gini()),
+            leaf=LEAVES[self.leaf],
+            stop=NoisySize() if self.reading == "halved" else None,
+        )
+
+    def _published(self) -> published.Recipe:
+        halved = self.reading == "halved"
+        budgets = (
+            published.Halved(Uniform(), whole_leaf=self.leaf == "label") if halved else published.Undivided(Uniform())
+        )
+        return published.Recipe(
+            assign=published.AllRecords(),
+            tests=published.NodeBins(),
+            budgets=budgets,
+            split=published.SelectTest(PUBLISHED_SELECTIONS[self.split], published.Gini()),
+            leaf=published.LaplaceCounts() if self.leaf == "counts" else published.PermuteAndFlipLabel(),
+            stops=(published.SingleClass(), published.UnreadCount()) if halved else (published.SingleClass(),),
+        )
+
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(1, 5 if epsilon is None else 3, 5)

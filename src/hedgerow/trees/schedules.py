@@ -1,0 +1,116 @@
+"""Which rounds of a boosted ensemble spend budget, by public rules and public coins that read no record.
+
+The four schedules of Zhang, Dong, Xu and Wang, "AdaBoost algorithm based on target perturbation", Journal on
+Communications, 2023: equations 18 to 24 and definition 7. Rounds are counted from 1, and round k stands at k - 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.mechanisms import PublicChoice, Randomness
+
+__all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "Schedule", "ThinnedRounds", "with_first"]
+
+Truth = npt.NDArray[np.bool_]
+
+
+class Schedule(Protocol):
+    """A rule that marks rounds; the first one is never among them."""
+
+    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+        """Return which rounds are marked, of shape (rounds,)."""
+
+    def most(self, rounds: int) -> int:
+        """Return the largest number of marked rounds."""
+
+    def expected(self, rounds: int) -> Fraction:
+        """Return the mean number of marked rounds."""
+
+
+@dataclass(frozen=True)
+class AfterFirst:
+    """Every round from the second on: DPAda, equation 21."""
+
+    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+        """Return which rounds are marked, of shape (rounds,)."""
+        return np.arange(1, rounds + 1) > 1
+
+    def most(self, rounds: int) -> int:
+        """Return the largest number of marked rounds."""
+        return rounds - 1
+
+    def expected(self, rounds: int) -> Fraction:
+        """Return the mean number of marked rounds."""
+        return Fraction(rounds - 1)
+
+
+@dataclass(frozen=True)
+class EvenRounds:
+    """Every second round, from the second on: DPAda_Swing, equation 18."""
+
+    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+        """Return which rounds are marked, of shape (rounds,)."""
+        return np.arange(1, rounds + 1) % 2 == 0
+
+    def most(self, rounds: int) -> int:
+        """Return the largest number of marked rounds."""
+        return rounds // 2
+
+    def expected(self, rounds: int) -> Fraction:
+        """Return the mean number of marked rounds."""
+        return Fraction(rounds // 2)
+
+
+@dataclass(frozen=True)
+class RandomRounds:
+    """Every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
+
+    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+        """Return which rounds are marked, of shape (rounds,)."""
+        return _coins(rounds, randomness) & (np.arange(rounds) > 0)
+
+    def most(self, rounds: int) -> int:
+        """Return the largest number of marked rounds."""
+        return rounds - 1
+
+    def expected(self, rounds: int) -> Fraction:
+        """Return the mean number of marked rounds."""
+        return Fraction(rounds - 1, 2)
+
+
+@dataclass(frozen=True)
+class ThinnedRounds:
+    """Every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
+
+    Of each run of ones only the first stays. The paper says so of runs that follow a zero; that a run from the first round
+    on leaves nothing is how its theorem 1 is true [inferred].
+    """
+
+    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+        """Return which rounds are marked, of shape (rounds,)."""
+        coin = _coins(rounds, randomness)
+        return coin & ~np.append(True, coin[:-1])
+
+    def most(self, rounds: int) -> int:
+        """Return the largest number of marked rounds."""
+        return rounds // 2
+
+    def expected(self, rounds: int) -> Fraction:
+        """Return the mean number of marked rounds."""
+        return Fraction(rounds - 1, 4)
+
+
+def with_first(marked: Truth) -> Truth:
+    """Return the marked rounds and the first: where unmarked rounds read nothing, the first one must spend."""
+    return marked | (np.arange(len(marked)) == 0)
+
+
+def _coins(rounds: int, randomness: Randomness) -> Truth:
+    """Return a fair coin for every round."""
+    return np.asarray(randomness.draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)

@@ -1,0 +1,70 @@
+"""A forest in two parts, of which the second prefers records that the first gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator import Curator
+from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.events import Event, Sequence
+from hedgerow.trees.forest import ForestModel, ForestPlan
+from hedgerow.trees.model import Forest
+
+__all__ = ["HardRecords", "TwoPhasePlan"]
+
+
+@dataclass(frozen=True, eq=False)
+class HardRecords:
+    """Say how probably a record takes part: surely where the vote of released trees is wrong, else with probability ``easy``.
+
+    The answer is a number of 2**32 equally probable words. Equal votes go to the first class.
+    """
+
+    easy: Fraction
+
+    def __call__(self, margins: npt.NDArray[np.int64], labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
+        """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,)."""
+        right = margins.argmax(axis=1) == labels
+        return np.where(right, np.uint64(int(self.easy * 2**32)), np.uint64(2**32))
+
+
+class TwoPhasePlan:
+    """Two private forests, about to be grown one after the other on the same records; all their trees vote.
+
+    Parameters
+    ----------
+    first, second : ForestPlan
+        The forests, of the same schema and bins; the second deals records out by weighted coins. Their budgets add up.
+    easy : Fraction
+        How probably a record that the first forest gets right takes part in a tree of the second.
+    """
+
+    def __init__(self, first: ForestPlan, second: ForestPlan, easy: Fraction) -> None:
+        self._first, self._second, self._easy = first, second, easy
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return Sequence((self._first.event, self._second.event))
+
+    def run(self, X: Any, y: Any, randomness: Randomness) -> ForestModel:
+        """Grow the forests on the records."""
+        budget = self._first.epsilon + self._second.epsilon
+        return self.grow_by(Curator(self._first.table(X, y), budget, randomness))
+
+    def grow_by(self, curator: Curator) -> ForestModel:
+        """Grow the forests by asking a curator whose records were encoded as the plans' schema and bins say."""
+        first = self._first.grow(curator)
+        curator.learn(first.add_votes)
+        second = self._second.grow(curator, HardRecords(self._easy))
+        return self._first.model(Forest.joined(first, second))
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
+        """Return the model whose trees stand in the arrays."""
+        return self._first.restore(arrays)

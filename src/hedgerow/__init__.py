@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.schema import Categorical, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
+    from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
     from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier
     from hedgerow.systems.diffgen import DiffGenClassifier
     from hedgerow.systems.diffp_c45 import DiffPC45Classifier
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from hedgerow.systems.diffprf import DiffPRFClassifier
     from hedgerow.systems.diffprf_linear import DiffPRFLinearClassifier
     from hedgerow.systems.diffprfs import DiffPRFsClassifier
+    from hedgerow.systems.dp_adaboost import DPAdaBoostClassifier
+    from hedgerow.systems.dpada import DPAdaClassifier
     from hedgerow.systems.dt_diff import DTDiffClassifier
     from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
     from hedgerow.systems.pinq_id3 import PINQID3Classifier
     from hedgerow.systems.random_trees import RandomTreesClassifier
+    from hedgerow.systems.smooth_boost import SmoothBoostClassifier
     from hedgerow.systems.sulq_id3 import SuLQID3Classifier
     from hedgerow.systems.tpdprf import TpDPRFClassifier
     from hedgerow.systems.tradition import TraditionClassifier
@@ -45,10 +49,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BudgetExceeded": "hedgerow.errors",
+    "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
     "Categorical": "hedgerow.schema",
     "Certificate": "hedgerow.privacy.certificate",
     "ConfigurationError": "hedgerow.errors",
     "Curator": "hedgerow.interface",
+    "DPAdaBoostClassifier": "hedgerow.systems.dp_adaboost",
+    "DPAdaClassifier": "hedgerow.systems.dpada",
     "DTDiffClassifier": "hedgerow.systems.dt_diff",
     "DatasetError": "hedgerow.errors",
     "DengDiffPRFClassifier": "hedgerow.systems.deng_diffprf",
@@ -71,6 +78,7 @@ _HOME = {
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
+    "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
     "SuLQID3Classifier": "hedgerow.systems.sulq_id3",
     "SystemInfo": "hedgerow.systems",
     "TpDPRFClassifier": "hedgerow.systems.tpdprf",
@@ -81,10 +89,13 @@ _HOME = {
 
 __all__ = [
     "BudgetExceeded",
+    "CARTDPsAdaBoostClassifier",
     "Categorical",
     "Certificate",
     "ConfigurationError",
     "Curator",
+    "DPAdaBoostClassifier",
+    "DPAdaClassifier",
     "DTDiffClassifier",
     "DatasetError",
     "DengDiffPRFClassifier",
@@ -107,6 +118,7 @@ __all__ = [
     "RandomTreesClassifier",
     "Schema",
     "SchemaError",
+    "SmoothBoostClassifier",
     "SuLQID3Classifier",
     "SystemInfo",
     "TpDPRFClassifier",

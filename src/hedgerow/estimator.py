@@ -24,7 +24,7 @@ from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Sequence, Unprotected
-from hedgerow.privacy.exact import exact
+from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
@@ -138,6 +138,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         """Return the plan of a fit whose budget under add/remove adjacency is ``epsilon``."""
 
+    def _draw_public(self, randomness: Randomness, epsilon: Fraction) -> None:
+        """Draw what the plan depends on by public coins; it is called before ``_plan``, and no record has been read."""
+
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model on records ``X`` with labels ``y``.
 
@@ -167,12 +170,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         columns, labels = read_columns(X, schema.names, allow_empty=False), read_labels(y)
         if columns.n_rows != len(labels):
             raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
-        plan = type(self)(**parameters)._plan(schema, plan_budget(epsilon, adjacency))  # from plain values
+        planner, budget = type(self)(**parameters), plan_budget(epsilon, adjacency)  # from plain values
+        planner._draw_public(randomness, budget)
+        plan = planner._plan(schema, budget)
         certificate = Certificate(
             system=type(self).__name__,
             variant=self.variant,
             epsilon=epsilon,
-            delta=Fraction(0),
+            delta=exact_delta(parameters.get("delta", 0)),
             adjacency=adjacency,
             event=_with_inferred(plan.event, schema),
             seeded=randomness.seeded,
@@ -190,8 +195,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class of ``classes_``."""
         check_is_fitted(self, "model_")
-        if not self.schema_.is_given:
-            self._check_columns(X)
+        self._check_given(X)
         probabilities: npt.NDArray[np.float64] = self.model_.probabilities(X)
         return probabilities
 
@@ -307,6 +311,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "Leave out records without a label, or pass a schema."
             ) from None
         return Schema.infer(X, y)
+
+    def _check_given(self, X: Any) -> None:
+        """Under an inferred schema, raise scikit-learn's errors where ``X`` has other columns than fit's."""
+        if not self.schema_.is_given:
+            self._check_columns(X)
 
     def _check_columns(self, X: Any) -> None:
         """Compare columns with those of fit in scikit-learn's words: under an inferred schema their order is all there is."""

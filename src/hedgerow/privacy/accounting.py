@@ -264,20 +264,26 @@ def concentrated_delta(epsilon: float, rho: float) -> float:
     return max(math.exp(min(exponent, 0.0)) * (1 + CONCENTRATED_GUARD + EXPONENT_GUARD * size), math.ulp(0.0))
 
 
-def largest(build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction) -> Fraction:
+def largest(
+    build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction, adjacency: Adjacency = "add-remove"
+) -> Fraction:
     """Return nearly the largest amount for which the event that ``build`` makes of it is (epsilon, delta)-DP.
 
     The event's cost must grow with the amount.
     """
+
+    def fits(amount: Fraction) -> bool:
+        return cost(build(amount)).under(adjacency).within(epsilon, delta)
+
     high = Fraction(1)
-    while cost(build(high)).within(epsilon, delta):
+    while fits(high):
         high *= 2
     low = high / 2
-    while not cost(build(low)).within(epsilon, delta):
+    while not fits(low):
         low, high = low / 2, low
     for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if cost(build(middle)).within(epsilon, delta) else (low, middle)
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 
 

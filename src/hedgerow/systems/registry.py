@@ -26,10 +26,11 @@ class SystemInfo:
 
 
 PURE = "epsilon-DP, one record added or removed (or replaced)"
+PURE_OR_DELTA = "epsilon-DP or (epsilon, delta)-DP, one record added or removed (or replaced)"
 
 
-def _of_paper(name: str, class_name: str, module: str, paper: str) -> SystemInfo:
-    return SystemInfo(name, class_name, f"hedgerow.systems.{module}", paper, ("private", "published"), PURE)
+def _of_paper(name: str, class_name: str, module: str, paper: str, guarantee: str = PURE) -> SystemInfo:
+    return SystemInfo(name, class_name, f"hedgerow.systems.{module}", paper, ("private", "published"), guarantee)
 
 
 _SYSTEMS = (
@@ -75,6 +76,35 @@ _SYSTEMS = (
     _of_paper("diffp-c45", "DiffPC45Classifier", "diffp_c45", "Friedman and Schuster, KDD 2010"),
     _of_paper("diffgen", "DiffGenClassifier", "diffgen", "Mohammed, Chen, Fung and Yu, KDD 2011"),
     _of_paper("dt-diff", "DTDiffClassifier", "dt_diff", "Zhu, Xiong, Xiang and Zhou, TrustCom 2013, as reconstructed"),
+    _of_paper(
+        "dp-adaboost",
+        "DPAdaBoostClassifier",
+        "dp_adaboost",
+        "Shen, thesis, Nanjing University of Aeronautics and Astronautics, 2017",
+        PURE_OR_DELTA,
+    ),
+    _of_paper(
+        "cart-dps-adaboost",
+        "CARTDPsAdaBoostClassifier",
+        "cart_dps_adaboost",
+        "Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021",
+        PURE_OR_DELTA,
+    ),
+    _of_paper(
+        "dpada",
+        "DPAdaClassifier",
+        "dpada",
+        "Zhang, Dong, Xu and Wang, Journal on Communications, 2023",
+        PURE_OR_DELTA,
+    ),
+    SystemInfo(
+        "smooth-boost",
+        "SmoothBoostClassifier",
+        "hedgerow.systems.smooth_boost",
+        "ours: bounded reweighting of Domingo and Watanabe 2000, Servedio 2003",
+        ("private",),
+        PURE_OR_DELTA,
+    ),
     _of_paper(
         "random-trees",
         "RandomTreesClassifier",

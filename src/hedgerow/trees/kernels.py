@@ -52,7 +52,7 @@ def shares(codes, roots, test, next_node, feature, branch, steps, share, out):
     """Add the class shares of the leaf that each record reaches in each tree to out[record].
 
     IN codes (records, features), roots (trees,), share (nodes, classes), the others as for _walk.
-    OUT out (records, classes) float64.
+    OUT out (records, classes), of the type of ``share``.
     """
     place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, codes.shape[0], BLOCK):

@@ -93,11 +93,15 @@ class Forest:
         """Add to ``margins`` (records, classes) one for each tree that gives a class to a record of ``codes``."""
         kernels.votes(codes, self.roots, *self._walk, self.label, margins)
 
-    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats) -> Floats:
-        """Return the sum over the trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
+    def add_shares(self, codes: npt.NDArray[np.unsignedinteger], share: Integers, margins: Integers) -> None:
+        """Add to ``margins`` (records, classes) what the leaves of each record of ``codes`` have in ``share``."""
+        kernels.shares(codes, self.roots, *self._walk, share, margins)
+
+    def shares(self, codes: npt.NDArray[np.unsignedinteger], share: Floats, trees: slice = slice(None)) -> Floats:
+        """Return the sum over some trees of the class shares of each record's leaf, ``share`` (nodes, classes)."""
         out = np.zeros((len(codes), share.shape[1]))
         walk = self._walk
-        for_slices(len(codes), lambda rows: kernels.shares(codes[rows], self.roots, *walk, share, out[rows]))
+        for_slices(len(codes), lambda rows: kernels.shares(codes[rows], self.roots[trees], *walk, share, out[rows]))
         return out
 
     @cached_property

@@ -39,7 +39,7 @@ class AfterFirst:
 
     def marked(self, rounds: int, randomness: Randomness) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
-        return np.arange(1, rounds + 1) > 1
+        return np.asarray(np.arange(1, rounds + 1) > 1)
 
     def most(self, rounds: int) -> int:
         """Return the largest number of marked rounds."""
@@ -56,7 +56,7 @@ class EvenRounds:
 
     def marked(self, rounds: int, randomness: Randomness) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
-        return np.arange(1, rounds + 1) % 2 == 0
+        return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
 
     def most(self, rounds: int) -> int:
         """Return the largest number of marked rounds."""
@@ -73,7 +73,7 @@ class RandomRounds:
 
     def marked(self, rounds: int, randomness: Randomness) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
-        return _coins(rounds, randomness) & (np.arange(rounds) > 0)
+        return np.asarray(_coins(rounds, randomness) & (np.arange(rounds) > 0))
 
     def most(self, rounds: int) -> int:
         """Return the largest number of marked rounds."""
@@ -95,7 +95,7 @@ class ThinnedRounds:
     def marked(self, rounds: int, randomness: Randomness) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
         coin = _coins(rounds, randomness)
-        return coin & ~np.append(True, coin[:-1])
+        return np.asarray(coin & ~np.append(True, coin[:-1]))
 
     def most(self, rounds: int) -> int:
         """Return the largest number of marked rounds."""
@@ -108,7 +108,7 @@ class ThinnedRounds:
 
 def with_first(marked: Truth) -> Truth:
     """Return the marked rounds and the first: where unmarked rounds read nothing, the first one must spend."""
-    return marked | (np.arange(len(marked)) == 0)
+    return np.asarray(marked | (np.arange(len(marked)) == 0))
 
 
 def _coins(rounds: int, randomness: Randomness) -> Truth:

@@ -208,13 +208,19 @@ class RandomTest:
 
 @dataclass(frozen=True)
 class Subspace:
-    """Offer each node the tests of ceil(sqrt(features)) features only, drawn at random among those it could test."""
+    """Offer each node the tests of a few features only, drawn at random among those it could test.
+
+    ``features`` says of how many; None: of ceil(sqrt(features)).
+    """
+
+    features: int | None = None
 
     def offer(self, curator: Curator, candidates: Candidates, offered: Truth) -> Truth:
         """Return which of the tests are offered to each node, of shape (nodes, tests)."""
         left = _testable(candidates, offered)
         drawn = np.zeros_like(left)
-        for _ in range(math.isqrt(left.shape[1] - 1) + 1):
+        few = math.isqrt(left.shape[1] - 1) + 1 if self.features is None else self.features
+        for _ in range(min(few, left.shape[1])):
             some = np.flatnonzero(left.any(axis=1))
             if len(some):
                 feature = curator.flip(PublicChoice(), left[some].astype(np.int64))

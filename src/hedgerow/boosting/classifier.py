@@ -1,0 +1,91 @@
+"""What boosted classifiers share: delta, and what they say after every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.estimator import Model, PrivateClassifier
+from hedgerow.parameters import Constraint, Exact
+from hedgerow.privacy.exact import exact_delta
+
+__all__ = ["Booster", "BoostingClassifier"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Booster(Model, Protocol):
+    """What boosting leaves behind: sums of votes."""
+
+    def decision(self, X: Any) -> Floats:
+        """Return the sum of all votes, of shape (records, classes)."""
+
+    def staged_decision(self, X: Any) -> Iterator[Floats]:
+        """Yield the sum of the votes of the first tree, the first two, and so on."""
+
+    def to_probabilities(self, decision: Floats) -> Floats:
+        """Return the probabilities that sums of votes stand for."""
+
+
+class BoostingClassifier(PrivateClassifier):
+    """A classifier whose model is a sum of votes.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, random_state, ledger
+        See ``PrivateClassifier``.
+    delta : float, default 0.0
+        The delta of the guarantee, from 0 to below 1. Above 0, counts get normal noise and selections compose by
+        zero-concentrated DP; it should be far below one over the number of records.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "delta": Exact(exact_delta, "the probability delta, a number from 0 to below 1; pass for example delta=1e-6"),
+    }
+
+    def __init__(self, epsilon: float = 1.0, *, delta: float = 0.0, **common: Any) -> None:
+        super().__init__(epsilon, **common)
+        self.delta = delta
+
+    @property
+    def _exact_delta(self) -> Fraction:
+        return exact_delta(self.delta)
+
+    @property
+    def _booster(self) -> Booster:
+        check_is_fitted(self, "model_")
+        return cast(Booster, self.model_)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the sums of votes: of shape (n_samples, n_classes), or for two classes the second's lead, (n_samples,)."""
+        booster = self._booster
+        self._check_given(X)
+        return _lead(booster.decision(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield ``decision_function`` of the first tree, the first two, and so on."""
+        booster = self._booster
+        self._check_given(X)
+        for decision in booster.staged_decision(X):
+            yield _lead(decision)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield ``predict_proba`` of the first tree, the first two, and so on."""
+        booster = self._booster
+        self._check_given(X)
+        for decision in booster.staged_decision(X):
+            yield booster.to_probabilities(decision)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield ``predict`` of the first tree, the first two, and so on."""
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[probabilities.argmax(axis=1)]
+
+
+def _lead(decision: Floats) -> Floats:
+    return np.asarray(decision[:, 1] - decision[:, 0]) if decision.shape[1] == 2 else decision

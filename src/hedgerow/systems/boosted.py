@@ -1,0 +1,128 @@
+"""What the boosting systems of the papers share: a private form and a published one, side by side."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow.boosting import BoostingClassifier, BoostingPlan, BoostingRecipe, Discrete, Real, Votes
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import Plan
+from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.privacy.accounting import check_adjacency
+from hedgerow.privacy.exact import exact
+from hedgerow.schema import Schema
+from hedgerow.scores import Error, Gini, Max, Score
+
+__all__ = ["CRITERIA", "ENOUGH", "VOTES", "BoostedSystem", "PaperBooster", "Size"]
+
+ENOUGH = Fraction(1, 2)  # the budget from which more rounds are worth their noise
+CRITERIA: Mapping[str, Score] = {"max": Max(), "error": Error(), "gini": Gini()}
+VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a system is: rounds, tests on a path, bins of a numeric feature."""
+
+    rounds: int
+    max_depth: int
+    max_bins: int
+
+
+class BoostedSystem(BoostingClassifier):
+    """Boosting whose private form is a recipe.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, adjacency, random_state, ledger
+        See ``BoostingClassifier``.
+    n_estimators : int or None
+        Rounds. None: the system's default.
+    max_bins : int or None
+        Equal-width bins of a numeric feature. None: the system's default.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BoostingClassifier._constraints,
+        "n_estimators": Integer(1, 10_000, or_none=True),
+        "max_bins": Integer(2, 1024, or_none=True),
+    }
+
+    def __init__(
+        self, epsilon: float = 1.0, *, n_estimators: int | None = None, max_bins: int | None = None, **common: Any
+    ) -> None:
+        super().__init__(epsilon, **common)
+        self.n_estimators = n_estimators
+        self.max_bins = max_bins
+
+    @abstractmethod
+    def _private(self) -> BoostingRecipe:
+        """Return the parts of the private form."""
+
+    @abstractmethod
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        """Return the default size for an add/remove budget of the private form; of the published form for None."""
+
+    def _size(self, epsilon: Fraction | None) -> dict[str, int]:
+        default = self._default_size(epsilon)
+        depth: int | None = getattr(
+            self, "max_depth", None
+        )  # a parameter of those whose trees may be deeper than stumps
+        return {
+            "rounds": default.rounds if self.n_estimators is None else self.n_estimators,
+            "max_depth": default.max_depth if depth is None else depth,
+            "max_bins": default.max_bins if self.max_bins is None else self.max_bins,
+        }
+
+    def _rounds(self, rounds: int) -> int:
+        """Return how many of the rounds are paid for."""
+        return rounds
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        size = self._size(epsilon)
+        size["rounds"] = self._rounds(size["rounds"])
+        return BoostingPlan(
+            self._private(), schema, exact(self.epsilon), self._exact_delta, check_adjacency(self.adjacency), **size
+        )
+
+
+class PaperBooster(BoostedSystem):
+    """A boosting system of a paper, in the form whose guarantee is proved and in the form that the paper prints.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, n_estimators, max_bins, adjacency, random_state, ledger
+        See ``BoostedSystem``.
+    variant : {"private", "published"}
+        The form whose guarantee is proved, or the form that the paper prints, for two classes, whose certificate says that no
+        guarantee holds, and why.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BoostedSystem._constraints,
+        "variant": Choice(("private", "published")),
+    }
+
+    def __init__(self, epsilon: float = 1.0, *, variant: str = "private", **common: Any) -> None:
+        super().__init__(epsilon, **common)
+        self.variant = variant
+
+    @abstractmethod
+    def _published_plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        """Return the plan of the published form, with the budget that the paper states."""
+
+    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+        if self.variant == "private":
+            return super()._plan(schema, epsilon)
+        if self.delta:
+            raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
+        return self._published_plan(schema, exact(self.epsilon))

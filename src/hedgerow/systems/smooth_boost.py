@@ -1,0 +1,81 @@
+"""Boosting by bounded reweighting: MadaBoost and SmoothBoost weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
+from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.systems.boosted import CRITERIA, ENOUGH, VOTES, BoostedSystem, Size
+from hedgerow.trees import AllRecords, Binary, CandidateRule, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest
+
+__all__ = ["SmoothBoostClassifier"]
+
+CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
+WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
+EQUAL_VOTES = Discrete(level=1.0)  # SmoothBoost's hypotheses all count the same
+
+
+class SmoothBoostClassifier(BoostedSystem):
+    """Boosting whose weights never exceed 1 and are never normalized, so that one record moves every count by at most 1.
+
+    Domingo and Watanabe, COLT 2000 (MadaBoost); Servedio, JMLR 2003 (SmoothBoost). Weights that are bounded are what Bun,
+    Carmosino and Sorrell, COLT 2020, and Asadi, Bun, Carmosino et al. 2022 boost with; here they need no projection.
+
+    Releases  ``n_estimators`` trees with noisy weights of the classes in each leaf.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each round, a share of it for the test and the
+              rest for the leaves (docs/proofs/boosting.md).
+
+    Parameters
+    ----------
+    epsilon, delta, schema, n_estimators, max_bins, adjacency, random_state, ledger
+        See ``BoostedSystem``. Defaults: 20 rounds from a budget of 0.5 on, otherwise 8; 10 bins [our choice].
+    weights : {"madaboost", "smoothboost"}
+        min(1, exp(-margin)) with votes of half the log odds; or SmoothBoost's, with equal votes.
+    max_depth : int
+        Tests on a path; 1 are stumps.
+    candidates : {"multiway", "binary"}
+        One branch for each code of a feature, or cuts and single values.
+    criterion : {"max", "error"}
+        What ranks the tests: the weight that majority labels would get right, or wrong.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BoostedSystem._constraints,
+        "weights": Choice(tuple(WEIGHTS)),
+        "max_depth": Integer(1, 16),
+        "candidates": Choice(tuple(CANDIDATES)),
+        "criterion": Choice(("max", "error")),
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        weights: str = "madaboost",
+        max_depth: int = 1,
+        candidates: str = "multiway",
+        criterion: str = "max",
+        **common: Any,
+    ) -> None:
+        super().__init__(epsilon, **common)
+        self.weights = weights
+        self.max_depth = max_depth
+        self.candidates = candidates
+        self.criterion = criterion
+
+    def _private(self) -> BoostingRecipe:
+        tree = Recipe(
+            assign=AllRecords(),
+            candidates=CANDIDATES[self.candidates],
+            levels=LeafShare(Fraction(1, 2)),
+            split=SelectTest(score=CRITERIA[self.criterion]),
+            leaf=NoisyCounts(),
+        )
+        votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
+        return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
+
+    def _default_size(self, epsilon: Fraction | None) -> Size:
+        return Size(20 if epsilon is None or epsilon >= ENOUGH else 8, 1, 10)

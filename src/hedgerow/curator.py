@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import (
     AtMost,
+    Geometric,
     Mechanism,
     Noise,
     PerRecordCoin,
@@ -26,7 +27,7 @@ from hedgerow.mechanisms import (
 )
 from hedgerow.privacy.accounting import Adjacency, Cost, sampled_cost
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
-from hedgerow.table import CellRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
+from hedgerow.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
 
 __all__ = ["Curator", "Nodes"]
 
@@ -115,6 +116,8 @@ class Curator:
         self._account_of: dict[int, npt.NDArray[np.intp]] = {}
         self._charged: list[_Account] = []
         self._assignments: list[_Assignment] = []
+        self._everyone: _Assignment | None = None
+        self._round: tuple[ChannelRule, Integers] | None = None
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
 
@@ -201,6 +204,9 @@ class Curator:
     ) -> Integers:
         """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
         _check_range(mechanism, score.name, score.range * self._unit(nodes))
+        self._check_tests(candidates)
+        if offered.shape != (len(nodes), len(candidates)):
+            raise ConfigurationError("what is offered must have a row for each node and a column for each test.")
         if not offered.any(axis=1).all():
             raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
         frontier = self._charge(nodes, mechanism.price)
@@ -262,6 +268,51 @@ class Curator:
         frontier = self._charge(node, noise.price)
         return self._add(noise, self._table.cell_counts(frontier, rule))
 
+    def open_round(self, rule: ChannelRule) -> None:
+        """Work out what the rule says of every record, for the questions until the next round; it is free."""
+        with self._lock:
+            self._round = (rule, self._table.channels(rule))
+
+    def select_feature(self, mechanism: Selection, handicap: Integers) -> int:
+        """Return a feature, chosen by its absolute sums of the round's scored channels less a public handicap.
+
+        One record moves each score by at most ``scored_l1`` in either direction, so the range is twice that.
+        """
+        rule, channels = self._opened()
+        _check_range(mechanism, "absolute gradients", 2 * rule.scored_l1)
+        self._charge_all(mechanism.price)
+        scores = (self._table.feature_scores(channels, rule.scored) - handicap)[None]
+        return int(self._randomness.draw(mechanism, scores, np.ones(scores.shape, dtype=np.bool_))[0])
+
+    def sums(self, feature: int, noise: Noise) -> Integers:
+        """Return the sums of the round's channels by the codes of one feature, (codes, channels), with noise."""
+        rule, channels = self._opened()
+        enough = (
+            noise.sensitivity >= rule.l1
+            if isinstance(noise, Geometric)
+            else noise.squared_sensitivity >= rule.l2_squared
+        )
+        if not enough:
+            raise ConfigurationError(
+                "the noise is calibrated for less than one record adds to the sums; build it for that."
+            )
+        self._charge_all(noise.price)
+        return self._add(noise, self._table.feature_sums(channels, feature))
+
+    def _opened(self) -> tuple[ChannelRule, Integers]:
+        if self._round is None:
+            raise ConfigurationError("no round is open, so there is nothing to sum; open one.")
+        return self._round
+
+    def _charge_all(self, amount: Cost) -> None:
+        """Charge a question that is asked of all records, or raise BudgetExceeded."""
+        with self._lock:
+            if self._everyone is None:
+                self._everyone = _Assignment(None)
+                self._assignments.append(self._everyone)
+            self._check_budget(self._everyone, self._everyone.costliest + amount)
+            self._everyone.costliest += amount
+
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
         _check_noise(mechanism.noise, Minority.sensitivity, self._unit(nodes))
@@ -274,6 +325,7 @@ class Curator:
 
         Free: the tests are public or released. The nodes themselves answer no more.
         """
+        self._check_tests(candidates)
         if len(chosen) != len(nodes) or np.any((chosen < 0) | (chosen >= len(candidates))):
             raise ConfigurationError("a partition needs one of the candidates for each node.")
         with self._lock:
@@ -282,6 +334,11 @@ class Curator:
             children = self._register(self._table.partition(frontier, candidates, chosen), accounts)
             self._close(nodes)
         return children
+
+    def _check_tests(self, candidates: Candidates) -> None:
+        """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
+        if not np.array_equal(candidates.offsets, self._table.offsets):
+            raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
     def _register(self, frontier: Frontier, accounts: npt.NDArray[np.intp]) -> Nodes:
         generation = len(self._open)
@@ -328,6 +385,13 @@ class Curator:
         assignment = self._charged[old[0]].assignment if len(old) else _Assignment(None)
         new = [_Account(assignment, self._charged[i].spent + amount) for i in old]
         costliest = reduce(Cost.__or__, (path.spent for path in new), assignment.costliest)
+        self._check_budget(assignment, costliest)
+        account[nodes.index] = len(self._charged) + np.searchsorted(old, of_nodes)
+        self._charged += new
+        assignment.costliest = costliest
+
+    def _check_budget(self, assignment: _Assignment, costliest: Cost) -> None:
+        """Raise BudgetExceeded if an assignment whose costliest path costs so much would pass the budget."""
         others = (other.spent for other in self._assignments if other is not assignment)
         total = sum(others, assignment.cost(costliest) + Cost(draws=self._draws))
         if not total.under(self._adjacency).within(self._epsilon, self._delta):
@@ -335,9 +399,6 @@ class Curator:
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
                 "drawn."
             )
-        account[nodes.index] = len(self._charged) + np.searchsorted(old, of_nodes)
-        self._charged += new
-        assignment.costliest = costliest
 
 
 def _check_noise(noise: Noise, cells: int, unit: int) -> None:

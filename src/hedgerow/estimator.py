@@ -29,7 +29,7 @@ from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 
-__all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier"]
+__all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier", "with_inferred"]
 
 FORMAT = 1  # version of the model files
 
@@ -179,7 +179,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             epsilon=epsilon,
             delta=exact_delta(parameters.get("delta", 0)),
             adjacency=adjacency,
-            event=_with_inferred(plan.event, schema),
+            event=with_inferred(plan.event, schema),
             seeded=randomness.seeded,
         )
         if not certificate.unprotected and not certificate.covers_its_steps:
@@ -337,7 +337,8 @@ def _with_parents_parameters(cls: type) -> inspect.Signature:
     return own.replace(parameters=list(parameters.values()))
 
 
-def _with_inferred(event: Event, schema: Schema) -> Event:
+def with_inferred(event: Event, schema: Schema) -> Event:
+    """Return the event of a fit, after the step of reading the schema off the records where that was done."""
     if schema.is_given:
         return event
     reason = f"the schema was read off the data ({', '.join(schema.inferred)})"

@@ -196,7 +196,8 @@ class Curator:
         budget = plan_budget(self._epsilon, self._adjacency)
         event: Event = Pure(budget, "a curator that stops at its budget", "questions of an analyst")
         if not self._schema.is_given:
-            event = Sequence((Unprotected("the schema was read off the data"), event))
+            reason = f"the schema was read off the data ({', '.join(self._schema.inferred)})"
+            event = Sequence((Unprotected(reason), event))
         return Certificate(
             "Curator", "private", self._epsilon, Fraction(0), self._adjacency, event, self._randomness.seeded
         )
@@ -292,7 +293,7 @@ class Curator:
         """
         return self._door.partition(nodes, tests, np.asarray(chosen, dtype=np.int64))
 
-    def answer(self, text: str, epsilon: Fraction, learner: Callable[[Door], Answer]) -> Answer:
+    def _answer(self, text: str, epsilon: Fraction, learner: Callable[[Door], Answer]) -> Answer:
         """Return what a learner of this library makes of the records by its own questions, which cost ``epsilon`` together.
 
         The learner asks through the same door, so it cannot pass the budget.

@@ -18,17 +18,19 @@ from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import Adjacency, largest
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.scores import Candidates
 from hedgerow.table import Table
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe"]
+__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "restored"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SURE = 1 << 32  # as a threshold of a coin
+LARGEST_VOTE = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class BoostingPlan:
             curator.learn(lambda codes, margins, tree=tree, vote=vote: tree.add_shares(codes, vote, margins))
             trees.append(tree)
             votes.append(vote)
-        return self._model(Forest.joined(*trees), np.concatenate(votes))
+        return BoostedModel(self._encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
 
     def _grow(self, curator: Curator, weights: Lookup) -> Forest:
         if isinstance(self._recipe.tree.assign, Weighted):
@@ -179,16 +181,24 @@ class BoostingPlan:
             return Grower(curator, self._schedule, rule=allowed).grow()
         return Grower(curator, self._schedule, weights=weights).grow()
 
-    def _model(self, forest: Forest, votes: Integers) -> BoostedModel:
-        return BoostedModel(self._encoder, forest, votes / VOTE_STEPS)
-
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
         """Return the model whose trees and votes stand in the arrays, or raise FileFormatError."""
-        n_classes = len(self._encoder.schema.classes)
-        forest = Forest.from_arrays(arrays, self._schedule.candidates, n_classes)
-        votes = arrays.get("votes")
-        if votes is None or votes.dtype != np.int64 or votes.shape != (forest.n_nodes, n_classes):
-            raise FileFormatError("the file's votes are damaged; fit the model again.")
-        if len(forest.roots) > self._rounds or np.any(np.abs(votes) > 1 << 40):
-            raise FileFormatError("the file's votes are damaged; fit the model again.")
-        return self._model(forest, votes)
+        return restored(arrays, self._encoder, self._schedule.candidates, self._rounds)
+
+
+def restored(
+    arrays: Mapping[str, npt.NDArray[Any]], encoder: Encoder, candidates: Candidates, most: int
+) -> BoostedModel:
+    """Return the model of at most so many trees whose votes stand in the arrays, or raise FileFormatError."""
+    n_classes = len(encoder.schema.classes)
+    forest = Forest.from_arrays(arrays, candidates, n_classes)
+    votes = arrays.get("votes")
+    if (
+        votes is None
+        or votes.dtype != np.int64
+        or votes.shape != (forest.n_nodes, n_classes)
+        or len(forest.roots) > most
+        or np.any(np.abs(votes) > LARGEST_VOTE)
+    ):
+        raise FileFormatError("the file's votes are damaged; fit the model again.")
+    return BoostedModel(encoder, forest, votes / VOTE_STEPS)

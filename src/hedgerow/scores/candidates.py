@@ -38,7 +38,8 @@ class Candidates:
     weight : ndarray of shape (tests,), int64
         Public base weights, for mechanisms that take them; cuts of one feature may weigh as much as one other test.
     order : ndarray of shape (features, codes), int32
-        The codes of each feature in the order in which they are cut; columns beyond a feature's codes are not read.
+        The codes of each feature in the order in which they are cut; columns beyond a feature's codes hold
+        their own number.
     """
 
     n_codes: Integers
@@ -55,8 +56,19 @@ class Candidates:
         known = (self.feature >= 0) & (self.feature < len(self.n_codes))
         if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
             raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
+        if not self._orders_are_orders():
+            raise ConfigurationError("the candidates' orders are none: each must hold every code of its feature once.")
         for array in (*tests, self.n_codes, self.order):
             array.flags.writeable = False
+
+    def _orders_are_orders(self) -> bool:
+        """Say whether each feature's codes stand in some order, with the columns beyond them as they are."""
+        shape = (len(self.n_codes), int(self.n_codes.max()))
+        if self.order.shape != shape or self.order.dtype != np.int32:
+            return False
+        every = np.arange(shape[1])
+        beyond = every >= self.n_codes[:, None]
+        return bool(np.all(np.sort(self.order, axis=1) == every) and not np.any((self.order != every) & beyond))
 
     def __len__(self) -> int:
         return len(self.feature)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.estimator import with_inferred
 from hedgerow.interface import Curator
 from hedgerow.parameters import check_parameters, stored_parameters
 from hedgerow.privacy.accounting import plan_budget
@@ -53,11 +54,11 @@ class InterfaceTree(PaperTree):
             epsilon,
             curator.certificate.delta,
             curator.adjacency,
-            plan.event,
+            with_inferred(plan.event, curator.schema),
             curator.seeded,
         )
         assert isinstance(plan, ForestPlan)
-        model = curator.answer(f"a tree by {type(self).__name__}", epsilon, plan.grow_by)
+        model = curator._answer(f"a tree by {type(self).__name__}", epsilon, plan.grow_by)
         self._set_fitted(
             curator.schema, certificate, model, stored_parameters(used, self._rules()), named=curator.named
         )

@@ -1,5 +1,5 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.table import CellRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
+from hedgerow.table.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
 
-__all__ = ["CellRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]
+__all__ = ["CellRule", "ChannelRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "move"]
+__all__ = ["class_counts", "feature_sums", "group", "histogram", "move", "sums"]
 
 
 @compiled
@@ -117,3 +117,27 @@ def move(
                 moved_weights[to] = weights[record]
             for other in range(features):
                 moved_codes[to, other] = codes[record, other]
+
+
+@compiled
+def sums(codes, channels, first, last, used, offsets, out):
+    """Add the first ``used`` channels of every record to out[offsets[feature] + code, channel] for every feature.
+
+    IN codes (records, features), channels (records, channels) int64, first <= record < last, offsets (features + 1).
+    OUT out (codes, used) int64.
+    """
+    features = np.uint64(codes.shape[1])
+    for record in range(np.uint64(first), np.uint64(last)):
+        for feature in range(features):
+            place = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+            for channel in range(np.uint64(used)):
+                out[place, channel] += channels[record, channel]
+
+
+@compiled
+def feature_sums(codes, channels, feature, out):
+    """Add all channels of every record to out[code of one feature].  IN codes, channels  OUT out (codes, channels) int64."""
+    for record in range(np.uint64(codes.shape[0])):
+        place = np.uint64(codes[record, np.uint64(feature)])
+        for channel in range(np.uint64(channels.shape[1])):
+            out[place, channel] += channels[record, channel]

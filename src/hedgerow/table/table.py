@@ -14,7 +14,7 @@ from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.threads import for_each, for_slices
 
-__all__ = ["CellRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]
+__all__ = ["CellRule", "ChannelRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -75,6 +75,29 @@ class RecordVotes(Protocol):
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Integers) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features), one record at a time."""
+
+
+class ChannelRule(Protocol):
+    """Several integers for each record, by its margins and its label: what it adds to sums over records; the scored ones first."""
+
+    @property
+    def scored(self) -> int:
+        """How many of the channels rank features."""
+
+    @property
+    def scored_l1(self) -> int:
+        """A bound on the sum of the absolute values of a record's scored channels."""
+
+    @property
+    def l1(self) -> int:
+        """A bound on the sum of the absolute values of a record's channels."""
+
+    @property
+    def l2_squared(self) -> int:
+        """A bound on the sum of the squares of a record's channels."""
+
+    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
+        """Return the channels of each record of ``margins`` (records, classes), of shape (records, channels)."""
 
 
 class CellRule(Protocol):
@@ -140,6 +163,23 @@ class Table:
     def apply(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
         """Return what the rule says of each record, of shape (records,)."""
         return rule(self._seen(), self._labels)
+
+    def channels(self, rule: ChannelRule) -> Integers:
+        """Return what the rule says of each record, of shape (records, channels)."""
+        return rule(self._seen(), self._labels)
+
+    def feature_scores(self, channels: Integers, used: int) -> Integers:
+        """Return for each feature the sum over codes of the absolute sums of the first channels, of shape (features,)."""
+        out = np.zeros((int(self.offsets[-1]), used), dtype=np.int64)
+        kernels.sums(self._codes, channels, 0, len(self), used, self.offsets, out)
+        return np.add.reduceat(np.abs(out).sum(axis=1), self.offsets[:-1])
+
+    def feature_sums(self, channels: Integers, feature: int) -> Integers:
+        """Return the sums of all channels by the codes of one feature, of shape (codes, channels)."""
+        codes = int(self.offsets[feature + 1] - self.offsets[feature])
+        out = np.zeros((codes, channels.shape[1]), dtype=np.int64)
+        kernels.feature_sums(self._codes, channels, feature, out)
+        return out
 
     def learn(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins."""

@@ -116,7 +116,7 @@ class ForestClassifier(PrivateClassifier):
     subspace : {"all", "sqrt"}
         Offer a node all tests, or those of ceil(sqrt(features)) features drawn at random.
     levels : {"harmonic", "uniform", "linear", "arithmetic", "geometric", "leaf-half"}
-        How a path's budget is shared among its levels.
+        How a path's budget is shared among its levels; random tests leave all of it to the leaves.
     stop : {"none", "noisy-minority", "noisy-size"}
         Grow every path to its end, or make a node a leaf where its noisy minority count, or its noisy size, is small.
     leaf : {"counts", "label"}
@@ -199,7 +199,7 @@ class ForestClassifier(PrivateClassifier):
         recipe = Recipe(
             assign=ASSIGNMENTS[self.assignment],
             candidates=CANDIDATES[candidates],
-            levels=LEVELS[self.levels],
+            levels=LeafShare(Fraction(1)) if self.selection == "random" else LEVELS[self.levels],
             split=split,
             leaf=leaf,
             stop=STOPS[self.stop],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import FileFormatError
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.scores import Candidates
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
@@ -161,11 +161,11 @@ class Forest:
                 for name in ("roots", "test", "first_child", "label")
             )
             if "order" in arrays:
-                candidates = candidates.ordered(_order(arrays["order"], candidates))
+                candidates = candidates.ordered(arrays["order"].astype(np.int32, casting="safe"))
             counts = arrays.get("counts")
             if counts is not None and (counts.shape != (len(test), n_classes) or counts.dtype != np.int64):
                 raise TypeError
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ConfigurationError) as error:
             raise FileFormatError("the file's trees are damaged; fit the model again.") from error
         nodes = np.arange(len(test))
         inner = test >= 0
@@ -187,18 +187,6 @@ class Forest:
         if not np.all(forest.levels(DEEPEST)):
             raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
         return forest
-
-
-def _order(order: npt.NDArray[Any], candidates: Candidates) -> npt.NDArray[np.int32]:
-    """Return the order of each feature's codes, or raise TypeError where it is no order."""
-    order = np.ascontiguousarray(order.astype(np.int32, casting="safe"))
-    if order.shape != candidates.order.shape:
-        raise TypeError
-    every = np.arange(order.shape[1])
-    beyond = every >= candidates.n_codes[:, None]
-    if np.any(np.sort(order, axis=1) != every) or np.any((order != every) & beyond):
-        raise TypeError
-    return order
 
 
 def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.int32]) -> Integers:

@@ -37,7 +37,7 @@ class PessimisticPruning:
 
     def apply(self, forest: Forest, size: Integers) -> Forest:
         """Return the forest cut back; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was asked for."""
-        if forest.counts is None:
+        if forest.counts is None or not np.any(size >= 0):  # without sizes there is nothing to go by
             return forest
         level, parent = forest.levels(), forest.parents
         counts = _class_counts(forest, _sizes(forest, size, level, parent), level, parent)

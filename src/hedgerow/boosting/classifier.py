@@ -20,16 +20,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Booster(Model, Protocol):
-    """What boosting leaves behind: sums of votes."""
+    """What boosting leaves behind: sums of votes, after each round."""
 
     def decision(self, X: Any) -> Floats:
-        """Return the sum of all votes, of shape (records, classes)."""
+        """Return the sums of votes, (records, classes), or for two classes the second's lead, (records,)."""
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield the sum of the votes of the first tree, the first two, and so on."""
+        """Yield ``decision`` of the first round, the first two, and so on."""
 
-    def to_probabilities(self, decision: Floats) -> Floats:
-        """Return the probabilities that sums of votes stand for."""
+    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+        """Yield ``probabilities`` of the first round, the first two, and so on."""
 
 
 class BoostingClassifier(PrivateClassifier):
@@ -65,27 +65,21 @@ class BoostingClassifier(PrivateClassifier):
         """Return the sums of votes: of shape (n_samples, n_classes), or for two classes the second's lead, (n_samples,)."""
         booster = self._booster
         self._check_given(X)
-        return _lead(booster.decision(X))
+        return booster.decision(X)
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision_function`` of the first tree, the first two, and so on."""
+        """Yield ``decision_function`` of the first round, the first two, and so on."""
         booster = self._booster
         self._check_given(X)
-        for decision in booster.staged_decision(X):
-            yield _lead(decision)
+        yield from booster.staged_decision(X)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predict_proba`` of the first tree, the first two, and so on."""
+        """Yield ``predict_proba`` of the first round, the first two, and so on."""
         booster = self._booster
         self._check_given(X)
-        for decision in booster.staged_decision(X):
-            yield booster.to_probabilities(decision)
+        yield from booster.staged_probabilities(X)
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield ``predict`` of the first tree, the first two, and so on."""
+        """Yield ``predict`` of the first round, the first two, and so on."""
         for probabilities in self.staged_predict_proba(X):
             yield self.classes_[probabilities.argmax(axis=1)]
-
-
-def _lead(decision: Floats) -> Floats:
-    return np.asarray(decision[:, 1] - decision[:, 0]) if decision.shape[1] == 2 else decision

@@ -60,14 +60,14 @@ class BoostedModel(ForestModel):
     Equal trees per round follow one another, so a stage is a number of them.
     """
 
-    def decision(self, X: Any) -> Floats:
+    def sums(self, X: Any) -> Floats:
         """Return the sum of the trees' votes, of shape (records, classes)."""
         assert self.share is not None
         n_classes = len(self.encoder.schema.classes)
         parts = [self.forest.shares(codes, self.share) for _, codes in self.encoder.blocks(X, BLOCK)]
         return np.concatenate([np.empty((0, n_classes)), *parts])
 
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
+    def staged_sums(self, X: Any) -> Iterator[Floats]:
         """Yield the sum of the votes of the first trees, one more each time."""
         assert self.share is not None
         codes = self.encoder.transform(X)
@@ -76,13 +76,21 @@ class BoostedModel(ForestModel):
             total = total + self.forest.shares(codes, self.share, slice(tree, tree + 1))
             yield total
 
+    def decision(self, X: Any) -> Floats:
+        """Return the sums of votes, (records, classes), or for two classes the second's lead, (records,)."""
+        return lead(self.sums(X))
+
+    def staged_decision(self, X: Any) -> Iterator[Floats]:
+        """Yield ``decision`` of the first trees, one more each time."""
+        return map(lead, self.staged_sums(X))
+
     def probabilities(self, X: Any) -> Floats:
         """Return the classes' probabilities, of shape (records, classes): votes are half of what log odds differ by."""
-        return probabilities(self.decision(X))
+        return probabilities(self.sums(X))
 
-    def to_probabilities(self, decision: Floats) -> Floats:
-        """Return the probabilities that sums of votes (records, classes) stand for."""
-        return probabilities(decision)
+    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+        """Yield ``probabilities`` of the first trees, one more each time."""
+        return map(probabilities, self.staged_sums(X))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees and their votes as named arrays."""
@@ -90,10 +98,15 @@ class BoostedModel(ForestModel):
         return {**super().to_arrays(), "votes": np.rint(self.share * VOTE_STEPS).astype(np.int64)}
 
 
-def probabilities(decision: Floats) -> Floats:
+def probabilities(sums: Floats) -> Floats:
     """Return the probabilities that sums of votes (records, classes) stand for."""
-    odds = np.exp(2 * (decision - decision.max(axis=1, keepdims=True)))
+    odds = np.exp(2 * (sums - sums.max(axis=1, keepdims=True)))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def lead(sums: Floats) -> Floats:
+    """Return sums of votes as they are, or for two classes the lead of the second, of shape (records,)."""
+    return np.asarray(sums[:, 1] - sums[:, 0]) if sums.shape[1] == 2 else sums
 
 
 class BoostingPlan:

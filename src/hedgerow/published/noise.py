@@ -30,6 +30,7 @@ __all__ = [
     "SomeFeatures",
     "UniformCut",
     "UniformFeature",
+    "float_generator",
 ]
 
 SEED_WORDS = 4  # 256 bits
@@ -59,7 +60,7 @@ class RealPermuteAndFlip(PermuteAndFlip):
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
-        noise = _generator(stream).standard_exponential(scores.shape)
+        noise = float_generator(stream).standard_exponential(scores.shape)
         return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
 
 
@@ -79,7 +80,7 @@ class RealExponential(Exponential):
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
-        noise = _generator(stream).gumbel(size=scores.shape)
+        noise = float_generator(stream).gumbel(size=scores.shape)
         return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
 
 
@@ -103,7 +104,7 @@ class IntervalChoice:
 
         ``score``, ``left`` and ``right`` have the shape (intervals,); a run has at least one interval with a length.
         """
-        generator = _generator(stream)
+        generator = float_generator(stream)
         with np.errstate(divide="ignore"):
             keys = float(self.epsilon / self.score_range) * score + np.log(right - left)
         keys += generator.gumbel(size=len(score))
@@ -126,7 +127,7 @@ class Laplace:
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
         """Return the counts, of any shape, each with noise of its own."""
-        return np.asarray(counts + _generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
+        return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
     def law(self, count: float, threshold: float) -> Floats:
         """Return the probabilities that a noisy count is at most, or above, a threshold."""
@@ -152,7 +153,7 @@ class SmoothLabel:
         """Return one label for each row of ``counts`` (rows, classes)."""
         law = np.exp(self._log_law(counts)).cumsum(axis=1)
         law[:, -1] = 1.0
-        return np.asarray((_generator(stream).random((len(counts), 1)) >= law).sum(axis=1))
+        return np.asarray((float_generator(stream).random((len(counts), 1)) >= law).sum(axis=1))
 
     def law(self, counts: npt.NDArray[Any]) -> Floats:
         """Return the probability of each label for the counts of one leaf."""
@@ -178,7 +179,7 @@ class Permutation:
 
     def sample(self, stream: Stream, records: int) -> Integers:
         """Return the rows 0 to records - 1 in random order."""
-        return _generator(stream).permutation(records)
+        return float_generator(stream).permutation(records)
 
     def law(self, records: int) -> Floats:
         """Return the probability of each order, the orders sorted as ``itertools.permutations`` gives them."""
@@ -193,7 +194,7 @@ class Resample:
     def sample(self, stream: Stream, weights: Floats, samples: int) -> Integers:
         """Return the rows of each sample, ascending, of shape (samples, records); ``weights`` (records,) sum to 1."""
         rows = np.arange(len(weights))
-        times = _generator(stream).multinomial(len(weights), weights, size=samples)
+        times = float_generator(stream).multinomial(len(weights), weights, size=samples)
         return np.repeat(np.tile(rows, samples), times.reshape(-1)).reshape(samples, len(weights))
 
     def law(self, weights: Floats, times: int, row: int) -> float:
@@ -208,7 +209,7 @@ class UniformFeature:
 
     def sample(self, stream: Stream, offered: Truth) -> Integers:
         """Choose one offered feature in each row of ``offered`` (rows, features)."""
-        return _largest(_generator(stream).random(offered.shape), offered)
+        return _largest(float_generator(stream).random(offered.shape), offered)
 
     def law(self, offered: Truth) -> Floats:
         """Return the probability of each feature for one row."""
@@ -221,7 +222,7 @@ class UniformCut:
 
     def sample(self, stream: Stream, low: Floats, high: Floats) -> Floats:
         """Return one cut point for each range."""
-        return np.asarray(low + _generator(stream).random(len(low)) * (high - low))
+        return np.asarray(low + float_generator(stream).random(len(low)) * (high - low))
 
     def law(self, low: float, high: float) -> float:
         """Return the density inside the range."""
@@ -236,7 +237,7 @@ class SomeFeatures:
 
     def sample(self, stream: Stream, offered: Truth) -> Truth:
         """Return the subset of each row of ``offered`` (rows, features)."""
-        keys = np.where(offered, _generator(stream).random(offered.shape), -1.0)
+        keys = np.where(offered, float_generator(stream).random(offered.shape), -1.0)
         least = -np.sort(-keys, axis=1)[:, min(self.size, offered.shape[1]) - 1]
         return np.asarray(offered & (keys >= least[:, None]))
 
@@ -250,5 +251,6 @@ def _largest(keys: Floats, offered: npt.NDArray[Any]) -> Integers:
     return chosen
 
 
-def _generator(stream: Stream) -> np.random.Generator:
+def float_generator(stream: Stream) -> np.random.Generator:
+    """Return a numpy generator that is seeded from the fit's own stream, for real-valued noise that no guarantee covers."""
     return np.random.default_rng([int(next_word(stream)) for _ in range(SEED_WORDS)])

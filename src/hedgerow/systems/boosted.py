@@ -14,6 +14,7 @@ from hedgerow.estimator import Plan
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.exact import exact
+from hedgerow.published.boosting import PublishedBoosting, PublishedBoostingPlan
 from hedgerow.schema import Schema
 from hedgerow.scores import Error, Gini, Max, Score
 
@@ -117,12 +118,15 @@ class PaperBooster(BoostedSystem):
         self.variant = variant
 
     @abstractmethod
-    def _published_plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        """Return the plan of the published form, with the budget that the paper states."""
+    def _published(self) -> PublishedBoosting:
+        """Return the parts of the published form."""
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         if self.variant == "private":
             return super()._plan(schema, epsilon)
         if self.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        return self._published_plan(schema, exact(self.epsilon))
+        size = self._size(None)
+        return PublishedBoostingPlan(
+            self._published(), schema, exact(self.epsilon), rounds=size["rounds"], max_bins=size["max_bins"]
+        )

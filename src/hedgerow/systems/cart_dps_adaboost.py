@@ -7,10 +7,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.estimator import Plan
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.schema import Schema
+from hedgerow.published import boosting as published
 from hedgerow.systems.boosted import CRITERIA, ENOUGH, VOTES, PaperBooster, Size
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
 
@@ -18,6 +17,8 @@ __all__ = ["CARTDPsAdaBoostClassifier"]
 
 HALF = Fraction(1, 2)  # a record is sampled with half its weight
 TESTS_SHARE = Fraction(3, 4)
+FOR_PRUNING = Fraction(3, 10)
+PAPER_SUBSPACE = 5
 
 
 class CARTDPsAdaBoostClassifier(PaperBooster):
@@ -37,7 +38,8 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 10 rounds from a budget of 0.5 on, otherwise 4 [our choice]; published: 10; 10 bins.
+        See ``PaperBooster``. Defaults: 10 rounds from a budget of 0.5 on, otherwise 4 [our choice]; published: 10, as coded 30; 10
+        bins.
     max_depth : int or None
         Tests on a path. None: 2 [our choice]; published: 4.
     subspace : int or None
@@ -88,8 +90,22 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         )
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
-    def _published_plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        raise NotImplementedError
+    def _published(self) -> published.PublishedBoosting:
+        depth = self._size(None)["max_depth"]
+        if self.as_coded == "yes":
+            return published.PublishedBoosting(
+                published.CodedTree(depth),
+                budgets=published.WholeRounds(),
+                step=published.CodedStep(),
+                holdout=FOR_PRUNING,
+            )
+        return published.PublishedBoosting(
+            published.CartTree(depth, PAPER_SUBSPACE if self.subspace is None else self.subspace),
+            budgets=published.LessLogAlpha(),
+            holdout=FOR_PRUNING,
+        )
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(10, 4, 10) if epsilon is None else Size(10 if epsilon >= ENOUGH else 4, 2, 10)
+        if epsilon is None:
+            return Size(30 if self.as_coded == "yes" else 10, 4, 10)
+        return Size(10 if epsilon >= ENOUGH else 4, 2, 10)

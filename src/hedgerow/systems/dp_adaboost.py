@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.estimator import Plan
 from hedgerow.parameters import Choice, Constraint
-from hedgerow.schema import Schema
+from hedgerow.published import boosting as published
 from hedgerow.scores import Max
 from hedgerow.systems.boosted import ENOUGH, VOTES, PaperBooster, Size
 from hedgerow.trees import AllRecords, LeafShare, Multiway, NoisyCounts, RandomTest, Recipe, SelectTest, Split
@@ -31,7 +30,7 @@ class DPAdaBoostClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 16 rounds from a budget of 0.5 on, otherwise 8 [our choice]; published: 30 [inferred];
+        See ``PaperBooster``. Defaults: 16 rounds from a budget of 0.5 on, otherwise 8 [our choice]; published: 10 [our choice];
         10 bins.
     attribute : {"selected", "random"}
         Private form: permute-and-flip by the weight that majority labels would get right, at half of a round's budget; or at
@@ -59,8 +58,8 @@ class DPAdaBoostClassifier(PaperBooster):
         )
         return BoostingRecipe(tree, VOTES["real"], MadaBoost())
 
-    def _published_plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        raise NotImplementedError
+    def _published(self) -> published.PublishedBoosting:
+        return published.PublishedBoosting(published.AttributeStump())
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(30 if epsilon is None else 16 if epsilon >= ENOUGH else 8, 1, 10)
+        return Size(10 if epsilon is None else 16 if epsilon >= ENOUGH else 8, 1, 10)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, cast
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.estimator import Plan
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint
-from hedgerow.schema import Schema
+from hedgerow.published import boosting as published
 from hedgerow.scores import Error
 from hedgerow.systems.boosted import ENOUGH, VOTES, PaperBooster, Size
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest
@@ -19,6 +18,7 @@ from hedgerow.trees.schedules import Schedule as Rounds
 
 __all__ = ["DPAdaClassifier"]
 
+Ties = Literal["each", "shared", "one"]
 SCHEDULES: Mapping[str, Rounds] = {
     "all": AfterFirst(),
     "swing": EvenRounds(),
@@ -92,8 +92,11 @@ class DPAdaClassifier(PaperBooster):
     def _rounds(self, rounds: int) -> int:
         return rounds if self._paid is None else self._paid
 
-    def _published_plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        raise NotImplementedError
+    def _published(self) -> published.PublishedBoosting:
+        return published.PublishedBoosting(
+            published.ExactStump(),
+            perturbation=published.PerturbExtremes(SCHEDULES[self.schedule], cast(Ties, self.ties)),
+        )
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
         return Size(50 if epsilon is None else 40 if epsilon >= ENOUGH else 16, 1, 10)

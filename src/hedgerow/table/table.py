@@ -78,7 +78,7 @@ class RecordVotes(Protocol):
 
 
 class ChannelRule(Protocol):
-    """Several integers for each record, by its margins and its label: what it adds to sums over records; the scored ones first."""
+    """Several integers for each record, by its margins and its label: what it adds to sums; the scored ones first."""
 
     @property
     def scored(self) -> int:

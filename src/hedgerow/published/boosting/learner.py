@@ -19,7 +19,7 @@ from hedgerow.published.kernels import CUT
 from hedgerow.published.records import RawRecords
 from hedgerow.threads import for_each
 
-__all__ = ["Fitter", "Learner", "Ranked", "tested_codes"]
+__all__ = ["Fitter", "Learner", "Ranked", "midpoint", "tested_codes"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -96,7 +96,7 @@ class Ranked:
     @property
     def numeric(self) -> Truth:
         """Which features are numbers that are cut."""
-        return self.data.branching.bins == CUT
+        return np.asarray(self.data.branching.bins == CUT)
 
     @property
     def candidates(self) -> Integers:
@@ -111,12 +111,12 @@ class Ranked:
         for_each(range(len(self.ranks)), lambda i: kernels.class_weights(self.ranks[i], records, labels, weights, out))
         return out
 
-    def cut_behind(self, rank: int) -> float:
-        """Return the midpoint of a number and the next one, or the lower one where no float lies between them."""
-        low, high = self.values[rank], self.values[rank + 1]
-        with np.errstate(over="ignore", invalid="ignore"):
-            middle = low + (high - low) / 2
-        return float(middle if low <= middle < high else low)
+
+def midpoint(low: float, high: float) -> float:
+    """Return the middle of two numbers, or the lower one where no float lies between them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = low + (high - low) / 2
+    return float(middle if low <= middle < high else low)
 
 
 def tested_codes(branching: Branching, chosen: npt.NDArray[np.integer]) -> Truth:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -75,16 +76,17 @@ class BinaryTrees:
     @classmethod
     def joined(cls, trees: list[Self], codes: int) -> Self:
         """Return the trees of all, one behind the other."""
-        parts = [cls.of_leaves(np.empty(0), codes).without_roots(), *trees]
-        start = np.cumsum([0, *(len(tree.feature) for tree in parts)])
-        for tree, behind in zip(parts, start, strict=False):
-            tree.roots[:] += np.int32(behind)
-            tree.first_child[tree.feature >= 0] += np.int32(behind)
+        none = cls.of_leaves(np.empty(0), codes)
+        parts, behind = [replace(none, roots=none.roots[:0])], 0
+        for tree in trees:
+            parts.append(tree._behind(behind))
+            behind += len(tree.feature)
         return cls(*(np.concatenate([getattr(tree, field.name) for tree in parts]) for field in fields(cls)))
 
-    def without_roots(self) -> Self:
-        """Return the same nodes as no tree's."""
-        return type(self)(self.roots[:0], *(getattr(self, field.name) for field in fields(self)[1:]))
+    def _behind(self, nodes: int) -> Self:
+        """Return the trees as they stand behind so many nodes."""
+        first_child = np.where(self.feature >= 0, self.first_child + nodes, 0).astype(np.int32)
+        return replace(self, roots=(self.roots + nodes).astype(np.int32), first_child=first_child)
 
     def labels(self, tree: int, columns: Floats, branching: Branching) -> Integers:
         """Return the label that one tree gives each record of ``columns`` (features, records)."""
@@ -157,18 +159,20 @@ class PublishedBoosted:
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield F after each round, of shape (records,)."""
-        columns = np.ascontiguousarray(self.branching.read(X).T)
-        total = np.zeros(columns.shape[1])
-        for tree, alpha in enumerate(self.alphas):
-            total = total + alpha * (2 * self.trees.labels(tree, columns, self.branching) - 1)
-            yield total
+        return accumulate(self._terms(self._columns(X)))
 
     def decision(self, X: Any) -> Floats:
         """Return F, of shape (records,); zeros where training stopped before the first tree."""
-        total = np.zeros(len(self.branching.read(X))) if len(self.alphas) == 0 else np.empty(0)
-        for total in self.staged_decision(X):  # noqa: B007 - the last one counts
-            pass
-        return total
+        columns = self._columns(X)
+        return sum(self._terms(columns), start=np.zeros(columns.shape[1]))
+
+    def _columns(self, X: Any) -> Floats:
+        return np.ascontiguousarray(self.branching.read(X).T)
+
+    def _terms(self, columns: Floats) -> Iterator[Floats]:
+        """Yield alpha_t h_t of each tree, for ``columns`` (features, records)."""
+        for tree, alpha in enumerate(self.alphas):
+            yield alpha * (2 * self.trees.labels(tree, columns, self.branching) - 1)
 
     def probabilities(self, X: Any) -> Floats:
         """Return 1 / (1 + exp(-2 F)) for the second class and the rest for the first, of shape (records, classes).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -47,8 +47,8 @@ class PublishedBoosting:
     """
 
     learner: Learner
-    budgets: RoundBudgets = EqualRounds()
-    step: Step = AdaBoostStep()
+    budgets: RoundBudgets = field(default_factory=EqualRounds)
+    step: Step = field(default_factory=AdaBoostStep)
     perturbation: PerturbExtremes | None = None
     holdout: Fraction = Fraction(0)
 

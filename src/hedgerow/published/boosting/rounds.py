@@ -107,11 +107,14 @@ class LessLogAlpha:
         used = [
             f"{round_budget(epsilon, rounds, error):.4g} after an error of {error:g}" for error in (0.05, 0.2, 0.3, 0.4)
         ]
-        zero = 1 / (1 + math.exp(2 * math.exp(min(epsilon / rounds, 300.0))))
-        yield (
+        text = (
             f"a round's budget is epsilon / {rounds} - ln(alpha), read off the raw training error of the round before: "
-            f"nominally {decimal_text(case.epsilon / rounds)}, really {', '.join(used)}; it is negative below an error of {zero:.3g}"
+            f"nominally {decimal_text(case.epsilon / rounds)}, really {', '.join(used)}"
         )
+        if round_budget(epsilon, rounds, 0.0) < 0:
+            zero = 1 / (1 + math.exp(2 * math.exp(epsilon / rounds)))  # where alpha is e^(epsilon / T)
+            text += f"; below an error of {zero:.3g} it is negative, and .001 of the nominal one stands in"
+        yield text
 
 
 class Step(Protocol):
@@ -159,9 +162,9 @@ class AdaBoostStep:
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what is read unprotected."""
         yield (
-            "the weights of the trees are exact: with k errors of N records that of the first is ln((N - k) / k) / 2, and for N "
-            "and N + 1 records no two such values are the same. So the model tells for certain that one record was added or "
-            "removed, unless the first tree has no error both times: delta = 1 at every epsilon"
+            "the weights of the trees are exact: with k errors of N training records that of the first is ln((N - k) / k) / 2, "
+            "and for N and N + 1 no two such values are the same. So the model tells for certain that one more record trained "
+            "it, unless the first tree has no error both times: delta = 1 at every epsilon"
         )
         if case.trees > 1:
             yield "the number of rounds follows from the raw training errors, since an error above 1/2 ends the training"
@@ -194,6 +197,6 @@ class CodedStep:
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what is read unprotected."""
         yield (
-            "the weights of the trees are exact functions of k errors among N records, log10((N - k) / k) / 2, which no two "
-            "data sets of N and N + 1 records share: delta = 1 at every epsilon, but where k is 0 or N"
+            "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
+            "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"
         )

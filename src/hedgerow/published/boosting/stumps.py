@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.published.boosting import kernels
-from hedgerow.published.boosting.learner import Ranked, tested_codes
+from hedgerow.published.boosting.learner import Ranked, midpoint, tested_codes
 from hedgerow.published.boosting.model import BinaryTrees, most_codes
 from hedgerow.published.branching import Branching, BranchingRule, SchemaBins
 from hedgerow.published.case import Case
@@ -92,7 +92,7 @@ class ExactStumpFitter:
         rank = ranked.start[feature] + place
         if ranked.numeric[feature]:
             none = tested_codes(branching, np.empty(0, dtype=np.int64))
-            return BinaryTrees.stump(feature, label, ranked.cut_behind(rank), none)
+            return BinaryTrees.stump(feature, label, midpoint(ranked.values[rank], ranked.values[rank + 1]), none)
         code = ranked.values[[rank]].astype(np.int64)
         return BinaryTrees.stump(feature, label, 0.0, tested_codes(branching, code))
 

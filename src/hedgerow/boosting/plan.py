@@ -57,7 +57,7 @@ class BoostingRecipe:
 class BoostedModel(ForestModel):
     """Trees whose votes add up; ``share`` (nodes, classes) holds the votes.
 
-    Equal trees per round follow one another, so a stage is a number of them.
+    The trees stand in the order of their rounds.
     """
 
     def sums(self, X: Any) -> Floats:

@@ -29,7 +29,7 @@ class Votes(Protocol):
 
 @dataclass(frozen=True)
 class Real:
-    """Half the logarithm of each class's noisy count less the mean of these, which the noise is added to first.
+    """v_k = ln(max(W_k, 0) + sqrt(2) noise) / 2 less the mean of these over the classes, W the noisy counts of a leaf.
 
     For two classes the votes differ by half the log odds, as in real AdaBoost; a margin changes by at most ``clip``.
     """
@@ -67,6 +67,8 @@ class Discrete:
         leaf = counts[forest.test < 0]
         total = max(float(leaf.sum()), 1.0)
         n_classes = counts.shape[1]
+        if n_classes == 1:
+            return 0.0
         most = 1 - 1 / n_classes  # what a tree that knows nothing gets wrong
         error = min(max(1 - float(leaf.max(axis=1).sum()) / total, self.least), most)
         return (float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)) / 2

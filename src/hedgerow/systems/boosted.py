@@ -18,9 +18,9 @@ from hedgerow.published.boosting import PublishedBoosting, PublishedBoostingPlan
 from hedgerow.schema import Schema
 from hedgerow.scores import Error, Gini, Max, Score
 
-__all__ = ["CRITERIA", "ENOUGH", "VOTES", "BoostedSystem", "PaperBooster", "Size"]
+__all__ = ["CRITERIA", "VOTES", "BoostedSystem", "PaperBooster", "Size", "by_budget"]
 
-ENOUGH = Fraction(1, 2)  # the budget from which more rounds are worth their noise
+LITTLE, PLENTY = Fraction(1, 2), Fraction(10)  # budgets around which more rounds are worth their noise
 CRITERIA: Mapping[str, Score] = {"max": Max(), "error": Error(), "gini": Gini()}
 VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
 
@@ -32,6 +32,11 @@ class Size:
     rounds: int
     max_depth: int
     max_bins: int
+
+
+def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:
+    """Return a number of rounds for an add/remove budget [our choice]: below 1/2, from there on, and from 10 on."""
+    return few if epsilon < LITTLE else some if epsilon < PLENTY else many
 
 
 class BoostedSystem(BoostingClassifier):

@@ -10,7 +10,7 @@ from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.published import boosting as published
-from hedgerow.systems.boosted import CRITERIA, ENOUGH, VOTES, PaperBooster, Size
+from hedgerow.systems.boosted import CRITERIA, VOTES, PaperBooster, Size, by_budget
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
 
 __all__ = ["CARTDPsAdaBoostClassifier"]
@@ -38,8 +38,8 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 10 rounds from a budget of 0.5 on, otherwise 4 [our choice]; published: 10, as coded 30; 10
-        bins.
+        See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
+        10, as coded 30; 10 bins.
     max_depth : int or None
         Tests on a path. None: 2 [our choice]; published: 4.
     subspace : int or None
@@ -108,4 +108,4 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     def _default_size(self, epsilon: Fraction | None) -> Size:
         if epsilon is None:
             return Size(30 if self.as_coded == "yes" else 10, 4, 10)
-        return Size(10 if epsilon >= ENOUGH else 4, 2, 10)
+        return Size(by_budget(epsilon, 4, 10, 30), 2, 10)

@@ -10,7 +10,7 @@ from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.published import boosting as published
 from hedgerow.scores import Max
-from hedgerow.systems.boosted import ENOUGH, VOTES, PaperBooster, Size
+from hedgerow.systems.boosted import VOTES, PaperBooster, Size, by_budget
 from hedgerow.trees import AllRecords, LeafShare, Multiway, NoisyCounts, RandomTest, Recipe, SelectTest, Split
 
 __all__ = ["DPAdaBoostClassifier"]
@@ -30,7 +30,7 @@ class DPAdaBoostClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 16 rounds from a budget of 0.5 on, otherwise 8 [our choice]; published: 10 [our choice];
+        See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16 [our choice]; published: 10 [our choice];
         10 bins.
     attribute : {"selected", "random"}
         Private form: permute-and-flip by the weight that majority labels would get right, at half of a round's budget; or at
@@ -62,4 +62,4 @@ class DPAdaBoostClassifier(PaperBooster):
         return published.PublishedBoosting(published.AttributeStump())
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(10 if epsilon is None else 16 if epsilon >= ENOUGH else 8, 1, 10)
+        return Size(10 if epsilon is None else by_budget(epsilon, 8, 16, 60), 1, 10)

@@ -11,7 +11,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.published import boosting as published
 from hedgerow.scores import Error
-from hedgerow.systems.boosted import ENOUGH, VOTES, PaperBooster, Size
+from hedgerow.systems.boosted import VOTES, PaperBooster, Size, by_budget
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest
 from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, ThinnedRounds, with_first
 from hedgerow.trees.schedules import Schedule as Rounds
@@ -42,7 +42,7 @@ class DPAdaClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 40 rounds, paid or not, from a budget of 0.5 on, otherwise 16 [our choice]; published:
+        See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our choice]; published:
         50; 10 bins.
     schedule : {"all", "swing", "random", "improved"}
         Which rounds are paid for: every one; every second; by a fair coin each; or the first of each run of such coins.
@@ -99,4 +99,4 @@ class DPAdaClassifier(PaperBooster):
         )
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(50 if epsilon is None else 40 if epsilon >= ENOUGH else 16, 1, 10)
+        return Size(50 if epsilon is None else by_budget(epsilon, 16, 40, 100), 1, 10)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.systems.boosted import CRITERIA, ENOUGH, VOTES, BoostedSystem, Size
+from hedgerow.systems.boosted import CRITERIA, VOTES, BoostedSystem, Size, by_budget
 from hedgerow.trees import AllRecords, Binary, CandidateRule, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest
 
 __all__ = ["SmoothBoostClassifier"]
@@ -31,7 +31,7 @@ class SmoothBoostClassifier(BoostedSystem):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``BoostedSystem``. Defaults: 20 rounds from a budget of 0.5 on, otherwise 8; 10 bins [our choice].
+        See ``BoostedSystem``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
     weights : {"madaboost", "smoothboost"}
         min(1, exp(-margin)) with votes of half the log odds; or SmoothBoost's, with equal votes.
     max_depth : int
@@ -78,4 +78,4 @@ class SmoothBoostClassifier(BoostedSystem):
         return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        return Size(20 if epsilon is None or epsilon >= ENOUGH else 8, 1, 10)
+        return Size(by_budget(Fraction(1) if epsilon is None else epsilon, 8, 20, 60), 1, 10)

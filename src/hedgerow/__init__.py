@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import datasets
+    from hedgerow.boosting.hedgerow import HedgerowClassifier
     from hedgerow.errors import (
         BudgetExceeded,
         ConfigurationError,
@@ -68,6 +69,7 @@ _HOME = {
     "EDPRFClassifier": "hedgerow.systems.edprf",
     "FileFormatError": "hedgerow.errors",
     "ForestClassifier": "hedgerow.trees.classifier",
+    "HedgerowClassifier": "hedgerow.boosting.hedgerow",
     "HedgerowError": "hedgerow.errors",
     "Ledger": "hedgerow.privacy.ledger",
     "LedgerPickleError": "hedgerow.errors",
@@ -108,6 +110,7 @@ __all__ = [
     "EDPRFClassifier",
     "FileFormatError",
     "ForestClassifier",
+    "HedgerowClassifier",
     "HedgerowError",
     "Ledger",
     "LedgerPickleError",

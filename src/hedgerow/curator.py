@@ -15,13 +15,11 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import (
     AtMost,
-    Geometric,
     Mechanism,
     Noise,
     PerRecordCoin,
     PoissonCoin,
     Randomness,
-    RoundedNormal,
     Selection,
     WeightedCoin,
 )
@@ -166,18 +164,16 @@ class Curator:
     def count(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number of records in each node, whatever they weigh, with noise."""
         _check_noise(noise, 1, 1)
-        frontier = self._charge(nodes, noise.price)
+        frontier = self._charge(nodes, noise.price, noise.draws(len(nodes)))
         return self._add(noise, np.diff(frontier.starts))
 
     def class_counts(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
         _check_noise(noise, 1, self._unit(nodes))
-        frontier = self._charge(nodes, noise.price)
+        frontier = self._charge(nodes, noise.price, noise.draws(len(nodes) * self.n_classes))
         return self._add(noise, self._table.class_counts(frontier))
 
     def _add(self, noise: Noise, counts: Integers) -> Integers:
-        with self._lock:
-            self._draws += counts.size if isinstance(noise, RoundedNormal) else 0
         noisy: Integers = self._randomness.draw(noise, counts)
         return noisy
 
@@ -188,9 +184,10 @@ class Curator:
         cell of each, so the noise is for a sensitivity of as many features as any node is asked about.
         """
         _check_noise(noise, int(asked.sum(axis=1).max(initial=0)), self._unit(nodes))
-        frontier = self._charge(nodes, noise.price)
-        counts = self._table.histogram(frontier)
         released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
+        draws = noise.draws(int(np.count_nonzero(released)) * self.n_classes)
+        frontier = self._charge(nodes, noise.price, draws)
+        counts = self._table.histogram(frontier)
         counts[~released] = 0
         counts[released] = self._add(noise, counts[released])
         return counts
@@ -205,6 +202,8 @@ class Curator:
         """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
         _check_range(mechanism, score.name, score.range * self._unit(nodes))
         self._check_tests(candidates)
+        if self._unit(nodes) > 1 and not score.weighs:
+            raise ConfigurationError(f"the {score.name} squares counts, so it is asked of records that count 1 only.")
         if offered.shape != (len(nodes), len(candidates)):
             raise ConfigurationError("what is offered must have a row for each node and a column for each test.")
         if not offered.any(axis=1).all():
@@ -265,7 +264,7 @@ class Curator:
         if len(node) != 1:
             raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
         _check_noise(noise, 1, self._unit(node))
-        frontier = self._charge(node, noise.price)
+        frontier = self._charge(node, noise.price, noise.draws(rule.n_cells * self.n_classes))
         return self._add(noise, self._table.cell_counts(frontier, rule))
 
     def open_round(self, rule: ChannelRule) -> None:
@@ -287,16 +286,12 @@ class Curator:
     def sums(self, feature: int, noise: Noise) -> Integers:
         """Return the sums of the round's channels by the codes of one feature, (codes, channels), with noise."""
         rule, channels = self._opened()
-        enough = (
-            noise.sensitivity >= rule.l1
-            if isinstance(noise, Geometric)
-            else noise.squared_sensitivity >= rule.l2_squared
-        )
-        if not enough:
+        if not noise.covers(rule.l1, rule.l2_squared):
             raise ConfigurationError(
                 "the noise is calibrated for less than one record adds to the sums; build it for that."
             )
-        self._charge_all(noise.price)
+        codes = int(np.diff(self._table.offsets)[feature])
+        self._charge_all(noise.price, noise.draws(codes * channels.shape[1]))
         return self._add(noise, self._table.feature_sums(channels, feature))
 
     def _opened(self) -> tuple[ChannelRule, Integers]:
@@ -304,14 +299,15 @@ class Curator:
             raise ConfigurationError("no round is open, so there is nothing to sum; open one.")
         return self._round
 
-    def _charge_all(self, amount: Cost) -> None:
+    def _charge_all(self, amount: Cost, draws: int = 0) -> None:
         """Charge a question that is asked of all records, or raise BudgetExceeded."""
         with self._lock:
             if self._everyone is None:
                 self._everyone = _Assignment(None)
                 self._assignments.append(self._everyone)
-            self._check_budget(self._everyone, self._everyone.costliest + amount)
+            self._check_budget(self._everyone, self._everyone.costliest + amount, draws)
             self._everyone.costliest += amount
+            self._draws += draws
 
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
@@ -367,7 +363,7 @@ class Curator:
         account = self._account_of.get(nodes.generation)
         return 1 if account is None or not len(account) else self._charged[account[0]].assignment.unit
 
-    def _charge(self, nodes: Nodes, amount: Cost) -> Frontier:
+    def _charge(self, nodes: Nodes, amount: Cost, draws: int = 0) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
         if amount.epsilon <= 0 and amount.mu_squared <= 0:
             raise ConfigurationError(
@@ -375,25 +371,26 @@ class Curator:
             )
         with self._lock:
             frontier = self._frontier(nodes)
-            self._book(nodes, amount)
+            self._book(nodes, amount, draws)
         return frontier
 
-    def _book(self, nodes: Nodes, amount: Cost) -> None:
+    def _book(self, nodes: Nodes, amount: Cost, draws: int) -> None:
         account = self._account_of[nodes.generation]
         of_nodes = account[nodes.index]
         old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
         assignment = self._charged[old[0]].assignment if len(old) else _Assignment(None)
         new = [_Account(assignment, self._charged[i].spent + amount) for i in old]
         costliest = reduce(Cost.__or__, (path.spent for path in new), assignment.costliest)
-        self._check_budget(assignment, costliest)
+        self._check_budget(assignment, costliest, draws)
+        self._draws += draws
         account[nodes.index] = len(self._charged) + np.searchsorted(old, of_nodes)
         self._charged += new
         assignment.costliest = costliest
 
-    def _check_budget(self, assignment: _Assignment, costliest: Cost) -> None:
-        """Raise BudgetExceeded if an assignment whose costliest path costs so much would pass the budget."""
+    def _check_budget(self, assignment: _Assignment, costliest: Cost, draws: int) -> None:
+        """Raise BudgetExceeded if an assignment whose costliest path costs so much, and more draws, pass the budget."""
         others = (other.spent for other in self._assignments if other is not assignment)
-        total = sum(others, assignment.cost(costliest) + Cost(draws=self._draws))
+        total = sum(others, assignment.cost(costliest) + Cost(draws=self._draws + draws))
         if not total.under(self._adjacency).within(self._epsilon, self._delta):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
@@ -402,7 +399,7 @@ class Curator:
 
 
 def _check_noise(noise: Noise, cells: int, unit: int) -> None:
-    if not noise.covers(cells, unit):
+    if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
             f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
         )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.votes import Votes
-from hedgerow.boosting.weights import VOTE_STEPS, Lookup, WeightFamily
+from hedgerow.boosting.weights import UNIT, VOTE_STEPS, WeightFamily
 from hedgerow.curator import Curator
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.mechanisms import Budget, Randomness
-from hedgerow.privacy.accounting import Adjacency, largest
+from hedgerow.mechanisms import Budget, Noise, Randomness
+from hedgerow.privacy.accounting import Adjacency, largest, plan_budget
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.scores import Candidates
@@ -24,7 +24,7 @@ from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "restored"]
+__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "Round", "RoundRule"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -33,9 +33,31 @@ SURE = 1 << 32  # as a threshold of a coin
 LARGEST_VOTE = 1 << 40
 
 
+class Round(Protocol):
+    """What one round runs."""
+
+    @property
+    def candidates(self) -> Candidates:
+        """The tests of its tree."""
+
+    @property
+    def event(self) -> Event:
+        """What it costs."""
+
+    def run(self, curator: Curator, number: int) -> tuple[Forest, Integers]:
+        """Return a tree and its votes, (nodes, classes) in fixed point, as round ``number``, counted from 0."""
+
+
+class RoundRule(Protocol):
+    """A rule that says what a round does with a budget."""
+
+    def round(self, budget: Budget, encoder: Encoder, max_depth: int) -> Round:
+        """Return a round that costs at most the budget, with up to so many tests on a path where it grows a tree."""
+
+
 @dataclass(frozen=True)
 class BoostingRecipe:
-    """Private boosting in its parts.
+    """Boosting of trees on records that weigh what the votes so far leave to do.
 
     Parameters
     ----------
@@ -51,6 +73,46 @@ class BoostingRecipe:
     tree: Recipe
     votes: Votes
     weights: WeightFamily
+
+    def round(self, budget: Budget, encoder: Encoder, max_depth: int) -> TreeRound:
+        """Return a round that costs at most the budget, with up to so many tests on a path."""
+        is_numeric = [isinstance(feature, Numeric) for feature in encoder.schema.features.values()]
+        unit = 1 if isinstance(self.tree.assign, Weighted) else UNIT
+        schedule = self.tree.schedule(
+            budget.weighing(unit), encoder.n_codes, is_numeric, n_estimators=1, max_depth=max_depth
+        )
+        leaf = schedule.levels[-1].leaf
+        if not isinstance(leaf, CountRelease):
+            raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
+        return TreeRound(self, schedule, leaf.noise)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRound:
+    """Grow one tree on weighted or sampled records."""
+
+    recipe: BoostingRecipe
+    schedule: Schedule
+    noise: Noise
+
+    @property
+    def candidates(self) -> Candidates:
+        """The tests of its tree."""
+        return self.schedule.candidates
+
+    @property
+    def event(self) -> Event:
+        """What it costs."""
+        return self.schedule.event
+
+    def run(self, curator: Curator, number: int) -> tuple[Forest, Integers]:
+        """Return a tree and its votes, (nodes, classes) in fixed point, as round ``number``, counted from 0."""
+        weights, assign = self.recipe.weights.lookup(number), self.recipe.tree.assign
+        if isinstance(assign, Weighted):
+            tree = Grower(curator, self.schedule, rule=weights.within(int(assign.inclusion * SURE))).grow()
+        else:
+            tree = Grower(curator, self.schedule, weights=weights).grow()
+        return tree, self.recipe.votes.of(tree, self.noise.deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +137,18 @@ class BoostedModel(ForestModel):
         for tree in range(len(self.forest.roots)):
             total = total + self.forest.shares(codes, self.share, slice(tree, tree + 1))
             yield total
+
+    def curve(self, feature: int) -> Floats:
+        """Return the sum of the votes of stumps on one feature for each of its codes, as ``decision`` returns sums."""
+        assert self.share is not None
+        codes = int(self.encoder.n_codes[feature])
+        total = np.zeros((codes, self.share.shape[1]))
+        for root in self.forest.roots:
+            test = self.forest.test[root]
+            if self.forest.candidates.feature[test] == feature:
+                branches = self.forest.candidates.branches([test])[0, :codes]
+                total += self.share[self.forest.first_child[root] + branches]
+        return lead(total)
 
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes, (records, classes), or for two classes the second's lead, (records,)."""
@@ -117,8 +191,8 @@ class BoostingPlan:
 
     Parameters
     ----------
-    recipe : BoostingRecipe
-        Its parts.
+    recipe : RoundRule
+        What a round does.
     schema : Schema
         What is public about the records.
     epsilon, delta : Fraction
@@ -131,7 +205,7 @@ class BoostingPlan:
 
     def __init__(
         self,
-        recipe: BoostingRecipe,
+        recipe: RoundRule,
         schema: Schema,
         epsilon: Fraction,
         delta: Fraction,
@@ -141,32 +215,26 @@ class BoostingPlan:
         max_depth: int,
         max_bins: int,
     ) -> None:
-        self._recipe = recipe
         self._encoder = Encoder(schema, max_bins)
         self._claim = epsilon, delta, adjacency
         self._rounds = rounds
-        is_numeric = [isinstance(feature, Numeric) for feature in schema.features.values()]
-        self._unit = 1 if isinstance(recipe.tree.assign, Weighted) else recipe.weights.lookup(0).unit
 
-        def schedule(amount: Fraction) -> Schedule:
-            budget = Budget(amount, concentrated=delta > 0, unit=self._unit)
-            return recipe.tree.schedule(budget, self._encoder.n_codes, is_numeric, n_estimators=1, max_depth=max_depth)
+        def one(amount: Fraction) -> Round:
+            return recipe.round(Budget(amount, concentrated=delta > 0), self._encoder, max_depth)
 
         if delta > 0:
-            amount = largest(lambda part: self._together(schedule(part)), epsilon, delta, adjacency)
+            amount = largest(lambda part: self._together(one(part)), epsilon, delta, adjacency)
         else:
-            amount = (epsilon if adjacency == "add-remove" else epsilon / 2) / rounds
-        self._schedule = schedule(amount)
-        if not self._schedule.releases_counts:
-            raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
+            amount = plan_budget(epsilon, adjacency) / rounds
+        self._round = one(amount)
 
-    def _together(self, schedule: Schedule) -> Event:
-        return Sequence((schedule.event,) * self._rounds)
+    def _together(self, one: Round) -> Event:
+        return Sequence((one.event,) * self._rounds)
 
     @property
     def event(self) -> Event:
         """Everything that will read records."""
-        return self._together(self._schedule)
+        return self._together(self._round)
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> BoostedModel:
         """Fit on the records."""
@@ -177,26 +245,17 @@ class BoostingPlan:
 
     def boost(self, curator: Curator) -> BoostedModel:
         """Fit by asking a curator whose records were encoded as this plan's schema and bins say."""
-        leaf = self._schedule.levels[-1].leaf
-        assert isinstance(leaf, CountRelease)
         trees, votes = [], []
         for number in range(self._rounds):
-            tree = self._grow(curator, self._recipe.weights.lookup(number))
-            vote = self._recipe.votes.of(tree, leaf.noise.deviation)
+            tree, vote = self._round.run(curator, number)
             curator.learn(lambda codes, margins, tree=tree, vote=vote: tree.add_shares(codes, vote, margins))
             trees.append(tree)
             votes.append(vote)
         return BoostedModel(self._encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)
 
-    def _grow(self, curator: Curator, weights: Lookup) -> Forest:
-        if isinstance(self._recipe.tree.assign, Weighted):
-            allowed = weights.within(int(self._recipe.tree.assign.inclusion * SURE))
-            return Grower(curator, self._schedule, rule=allowed).grow()
-        return Grower(curator, self._schedule, weights=weights).grow()
-
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> BoostedModel:
         """Return the model whose trees and votes stand in the arrays, or raise FileFormatError."""
-        return restored(arrays, self._encoder, self._schedule.candidates, self._rounds)
+        return restored(arrays, self._encoder, self._round.candidates, self._rounds)
 
 
 def restored(

@@ -26,10 +26,13 @@ class Smoothing:
         The prior standard deviation of a step, in log odds.
     reach : float
         How many bins away a step still says something, as a share of a numeric feature's bins.
+    common : float
+        The prior standard deviation of what all steps of a feature share.
     """
 
     spread: float = 1.0
     reach: float = 0.25
+    common: float = 1.0
 
     def steps(self, gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, numeric: bool) -> Floats:
         """Return the step of each bin, of the shape of ``gradient`` (bins, classes or 1).
@@ -47,12 +50,12 @@ class Smoothing:
     def _prior(self, bins: int, numeric: bool) -> Floats:
         """Return the covariance of the steps, of shape (bins, bins); a numeric feature's last bin is for missing cells."""
         if not numeric or bins < 3:
-            return self.spread**2 * np.eye(bins)
+            return np.asarray(self.spread**2 * np.eye(bins) + self.common**2)
         place = np.arange(bins - 1)
         covariance = np.zeros((bins, bins))
         covariance[:-1, :-1] = np.exp(-np.abs(place[:, None] - place) / (self.reach * (bins - 1)))
         covariance[-1, -1] = 1
-        return self.spread**2 * covariance
+        return np.asarray(self.spread**2 * covariance + self.common**2)
 
 
 def _denoised(curvature: Floats, noise: float) -> Floats:

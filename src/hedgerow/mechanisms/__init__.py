@@ -4,9 +4,10 @@ from hedgerow.mechanisms.assignment import PerRecordCoin, PoissonCoin, WeightedC
 from hedgerow.mechanisms.budget import Budget, Noise
 from hedgerow.mechanisms.noise import AtMost, Geometric, RoundedNormal
 from hedgerow.mechanisms.randomness import Mechanism, Randomness
-from hedgerow.mechanisms.selection import Exponential, PermuteAndFlip, PublicChoice, Selection
+from hedgerow.mechanisms.selection import SELECTIONS, Exponential, PermuteAndFlip, PublicChoice, Selection
 
 __all__ = [
+    "SELECTIONS",
     "AtMost",
     "Budget",
     "Exponential",

@@ -54,12 +54,20 @@ class Budget:
 
     def noise(self, cells: int = 1) -> Noise:
         """Return the noise of counts of which a record is in so many cells."""
+        return self.noise_for(cells * self.unit, cells * self.unit**2)
+
+    def noise_for(self, l1: int, l2_squared: int) -> Noise:
+        """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
         if self.concentrated:
-            return RoundedNormal(2 * self.amount, Fraction(cells * self.unit**2))
-        return Geometric(self.amount, cells * self.unit)
+            return RoundedNormal(2 * self.amount, Fraction(l2_squared))
+        return Geometric(self.amount, l1)
 
     def selection(self, kind: type[Selection], score_range: int) -> Selection:
-        """Return the selection by a score of this range for records of weight 1."""
+        """Return the selection by a score of this range for records of weight 1.
+
+        A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
+        no bounded range, on which that cost rests.
+        """
         if not self.concentrated:
             return kind(self.amount, score_range * self.unit)
         epsilon = Fraction(math.sqrt(8 * self.amount)) * (1 - ROOT_GUARD)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.accounting import Cost, pure_cost
@@ -66,9 +67,13 @@ class Geometric:
         """What one batch costs under add/remove adjacency."""
         return pure_cost(self.cost, ranged=False)
 
-    def covers(self, cells: int, unit: int) -> bool:
-        """Say whether the noise is enough for counts of which a record of weight up to ``unit`` is in so many cells."""
-        return self.sensitivity >= cells * unit
+    def draws(self, values: int) -> int:
+        """Return how many of so many draws are exact only within 2**-62: none."""
+        return 0
+
+    def covers(self, l1: int, l2_squared: int) -> bool:
+        """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
+        return self.sensitivity >= l1
 
     @property
     def deviation(self) -> float:
@@ -151,7 +156,10 @@ class RoundedNormal:
         bits = max(1, min(SIGMA_DIGITS, SIGMA_DIGITS - 1 - math.ceil(math.log2(variance) / 2)))
         numerator = math.isqrt(int(variance * 4**bits)) + 1
         if numerator >= 2 ** (SIGMA_DIGITS + 1):
-            raise ValueError(f"a standard deviation of about {math.sqrt(variance):.3g} is too large for the sampler")
+            raise ConfigurationError(
+                f"a budget is so small that its noise would have a standard deviation of about {math.sqrt(variance):.3g}, "
+                "more than the sampler draws; pass a larger epsilon or delta, or fewer rounds."
+            )
         return Dyadic(numerator, bits)
 
     @cached_property
@@ -164,9 +172,13 @@ class RoundedNormal:
         """What one batch costs under add/remove adjacency, without its draws."""
         return Cost(mu_squared=self.cost)
 
-    def covers(self, cells: int, unit: int) -> bool:
-        """Say whether the noise is enough for counts of which a record of weight up to ``unit`` is in so many cells."""
-        return self.squared_sensitivity >= cells * unit**2
+    def draws(self, values: int) -> int:
+        """Return how many of so many draws are exact only within 2**-62: all."""
+        return values
+
+    def covers(self, l1: int, l2_squared: int) -> bool:
+        """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
+        return self.squared_sensitivity >= l2_squared
 
     @property
     def deviation(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -18,7 +19,7 @@ from hedgerow.privacy.accounting import Cost, pure_cost
 from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
-__all__ = ["Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
+__all__ = ["SELECTIONS", "Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
 
 Scores = npt.NDArray[np.int64]
 Probabilities = npt.NDArray[np.float64]
@@ -142,6 +143,9 @@ class Exponential(Selection):
         """Return the probability of each candidate of one row."""
         mass = _acceptance(self.rate, scores, offered > 0) * offered
         return np.asarray(mass / math.fsum(mass))
+
+
+SELECTIONS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
 
 
 @dataclass(frozen=True)

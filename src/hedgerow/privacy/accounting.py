@@ -52,6 +52,7 @@ AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are ac
 SAMPLER_ERROR = Fraction(1, 2**62)
 UNKNOWN = Fraction(-1)
 CONCENTRATED_GUARD = 1e-9  # relative, of what logarithms and quantiles give
+HALF_PI = Fraction(15707963268, 10**10)  # rounded up
 SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
 SEARCH_STEPS = 20
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
@@ -124,7 +125,7 @@ class Cost:
         left = epsilon - self.epsilon
         if not self.protected:
             return math.inf
-        if self.mu_squared == 0 and left >= 0:
+        if self.mu_squared == 0 and self.draws == 0 and left >= 0:
             return 0.0
         sampler = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(float(epsilon), 700.0)))
         found = min(
@@ -194,6 +195,8 @@ def _pure_rho(epsilon: Fraction, *, ranged: bool) -> Fraction:
 def _pure_mu_squared(epsilon: Fraction, *, ranged: bool) -> Fraction:
     """Return, rounded up, the squared mu of an epsilon-DP step: mu = 2 Phi^-1(1 / (1 + e^-epsilon)), at epsilon / 2 if ranged."""
     e = float(epsilon) / (2 if ranged else 1)
+    if e < SMALL:  # mu <= e sqrt(pi / 2), as the quantile is concave there
+        return HALF_PI * epsilon**2 / (4 if ranged else 1)
     if (
         e > 30
     ):  # the quantile of a float that is nearly 1 says little; mu < 2 sqrt(2 e), as a normal tail is below exp(-x^2 / 2)
@@ -256,7 +259,7 @@ def concentrated_delta(epsilon: float, rho: float) -> float:
     def log_bound(log_above: float) -> float:
         above = math.exp(log_above)
         order = above + 1
-        return above * (order * rho - epsilon) + order * (log_above - math.log1p(above)) - log_above
+        return above * (order * rho - epsilon) - order * math.log1p(1 / above) - log_above
 
     found = minimize_scalar(log_bound, bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-6})
     exponent = float(log_bound(float(found.x)))

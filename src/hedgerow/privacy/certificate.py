@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.errors import FileFormatError
+from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost, unprotected
 from hedgerow.privacy.events import (
     Event,
@@ -18,12 +18,14 @@ from hedgerow.privacy.events import (
     Pure,
     Sequence,
     Subsampled,
+    Unprotected,
     event_from_dict,
     event_to_dict,
 )
 from hedgerow.privacy.exact import decimal_text, read_fraction
+from hedgerow.schema import Schema
 
-__all__ = ["Certificate", "CertificateLine"]
+__all__ = ["Certificate", "CertificateLine", "certify"]
 
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 ADJACENCY_TEXT = {"add-remove": "one record added or removed", "replace-one": "one record replaced by another"}
@@ -199,6 +201,40 @@ class Certificate:
             )
         except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
+
+
+def _with_inferred(event: Event, schema: Schema) -> Event:
+    """Return the event of a fit, after the step of reading the schema off the records where that was done."""
+    if schema.is_given:
+        return event
+    reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
+    return Sequence((Unprotected(reason), event))
+
+
+def certify(
+    system: str,
+    event: Event,
+    schema: Schema,
+    *,
+    variant: str,
+    epsilon: Fraction,
+    delta: Fraction,
+    adjacency: Adjacency,
+    seeded: bool,
+) -> Certificate:
+    """Return the certificate of a plan that is about to run.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the plan's protected steps cost more than the claim, which is a bug.
+    """
+    certificate = Certificate(system, variant, epsilon, delta, adjacency, _with_inferred(event, schema), seeded)
+    if not certificate.unprotected and not certificate.covers_its_steps:
+        raise BudgetExceeded(
+            f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
+        )
+    return certificate
 
 
 def _rules(event: Event) -> Iterator[str]:

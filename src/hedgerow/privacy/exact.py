@@ -102,17 +102,21 @@ class Dyadic(NamedTuple):
 def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
     """Return the largest dyadic number at most ``value`` with so many digits in its numerator and bits in its denominator.
 
-    The numerator is reduced to lowest terms. Raises ValueError where no positive number fits.
+    The numerator is reduced to lowest terms. Raises ConfigurationError where no positive number fits.
     """
     shift = bits
     numerator = int(value * 2**shift)
     if numerator >= 2**digits:
         shift -= numerator.bit_length() - digits
         if shift < 0:
-            raise ValueError(f"{value} is too large for {digits} digits")
+            raise ConfigurationError(
+                f"a budget of about {float(value):.3g} is too large for the samplers; pass a smaller one."
+            )
         numerator = int(value * 2**shift)
     if numerator <= 0:
-        raise ValueError(f"{value} is not positive, or too small for {bits} bits")
+        raise ConfigurationError(
+            f"a budget of about {float(value):.3g} is too small for the samplers; pass a larger epsilon, or fewer rounds."
+        )
     while shift > 0 and numerator % 2 == 0:
         numerator //= 2
         shift -= 1

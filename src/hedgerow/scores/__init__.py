@@ -1,10 +1,19 @@
 """What to ask of a node: candidate tests and scores."""
 
 from hedgerow.scores.candidates import Candidates, binary, mixed, multiway
-from hedgerow.scores.scores import ClassCount, Error, Gini, InformationGain, Max, Minority, Score
-from hedgerow.scores.specializations import BranchScore, Majority, Purity, Specializations, most_concerned
+from hedgerow.scores.scores import SCORES, ClassCount, Error, Gini, InformationGain, Max, Minority, Score
+from hedgerow.scores.specializations import (
+    BRANCH_SCORES,
+    BranchScore,
+    Majority,
+    Purity,
+    Specializations,
+    most_concerned,
+)
 
 __all__ = [
+    "BRANCH_SCORES",
+    "SCORES",
     "BranchScore",
     "Candidates",
     "ClassCount",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -14,7 +15,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.candidates import Candidates
 
-__all__ = ["ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", "Score"]
+__all__ = ["SCORES", "ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", "Score"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -29,6 +30,7 @@ class Score(ABC):
 
     name: ClassVar[str]
     measure: ClassVar[int]
+    weighs: ClassVar[bool] = False  # whether sums of weights stay exact in 64 bits, as well as counts
 
     @property
     @abstractmethod
@@ -141,6 +143,7 @@ class Max(Score):
     """How many records a majority label in each branch would get right: one-sided, with range 1 (docs/proofs/gini.md)."""
 
     name = "majority score"
+    weighs = True
     measure = kernels.MAJORITY
 
     @property
@@ -191,3 +194,11 @@ class Minority:
         out = np.empty(len(counts), dtype=np.int64)
         kernels.minority(counts, out)
         return out
+
+
+SCORES: Mapping[str, Score] = {
+    "gini": Gini(),
+    "max": Max(),
+    "information-gain": InformationGain(),
+    "error": Error(),
+}  # under the names that every parameter has for them

@@ -7,7 +7,7 @@ at other places of that feature are not concerned, and add nothing to its score.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["BranchScore", "Majority", "Purity", "Specializations", "most_concerned"]
+__all__ = ["BRANCH_SCORES", "BranchScore", "Majority", "Purity", "Specializations", "most_concerned"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -73,6 +73,9 @@ class Purity:
         size = np.maximum(counts.sum(axis=1), 1)
         whole, rest = np.divmod(squares, size)
         return np.asarray((whole << FRACTION_BITS) + (rest << FRACTION_BITS) // size)
+
+
+BRANCH_SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}  # names as in SCORES
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,14 @@ def _of_paper(name: str, class_name: str, module: str, paper: str, guarantee: st
 
 _SYSTEMS = (
     SystemInfo(
+        "hedgerow",
+        "HedgerowClassifier",
+        "hedgerow.boosting.hedgerow",
+        "ours: boosting that asks few, well-chosen questions",
+        ("private",),
+        PURE_OR_DELTA,
+    ),
+    SystemInfo(
         "forest",
         "ForestClassifier",
         "hedgerow.trees.classifier",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Curator, Nodes
+from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates, Gini, Score
@@ -67,6 +68,11 @@ class SelectTest:
 
     def mechanism(self, budget: Budget, candidates: Candidates) -> OneSelection:
         """Return the mechanism that costs at most the budget."""
+        if budget.unit > 1 and not self.score.weighs:
+            raise ConfigurationError(
+                f"the {self.score.name} squares counts, so it ranks tests of records that count 1 only; choose criterion='max', "
+                "or delta=0 where records are then sampled."
+            )
         return OneSelection(budget.selection(self.selection, self.score.range), self.score)
 
 
@@ -161,12 +167,12 @@ class HistogramChoice:
                 part = np.zeros(len(nodes), dtype=np.bool_)
                 part[group[start : start + step]] = True
                 counts = curator.histogram(nodes[part], asked[part], self._noise(int(count)))
-                gain = np.add.reduceat(_entropy(counts), candidates.offsets[:-1], axis=1)
+                gain = np.add.reduceat(_information(counts), candidates.offsets[:-1], axis=1)
                 chosen[part] = np.where(offered[part], gain[:, candidates.feature], -np.inf).argmax(axis=1)
         return chosen
 
 
-def _entropy(counts: Integers) -> npt.NDArray[np.float64]:
+def _information(counts: Integers) -> npt.NDArray[np.float64]:
     """Return the sum over classes of n_k log2(n_k / n), of shape (nodes, codes); counts below one count for nothing."""
     counts = np.maximum(counts, 0)
     size = counts.sum(axis=2, keepdims=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from dataclasses import replace
 from fractions import Fraction
@@ -13,9 +14,9 @@ from helpers import make_table
 
 from hedgerow.curator import Curator
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness
+from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import amplified
-from hedgerow.scores import Gini, multiway
+from hedgerow.scores import Gini, Max, multiway
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
 TESTS = multiway((2, 2))
@@ -257,3 +258,83 @@ def test_candidates_that_are_no_tests_are_refused():
     curator, root = open_curator()
     with pytest.raises(ConfigurationError, match="one of the candidates"):
         curator.partition(root, TESTS, np.array([2]))
+
+
+@pytest.mark.parametrize(
+    "index", [np.array([0, 1], np.uint8), np.array([True, False]), np.array([[0]]), np.array([0.0])]
+)
+def test_nodes_are_named_by_signed_integers_only(index):
+    _, root = open_curator()
+    with pytest.raises(ConfigurationError, match="signed integers"):
+        type(root)(root.generation, index)
+
+
+def test_the_names_of_nodes_are_copies_that_cannot_be_written_to():
+    curator, root = open_curator()
+    children = curator.partition(root, TESTS, np.array([0]))
+    mine = np.array([0, 1])
+    nodes = type(root)(children.generation, mine)
+    mine[1] = 0
+    assert nodes.index.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        nodes.index.flags.writeable = True
+
+
+def test_tests_cannot_be_written_to_after_they_were_checked():
+    for name in ("order", "at", "feature", "kind"):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            getattr(TESTS, name).flags.writeable = True
+
+
+@pytest.mark.parametrize("kind", [3, -1, 7])
+def test_tests_of_an_unknown_kind_are_refused(kind):
+    with pytest.raises(ConfigurationError, match="kind"):
+        replace(TESTS, kind=np.array([kind, 0]))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_copy_of_a_curator_in_another_process_answers_nothing():
+    curator, root = open_curator()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            curator.count(root, Geometric(HALF))
+            os.write(write, b"answered")
+        except BudgetExceeded:
+            os.write(write, b"refused")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 20) == b"refused"
+    assert len(curator.count(root, Geometric(HALF))) == 1
+
+
+class Units:
+    """Every record weighs as much as it may."""
+
+    unit = 1 << 16
+
+    def __call__(self, margins, labels):
+        return np.full(len(labels), self.unit, dtype=np.uint64)
+
+
+def test_scores_that_square_counts_are_not_asked_of_weighted_records():
+    curator = Curator(make_table(RECORDS), Fraction(1), Randomness(0))
+    root = curator.assign(PerRecordCoin(1), weights=Units())
+    with pytest.raises(ConfigurationError, match="squares counts"):
+        curator.select(root, TESTS, offered(root), Gini(), PermuteAndFlip(HALF, Gini().range << 16))
+    with pytest.raises(ConfigurationError, match="range"):
+        curator.select(root, TESTS, offered(root), Max(), PermuteAndFlip(HALF, Max().range))
+    chosen = curator.select(root, TESTS, offered(root), Max(), PermuteAndFlip(HALF, Max().range << 16))
+    assert chosen[0] in (0, 1)
+
+
+def test_a_batch_of_normal_noise_is_refused_before_it_is_drawn_where_its_draws_pass_delta():
+    curator = Curator(make_table(RECORDS), Fraction(1), Randomness(0), delta=Fraction(1, 2**61))
+    root = curator.assign(PerRecordCoin(1))
+    curator._randomness = Silent(0)
+    with pytest.raises(BudgetExceeded):
+        curator.class_counts(root, RoundedNormal(Fraction(1, 10**4)))
+    assert curator.total.draws == 0

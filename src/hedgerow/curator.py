@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,13 @@ class Nodes:
 
     generation: int
     index: npt.NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        index = np.asarray(self.index)
+        if index.ndim != 1 or index.dtype.kind != "i":
+            raise ConfigurationError("nodes are named by signed integers in one dimension.")
+        # A copy that nobody can write to, so that what was checked is what is asked and charged.
+        object.__setattr__(self, "index", np.frombuffer(index.astype(np.intp).tobytes(), dtype=np.intp))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -108,6 +116,7 @@ class Curator:
         self._table = table
         self._epsilon, self._delta, self._adjacency = epsilon, delta, adjacency
         self._draws = 0
+        self._process = os.getpid()
         self._randomness = randomness
         self._frontiers: dict[int, Frontier] = {}
         self._open: dict[int, npt.NDArray[np.bool_]] = {}
@@ -241,6 +250,8 @@ class Curator:
         Each choice costs what the mechanism costs to the records that it concerns: choices among the cuts of disjoint
         intervals of one feature share no record, so they count once.
         """
+        if self._unit(node) > 1:
+            raise ConfigurationError("specializations are asked of records that count 1 only.")
         _check_range(mechanism, score.name, score.range)
         if len(node) != 1:
             raise ConfigurationError(f"specializations are asked of one node, not of {len(node)}.")
@@ -351,7 +362,8 @@ class Curator:
     def _frontier(self, nodes: Nodes) -> Frontier:
         """Return the records of nodes that may still be asked, each once."""
         known = len(self._open.get(nodes.generation, ()))
-        if len(nodes) and not (nodes.index[0] >= 0 and nodes.index[-1] < known and np.all(np.diff(nodes.index) > 0)):
+        index = nodes.index
+        if len(nodes) and not (index[0] >= 0 and index[-1] < known and np.all(index[1:] > index[:-1])):
             raise ConfigurationError("a question names a node twice, out of order, or one that is not this curator's.")
         if not self._open[nodes.generation][nodes.index].all():
             raise ConfigurationError("a node that was partitioned answers no more; ask its children.")
@@ -389,6 +401,8 @@ class Curator:
 
     def _check_budget(self, assignment: _Assignment, costliest: Cost, draws: int) -> None:
         """Raise BudgetExceeded if an assignment whose costliest path costs so much, and more draws, pass the budget."""
+        if os.getpid() != self._process:
+            raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
         others = (other.spent for other in self._assignments if other is not assignment)
         total = sum(others, assignment.cost(costliest) + Cost(draws=self._draws + draws))
         if not total.under(self._adjacency).within(self._epsilon, self._delta):

@@ -191,7 +191,7 @@ def test_rounded_normal_costs_at_most_its_budget_and_hardly_less(mu_squared, squ
 
 
 def test_a_sigma_beyond_the_sampler_is_refused():
-    with pytest.raises(ValueError, match="too large for the sampler"):
+    with pytest.raises(ValueError, match="more than the sampler draws"):
         _ = with_sigma(2**31).sigma
 
 

@@ -352,7 +352,7 @@ def test_rho_of_a_bounded_range_bounds_every_pair_of_two_outcomes(epsilon):
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0, 100.0])
 def test_mu_of_a_pure_step_covers_its_epsilon(epsilon):
     for ranged in (False, True):
-        mu = math.sqrt(float(pure_cost(Fraction(epsilon), ranged=ranged).pure_mu_squared))
+        mu = math.sqrt(float(pure_cost(Fraction(epsilon), ranged=ranged).total_mu_squared))
         # Dominated by a Gaussian if the trade-off curves do not cross: at level 1/2 of the symmetric point.
         share = 1 / (1 + math.exp(-epsilon / (2 if ranged else 1)))
         assert norm.cdf(mu / 2) >= share * (1 - 1e-15)
@@ -392,4 +392,4 @@ def test_the_largest_amount_is_within_the_claim_and_hardly_more_is_not():
 
 def test_a_cost_of_unknown_steps_is_that_of_one_step():
     assert Cost(Fraction(1)).rho == pure_cost(Fraction(1), ranged=False).rho
-    assert Cost().rho == Cost().pure_mu_squared == 0
+    assert Cost().rho == Cost().total_mu_squared == 0

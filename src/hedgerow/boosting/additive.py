@@ -67,9 +67,13 @@ class FeatureRound:
         return Sequence(
             (
                 self.selection.event("feature of a round", "absolute gradients summed over its bins"),
-                self.noise.event("gradients and curvatures of the feature's bins"),
+                self.noise.event("gradients and curvatures of the feature's bins", draws=self._most_draws),
             )
         )
+
+    @property
+    def _most_draws(self) -> int:
+        return int(self.encoder.n_codes.max()) * 2 * self.gradients.scored
 
     def run(self, curator: Curator, number: int) -> tuple[Forest, Integers]:
         """Return a stump with a leaf for each bin and its votes, (nodes, classes) in fixed point."""

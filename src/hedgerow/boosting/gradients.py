@@ -54,12 +54,12 @@ class Gradients:
 
     @property
     def l1(self) -> int:
-        """The largest L1 norm of all that a record adds, where the noise is geometric."""
-        return self.scored_l1
+        """A bound on the L1 norm of all that a record adds: the curvature is free where the noise is geometric."""
+        return 2 * self.scored_l1 if self.normal else self.scored_l1
 
     @property
     def l2_squared(self) -> int:
-        """The largest squared L2 norm of all that a record adds, where the noise is normal."""
+        """A bound on the squared L2 norm of all that a record adds."""
         return UNIT**2 if self.n_classes == 2 else 2 * UNIT**2
 
     @property

@@ -26,9 +26,9 @@ __all__ = ["HedgerowClassifier"]
 Floats = npt.NDArray[np.float64]
 
 RECIPE = AdditiveRecipe(share=Fraction(1, 3), rate=1.0, smoothing=Smoothing())
-ROUNDS_WITH_DELTA = ((0.05, 3), (0.2, 6), (0.4, 8), (0.75, 12), (2.0, 16), (4.0, 32), (np.inf, 48))
-ROUNDS_PURE = ((0.05, 2), (0.2, 4), (0.4, 5), (0.75, 6), (2.0, 9), (4.0, 16), (np.inf, 24))
-MAX_BINS = 24
+# By add/remove epsilon, up to and including: rounds with a delta, rounds without one, bins.
+SIZES = ((0.05, 3, 2, 8), (0.2, 5, 4, 16), (0.4, 8, 5, 24), (0.75, 12, 6, 24), (2.0, 16, 9, 24), (4.0, 40, 16, 32))
+LARGEST = (64, 24, 32)
 
 
 class HedgerowClassifier(BoostingClassifier):
@@ -47,9 +47,9 @@ class HedgerowClassifier(BoostingClassifier):
     epsilon, delta, schema, adjacency, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: by epsilon, from 2 to 48, more with a delta (docs/decisions/0012-hedgerow.md).
+        Rounds. None: by epsilon, from 2 to 64, more with a delta (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
-        Equal-width bins of a numeric feature. None: 24.
+        Equal-width bins of a numeric feature. None: by epsilon, from 8 to 32.
 
     Attributes
     ----------
@@ -84,17 +84,17 @@ class HedgerowClassifier(BoostingClassifier):
         self.max_bins = max_bins
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        rule = ROUNDS_WITH_DELTA if self._exact_delta else ROUNDS_PURE
-        default = next(rounds for most, rounds in rule if epsilon <= most)
+        with_delta, pure, bins = next((sizes for most, *sizes in SIZES if epsilon <= most), LARGEST)
+        rounds = with_delta if self._exact_delta else pure
         return BoostingPlan(
             RECIPE,
             schema,
             exact(self.epsilon),
             self._exact_delta,
             check_adjacency(self.adjacency),
-            rounds=default if self.n_estimators is None else self.n_estimators,
+            rounds=rounds if self.n_estimators is None else self.n_estimators,
             max_depth=1,
-            max_bins=MAX_BINS if self.max_bins is None else self.max_bins,
+            max_bins=bins if self.max_bins is None else self.max_bins,
         )
 
     @property

@@ -79,7 +79,12 @@ class BoostingRecipe:
         is_numeric = [isinstance(feature, Numeric) for feature in encoder.schema.features.values()]
         unit = 1 if isinstance(self.tree.assign, Weighted) else UNIT
         schedule = self.tree.schedule(
-            budget.weighing(unit), encoder.n_codes, is_numeric, n_estimators=1, max_depth=max_depth
+            budget.weighing(unit),
+            encoder.n_codes,
+            is_numeric,
+            n_estimators=1,
+            max_depth=max_depth,
+            n_classes=len(encoder.schema.classes),
         )
         leaf = schedule.levels[-1].leaf
         if not isinstance(leaf, CountRelease):

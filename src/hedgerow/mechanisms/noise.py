@@ -80,8 +80,8 @@ class Geometric:
         """About the standard deviation of the noise, sqrt(2) / rate."""
         return math.sqrt(2) / float(self.rate.fraction)
 
-    def event(self, purpose: str, level: int = 0) -> Pure:
-        """Return what one batch of disjoint counts costs."""
+    def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
+        """Return what one batch costs; its draws are exact, however many they are."""
         return Pure(self.cost, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from typing import Any, Protocol
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms.kernels import Stream, open_stream
 
 __all__ = ["Mechanism", "Randomness"]
@@ -43,11 +44,17 @@ class Randomness:
         self.seeded = random_state is not None
         self._key = os.urandom(32) if random_state is None else _seeded_key(random_state)
         self._draws = 0
+        self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
         """Return one outcome of the mechanism for every item of the batch."""
-        self._draws += 1
-        return mechanism.sample(open_stream(self._key, self._draws), *statistics)
+        with self._lock:
+            if os.getpid() != self._process:
+                raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
+            self._draws += 1
+            number = self._draws
+        return mechanism.sample(open_stream(self._key, number), *statistics)
 
 
 def _seeded_key(random_state: object) -> bytes:

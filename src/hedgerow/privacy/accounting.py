@@ -73,8 +73,8 @@ def check_adjacency(adjacency: str) -> Adjacency:
 class Cost:
     """What a plan costs when one record is added or removed; ``protected`` is False where some step has no bound.
 
-    ``rho`` and ``pure_mu_squared`` say again what the pure steps cost, rounded up, in zero-concentrated and in Gaussian DP;
-    where they are not given they are those of one step of that epsilon.
+    ``epsilon`` is of the pure steps and ``mu_squared`` of the Gaussian ones; ``rho`` and ``total_mu_squared`` are of all steps,
+    rounded up, in zero-concentrated and in Gaussian DP. Where these are not given, the pure steps are taken as one.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -82,13 +82,14 @@ class Cost:
     draws: int = 0
     protected: bool = True
     rho: Fraction = field(default=UNKNOWN, compare=False)
-    pure_mu_squared: Fraction = field(default=UNKNOWN, compare=False)
+    total_mu_squared: Fraction = field(default=UNKNOWN, compare=False)
 
     def __post_init__(self) -> None:
         if self.rho < 0:
-            object.__setattr__(self, "rho", _pure_rho(self.epsilon, ranged=False))
-        if self.pure_mu_squared < 0:
-            object.__setattr__(self, "pure_mu_squared", _pure_mu_squared(self.epsilon, ranged=False))
+            object.__setattr__(self, "rho", _pure_rho(self.epsilon, ranged=False) + self.mu_squared / 2)
+        if self.total_mu_squared < 0:
+            total = _pure_mu_squared(self.epsilon, ranged=False) + self.mu_squared
+            object.__setattr__(self, "total_mu_squared", total)
 
     def __add__(self, other: Cost) -> Cost:
         """Sequential composition."""
@@ -98,18 +99,18 @@ class Cost:
             self.draws + other.draws,
             self.protected and other.protected,
             self.rho + other.rho,
-            self.pure_mu_squared + other.pure_mu_squared,
+            self.total_mu_squared + other.total_mu_squared,
         )
 
     def __or__(self, other: Cost) -> Cost:
-        """Parallel composition: the larger part counts, but every approximate draw does."""
+        """Parallel composition: the larger part counts, in each way to add up by itself, but every approximate draw does."""
         return Cost(
             max(self.epsilon, other.epsilon),
             max(self.mu_squared, other.mu_squared),
             self.draws + other.draws,
             self.protected and other.protected,
             max(self.rho, other.rho),
-            max(self.pure_mu_squared, other.pure_mu_squared),
+            max(self.total_mu_squared, other.total_mu_squared),
         )
 
     def under(self, adjacency: Adjacency) -> Cost:
@@ -117,7 +118,7 @@ class Cost:
         if adjacency == "add-remove":
             return self
         return Cost(
-            2 * self.epsilon, 4 * self.mu_squared, self.draws, self.protected, 4 * self.rho, 4 * self.pure_mu_squared
+            2 * self.epsilon, 4 * self.mu_squared, self.draws, self.protected, 4 * self.rho, 4 * self.total_mu_squared
         )
 
     def delta(self, epsilon: Fraction) -> float:
@@ -130,8 +131,8 @@ class Cost:
         sampler = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(float(epsilon), 700.0)))
         found = min(
             gaussian_delta(float(left), _root(self.mu_squared)) if left >= 0 else math.inf,
-            gaussian_delta(float(epsilon), _root(self.mu_squared + self.pure_mu_squared)),
-            concentrated_delta(float(epsilon), float(self.rho + self.mu_squared / 2) * (1 + FLOAT_GUARD)),
+            gaussian_delta(float(epsilon), _root(self.total_mu_squared)),
+            concentrated_delta(float(epsilon), float(self.rho) * (1 + FLOAT_GUARD)),
         )
         return found + sampler * (1 + FLOAT_GUARD)
 
@@ -174,7 +175,7 @@ def sampled_cost(each: Cost, inclusion: Fraction) -> Cost:
 def pure_cost(epsilon: Fraction, *, ranged: bool) -> Cost:
     """Return what an epsilon-DP step costs; ``ranged`` if its loss stays within an interval of length epsilon."""
     return Cost(
-        epsilon, rho=_pure_rho(epsilon, ranged=ranged), pure_mu_squared=_pure_mu_squared(epsilon, ranged=ranged)
+        epsilon, rho=_pure_rho(epsilon, ranged=ranged), total_mu_squared=_pure_mu_squared(epsilon, ranged=ranged)
     )
 
 

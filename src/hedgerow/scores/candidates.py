@@ -20,6 +20,17 @@ Integers = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
 
 
+MOST_WEIGHT = 1 << 62
+KINDS = {
+    "n_codes": np.int64,
+    "feature": np.int32,
+    "kind": np.int8,
+    "at": np.int32,
+    "weight": np.int64,
+    "order": np.int32,
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """A public list of tests; each reads the code of one feature.
@@ -50,16 +61,23 @@ class Candidates:
     order: npt.NDArray[np.int32] = field(repr=False)
 
     def __post_init__(self) -> None:
+        for (
+            name,
+            kind,
+        ) in KINDS.items():  # copies that nobody can write to: a record must stay in one branch of each test
+            object.__setattr__(self, name, _immutable(getattr(self, name), kind))
         tests = (self.feature, self.kind, self.at, self.weight)
         if not len(self.feature) or any(array.shape != self.feature.shape for array in tests):
             raise ConfigurationError("the candidates' arrays do not describe tests: their lengths do not fit.")
         known = (self.feature >= 0) & (self.feature < len(self.n_codes))
         if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
             raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
+        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or sum(map(int, self.weight)) >= MOST_WEIGHT:
+            raise ConfigurationError(
+                "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
+            )
         if not self._orders_are_orders():
             raise ConfigurationError("the candidates' orders are none: each must hold every code of its feature once.")
-        for array in (*tests, self.n_codes, self.order):
-            array.flags.writeable = False
 
     def _orders_are_orders(self) -> bool:
         """Say whether each feature's codes stand in some order, with the columns beyond them as they are."""
@@ -125,6 +143,13 @@ class Candidates:
     def ordered(self, order: npt.NDArray[np.int32]) -> Self:
         """Return the tests with cuts along another order of the codes, which must be public or released."""
         return replace(self, order=order)
+
+
+def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+    """Return a copy of an integer array that cannot be made writeable again."""
+    if array.dtype.kind not in "iu":
+        raise ConfigurationError("the candidates' arrays do not describe tests: they must hold integers.")
+    return np.frombuffer(array.astype(kind).tobytes(), dtype=kind).reshape(array.shape)
 
 
 def _listed(n_codes: Integers, tests: list[tuple[int, int, int, int]]) -> Candidates:

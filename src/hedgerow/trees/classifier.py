@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier
-from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
+from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.schema import Schema
-from hedgerow.scores import Error, Gini, InformationGain, Max, Score
+from hedgerow.scores import SCORES, Score
 from hedgerow.trees import (
     AllRecords,
     Assignment,
@@ -44,7 +44,7 @@ from hedgerow.trees import (
     Uniform,
 )
 
-__all__ = ["ForestClassifier"]
+__all__ = ["ASSIGNMENTS", "ENOUGH", "ForestClassifier"]
 
 ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords(), "poisson": Poisson()}
 CANDIDATES: Mapping[str, CandidateRule] = {
@@ -52,17 +52,6 @@ CANDIDATES: Mapping[str, CandidateRule] = {
     "binary": Binary(),
     "mixed": Mixed(),
     "grouped": Grouped(),
-}
-SCORES: Mapping[str, Score] = {
-    "gini": Gini(),
-    "max": Max(),
-    "information-gain": InformationGain(),
-    "error": Error(),
-}
-SELECTIONS: Mapping[str, type[Selection]] = {
-    "permute-and-flip": PermuteAndFlip,
-    "exponential": Exponential,
-    "cuts-then-test": Exponential,
 }
 LEVELS: Mapping[str, Levels] = {
     "harmonic": Harmonic(),
@@ -136,7 +125,7 @@ class ForestClassifier(PrivateClassifier):
         "assignment": Choice(tuple(ASSIGNMENTS)),
         "candidates": Choice(("auto", *CANDIDATES)),
         "criterion": Choice(tuple(SCORES)),
-        "selection": Choice((*SELECTIONS, "random", "noisy-histograms")),
+        "selection": Choice((*SELECTIONS, "cuts-then-test", "random", "noisy-histograms")),
         "subspace": Choice(tuple(SUBSPACES)),
         "levels": Choice(tuple(LEVELS)),
         "stop": Choice(tuple(STOPS)),
@@ -193,9 +182,7 @@ class ForestClassifier(PrivateClassifier):
             )
         depth, bins = _default_size(candidates, epsilon)
         split = _split(self.selection, SCORES[self.criterion])
-        leaf: Leaf = (
-            NoisyCounts() if self.leaf == "counts" else SelectLabel(SELECTIONS.get(self.selection, PermuteAndFlip))
-        )
+        leaf: Leaf = NoisyCounts() if self.leaf == "counts" else _label(self.selection)
         recipe = Recipe(
             assign=ASSIGNMENTS[self.assignment],
             candidates=CANDIDATES[candidates],
@@ -224,6 +211,10 @@ def _split(selection: str, score: Score) -> Split:
     if selection == "cuts-then-test":
         return SelectCutsThenTest(Exponential, score)
     return SelectTest(SELECTIONS[selection], score)
+
+
+def _label(selection: str) -> Leaf:
+    return SelectLabel(Exponential if selection == "cuts-then-test" else SELECTIONS.get(selection, PermuteAndFlip))
 
 
 def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:

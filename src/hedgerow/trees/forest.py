@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hedgerow.curator import Curator
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
-from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.schema import Encoder, Schema
 from hedgerow.table import RecordRule, Table
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest, parents
@@ -125,9 +125,8 @@ class ForestPlan:
         self._encoder = Encoder(schema, max_bins)
         self._epsilon = epsilon
         self._soft = recipe.soft
-        is_numeric = [isinstance(feature, Numeric) for feature in schema.features.values()]
         self._schedule: Schedule = recipe.schedule(
-            epsilon, self._encoder.n_codes, is_numeric, n_estimators=n_estimators, max_depth=max_depth
+            epsilon, self._encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
         )
 
     @property
@@ -153,8 +152,7 @@ class ForestPlan:
 
     def table(self, X: Any, y: Any) -> Table:
         """Return the records, encoded."""
-        n_classes = len(self._encoder.schema.classes)
-        return Table(self._encoder.transform(X), self._encoder.labels(y), self._encoder.n_codes, n_classes)
+        return Table.of(self._encoder, X, y)
 
     def grow_by(self, curator: Curator) -> ForestModel:
         """Grow the model by asking a curator whose records were encoded as this plan's schema and bins say."""

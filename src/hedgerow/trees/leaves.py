@@ -23,8 +23,8 @@ class LeafMechanism(Protocol):
 
     releases_counts: ClassVar[bool]
 
-    def event(self, level: int) -> Event:
-        """Return what one leaf costs."""
+    def event(self, level: int, cells: int) -> Event:
+        """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
 
     def ask(self, curator: Curator, nodes: Nodes) -> Integers:
         """Return what is released of each node: one column of labels, or one column of counts per class."""
@@ -45,8 +45,8 @@ class LabelChoice:
 
     releases_counts: ClassVar[bool] = False
 
-    def event(self, level: int) -> Pure:
-        """Return what one leaf costs."""
+    def event(self, level: int, cells: int) -> Pure:
+        """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
         return self.selection.event("leaf label", ClassCount.name, level)
 
     def ask(self, curator: Curator, nodes: Nodes) -> Integers:
@@ -73,9 +73,9 @@ class CountRelease:
 
     releases_counts: ClassVar[bool] = True
 
-    def event(self, level: int) -> Event:
-        """Return what one leaf costs."""
-        return self.noise.event("class counts of a leaf", level)
+    def event(self, level: int, cells: int) -> Event:
+        """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
+        return self.noise.event("class counts of a leaf", level, draws=cells)
 
     def ask(self, curator: Curator, nodes: Nodes) -> Integers:
         """Return the noisy counts of each node, of shape (nodes, classes)."""

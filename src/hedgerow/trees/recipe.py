@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hedgerow.mechanisms import Budget
+from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
 from hedgerow.trees.assignments import Assignment, Dealing, PerRecord
@@ -106,11 +107,12 @@ class Recipe:
         *,
         n_estimators: int,
         max_depth: int,
+        n_classes: int | None = None,
     ) -> Schedule:
         """Return what a forest with this add/remove budget will do with features of so many codes, and its event.
 
         On each path the levels' budgets sum to at most what the assignment leaves to a tree (docs/proofs/composition.md), since a
-        leaf gets what the levels above it left.
+        leaf gets what the levels above it left. ``n_classes`` bounds the draws of normal noise; None assumes ``MOST_DRAWS``.
         """
         candidates = self.candidates.build(n_codes, is_numeric)
         budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
@@ -125,10 +127,12 @@ class Recipe:
         for number, part in enumerate(budgets, start=1):
             level = self._level(number, part, left, candidates if number < len(budgets) else None)
             levels.append(level)
-            paths.append(Sequence((*steps, level.leaf.event(number))))
+            leaves = min(self.allowance + 1, int(candidates.arity.max()) ** (number - 1)) * dealing.coin.parts
+            cells = MOST_DRAWS if n_classes is None else leaves * n_classes
+            paths.append(Sequence((*steps, level.leaf.event(number, cells))))
             if level.stop is not None:
                 steps.append(level.stop.event(number))
-                paths.append(Sequence((*steps, level.stopped_leaf.event(number))))
+                paths.append(Sequence((*steps, level.stopped_leaf.event(number, cells))))
             if level.split is not None:
                 steps += level.split.events(number)
             left -= part

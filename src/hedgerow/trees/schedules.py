@@ -1,4 +1,7 @@
-"""Which rounds of a boosted ensemble spend budget, by public rules and public coins that read no record.
+"""Which rounds of a boosted ensemble are marked, by public rules and public coins that read no record.
+
+In the published form noise follows a marked round. In the private form a marked round spends budget, and so does the first,
+which ``with_first`` adds.
 
 The four schedules of Zhang, Dong, Xu and Wang, "AdaBoost algorithm based on target perturbation", Journal on
 Communications, 2023: equations 18 to 24 and definition 7. Rounds are counted from 1, and round k stands at k - 1.
@@ -15,22 +18,22 @@ import numpy.typing as npt
 
 from hedgerow.mechanisms import PublicChoice, Randomness
 
-__all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "Schedule", "ThinnedRounds", "with_first"]
+__all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "RoundSchedule", "ThinnedRounds", "with_first"]
 
 Truth = npt.NDArray[np.bool_]
 
 
-class Schedule(Protocol):
+class RoundSchedule(Protocol):
     """A rule that marks rounds; the first one is never among them."""
 
     def marked(self, rounds: int, randomness: Randomness) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds."""
+        """Return the largest number of marked rounds that the coins may give; the first one does not count."""
 
     def expected(self, rounds: int) -> Fraction:
-        """Return the mean number of marked rounds."""
+        """Return the mean of that number over the coins."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,100 @@
+"""What one record adds to a round's sums: exact integers, within the norms that the noise is built for."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.table import Table
+
+margins_of = st.integers(-20 * VOTE_STEPS, 20 * VOTE_STEPS)
+
+
+@pytest.mark.parametrize("normal", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
+    rule = Gradients(n_classes, normal)
+    margins = np.array([data.draw(st.lists(margins_of, min_size=n_classes, max_size=n_classes))])
+    for label in range(n_classes):
+        channels = rule(margins, np.array([label], dtype=np.int16))[0]
+        assert np.abs(channels[: rule.scored]).sum() <= rule.scored_l1
+        if normal:
+            assert sum(int(c) ** 2 for c in channels) <= rule.l2_squared
+        else:
+            assert np.abs(channels).sum() <= rule.l1
+
+
+@pytest.mark.parametrize("normal", [True, False])
+def test_the_norms_of_two_classes_are_nearly_reached_at_every_margin_that_matters(normal):
+    rule = Gradients(2, normal)
+    steps = np.arange(-8 * VOTE_STEPS, 8 * VOTE_STEPS, 16)
+    channels = rule(np.stack([np.zeros_like(steps), steps], axis=1), np.zeros(len(steps), dtype=np.int16)) / UNIT
+    norms = (channels**2).sum(axis=1) if normal else np.abs(channels).sum(axis=1)
+    assert norms.max() <= 1
+    inner = (channels[:, 0] > -0.9) & (channels[:, 0] < -0.1)
+    assert norms[inner].max() > 0.98  # the free multiple of the curvature could hardly be larger
+
+
+def test_a_larger_multiple_of_the_curvature_would_not_be_free():
+    p = np.linspace(0.5, 1, 100_001)
+    assert (p**2 * (1 + 3.330**2 * (1 - p) ** 2)).max() <= 1
+    assert (p**2 * (1 + 3.34**2 * (1 - p) ** 2)).max() > 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-5 * VOTE_STEPS, 5 * VOTE_STEPS), min_size=2, max_size=4))
+def test_residuals_are_those_of_the_softmax(margins):
+    n_classes = len(margins)
+    channels = Gradients(n_classes, normal=True)(np.array([margins]), np.array([1], dtype=np.int16))[0] / UNIT
+    odds = np.exp(2 * (np.array(margins) - max(margins)) / VOTE_STEPS)
+    p = odds / odds.sum()
+    residual = np.eye(n_classes)[1] - p
+    if n_classes == 2:
+        assert channels[0] == pytest.approx(residual[1], abs=1e-4)
+        assert channels[1] == pytest.approx(3.330 * p[0] * p[1], abs=3e-4)
+    else:
+        assert channels[:n_classes] == pytest.approx(residual, abs=1e-4)
+        assert channels[n_classes:] == pytest.approx(2 * p * (1 - p), abs=3e-4)
+
+
+def test_a_record_without_a_label_adds_nothing_and_others_do_not_matter():
+    rule = Gradients(2, normal=True)
+    margins = np.array([[0, 100], [0, -700], [0, 900]])
+    together = rule(margins, np.array([1, -1, 0], dtype=np.int16))
+    assert not together[1].any()
+    for row, label in ((0, 1), (2, 0)):
+        assert np.array_equal(together[row], rule(margins[row : row + 1], np.array([label], dtype=np.int16))[0])
+
+
+def test_neighbors_scores_and_sums_differ_by_at_most_the_bounds():
+    generator = np.random.default_rng(0)
+    n_codes = np.array([3, 4])
+    codes = np.stack([generator.integers(0, n, 60) for n in n_codes], axis=1).astype(np.uint8)
+    labels = generator.integers(0, 3, 60).astype(np.int16)
+    rule = Gradients(3, normal=True)
+    for last in range(1, 60):
+        tables = [Table(codes[:size], labels[:size], n_codes, 3) for size in (last, last + 1)]
+        channels = [table.channels(rule) for table in tables]
+        scores = [table.feature_scores(c, rule.scored) for table, c in zip(tables, channels, strict=True)]
+        assert np.abs(scores[1] - scores[0]).max() <= rule.scored_l1
+        for feature in range(2):
+            sums = [table.feature_sums(c, feature) for table, c in zip(tables, channels, strict=True)]
+            assert Fraction(int(((sums[1] - sums[0]) ** 2).sum())) <= rule.l2_squared
+
+
+def test_sums_agree_with_a_plain_loop():
+    generator = np.random.default_rng(1)
+    n_codes = np.array([3, 2])
+    codes = np.stack([generator.integers(0, n, 50) for n in n_codes], axis=1).astype(np.uint8)
+    table = Table(codes, generator.integers(0, 2, 50).astype(np.int16), n_codes, 2)
+    channels = generator.integers(-9, 9, (50, 2))
+    for feature, n in enumerate(n_codes):
+        plain = np.array([channels[codes[:, feature] == code].sum(axis=0) for code in range(n)])
+        assert np.array_equal(table.feature_sums(channels, feature), plain)
+        assert table.feature_scores(channels, 1)[feature] == np.abs(plain[:, 0]).sum()

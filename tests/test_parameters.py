@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.parameters import Choice, Exact, Instance, Integer, Seed, check_parameters, stored_parameters
+from hedgerow.parameters import Boolean, Choice, Exact, Instance, Integer, Seed, check_parameters, stored_parameters
 from hedgerow.privacy.exact import exact, exact_delta
 
 BUDGET = Exact(exact, "a budget")
@@ -48,9 +48,18 @@ def test_a_choice_allows_nothing_else(value):
     assert not Choice(("private", "published")).allows(value)
 
 
+def test_truth_values_and_nothing_else_are_booleans():
+    for value in (True, False, np.True_):
+        assert Boolean().allows(value)
+        assert type(Boolean().plain(value)) is bool
+    for value in (0, 1, "yes", "True", None, np.ones(1, dtype=bool)):
+        assert not Boolean().allows(value)
+
+
 @pytest.mark.parametrize(
     ("constraint", "rule"),
     [
+        (Boolean(), "True or False"),
         (Integer(1, 10), "an integer from 1 to 10"),
         (Integer(1, 10, or_none=True), "an integer from 1 to 10, or None to have it chosen by a public rule"),
         (Choice(("private", "published")), "'private' or 'published'"),
@@ -87,6 +96,8 @@ def test_a_broken_constraint_is_a_value_error():
         (Integer(1, 10), np.int64(3), 3, 3),
         (Integer(1, 10), np.uint8(3), 3, 3),
         (Integer(1, 10, or_none=True), None, None, None),
+        (Boolean(), True, True, True),
+        (Boolean(), np.False_, False, False),
         (Choice(("a", "b")), np.str_("b"), "b", "b"),
         (Choice(("a", "b"), or_none=True), None, None, None),
         (BUDGET, 1, 1.0, "1"),

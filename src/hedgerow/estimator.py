@@ -18,18 +18,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
-from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters, stored_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Event, Sequence, Unprotected
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.events import Event
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.schema.columns import read_columns, read_labels, read_records
 
-__all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier", "with_inferred"]
+__all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier"]
 
 FORMAT = 1  # version of the model files
 
@@ -167,25 +167,20 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         randomness = Randomness(parameters["random_state"])
         schema = self._infer_schema(X, y) if self.schema is None else self.schema
         # Whatever is wrong with the shape of X and y is found before anything is booked.
-        columns, labels = read_columns(X, schema.names, allow_empty=False), read_labels(y)
-        if columns.n_rows != len(labels):
-            raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
+        columns, labels = read_records(X, y, schema.names)
         planner, budget = type(self)(**parameters), plan_budget(epsilon, adjacency)  # from plain values
         planner._draw_public(randomness, budget)
         plan = planner._plan(schema, budget)
-        certificate = Certificate(
-            system=type(self).__name__,
+        certificate = certify(
+            type(self).__name__,
+            plan.event,
+            schema,
             variant=self.variant,
             epsilon=epsilon,
             delta=exact_delta(parameters.get("delta", 0)),
             adjacency=adjacency,
-            event=with_inferred(plan.event, schema),
             seeded=randomness.seeded,
         )
-        if not certificate.unprotected and not certificate.covers_its_steps:
-            raise BudgetExceeded(
-                f"{certificate.system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
-            )
         if self.ledger is not None:
             self.ledger.reserve(certificate)
         model = plan.run(X, labels, randomness)
@@ -250,7 +245,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         A root weighs 1 and a test shares its weight evenly among its branches: in trees of tests with two branches a test on
         level l weighs 1 / 2**(l - 1). A feature's importance is the share of its tests' weights in the sum; all are zero where
-        there is no test. This is read from released trees and costs nothing; it counts tests, not records.
+        there is no test. Boosted trees count alike, however large their votes are. In released cells a specialization is the
+        test of a group, and each feature's whole range is a root. This is read from released values and costs nothing; it
+        counts tests, not records.
         """
         check_is_fitted(self, "model_")
         return self.model_.importances()
@@ -335,14 +332,6 @@ def _with_parents_parameters(cls: type) -> inspect.Signature:
         for inherited, parameter in inspect.signature(cls.__mro__[1].__init__).parameters.items():  # type: ignore[misc]
             parameters.setdefault(inherited, parameter)
     return own.replace(parameters=list(parameters.values()))
-
-
-def with_inferred(event: Event, schema: Schema) -> Event:
-    """Return the event of a fit, after the step of reading the schema off the records where that was done."""
-    if schema.is_given:
-        return event
-    reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
-    return Sequence((Unprotected(reason), event))
 
 
 def _class_array(schema: Schema) -> npt.NDArray[Any]:

@@ -13,16 +13,16 @@ import numpy.typing as npt
 from hedgerow.curator import Curator as Door
 from hedgerow.curator import Nodes
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, Selection
+from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, Seed, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
-from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.events import Event, Pure, Sequence, Unprotected
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.schema import Encoder, Numeric, Schema
-from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.scores import Candidates, Error, Gini, InformationGain, Max, Score, binary, mixed, multiway
+from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.columns import read_records
+from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import Table
 
 __all__ = ["Curator", "Question"]
@@ -30,13 +30,6 @@ __all__ = ["Curator", "Question"]
 Integers = npt.NDArray[np.int64]
 Answer = TypeVar("Answer")
 
-SCORES: Mapping[str, Score] = {
-    "gini": Gini(),
-    "max": Max(),
-    "information-gain": InformationGain(),
-    "error": Error(),
-}
-MECHANISMS: Mapping[str, type[Selection]] = {"permute-and-flip": PermuteAndFlip, "exponential": Exponential}
 RULES: Mapping[str, Constraint] = {
     "schema": Instance(Schema, "an hr.Schema, which says what is public about the data"),
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
@@ -130,17 +123,13 @@ class Curator:
             )
         self._schema, self._max_bins = schema, int(max_bins)
         self._epsilon, self._adjacency = exact(epsilon), check_adjacency(adjacency)
-        columns, labels = read_columns(X, schema.names, allow_empty=False), read_labels(y)
-        if columns.n_rows != len(labels):
-            raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
+        columns, labels = read_records(X, y, schema.names)
         self._named = columns.named
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
         if ledger is not None:
             ledger.reserve(self.certificate)
-        table = Table(
-            self._encoder.transform(X), self._encoder.labels(labels), self._encoder.n_codes, len(schema.classes)
-        )
+        table = Table.of(self._encoder, X, labels)
         self._door = Door(table, plan_budget(self._epsilon, self._adjacency), self._randomness)
         self._questions: list[Question] = []
         self.root = self._door.assign(PerRecordCoin(1))
@@ -194,12 +183,15 @@ class Curator:
     def certificate(self) -> Certificate:
         """The guarantee of everything that this curator will ever answer."""
         budget = plan_budget(self._epsilon, self._adjacency)
-        event: Event = Pure(budget, "a curator that stops at its budget", "questions of an analyst")
-        if not self._schema.is_given:
-            reason = f"the schema was read off the data ({', '.join(self._schema.inferred)})"
-            event = Sequence((Unprotected(reason), event))
-        return Certificate(
-            "Curator", "private", self._epsilon, Fraction(0), self._adjacency, event, self._randomness.seeded
+        return certify(
+            "Curator",
+            Pure(budget, "a curator that stops at its budget", "questions of an analyst"),
+            self._schema,
+            variant="private",
+            epsilon=self._epsilon,
+            delta=Fraction(0),
+            adjacency=self._adjacency,
+            seeded=self._randomness.seeded,
         )
 
     def tests(self, kind: str = "binary") -> Candidates:
@@ -207,8 +199,7 @@ class Curator:
 
         Test t reads feature ``tests.feature[t]`` and has ``tests.arity[t]`` branches; ``describe`` says which cells take them.
         """
-        is_numeric = [isinstance(feature, Numeric) for feature in self._schema.features.values()]
-        n_codes = self._encoder.n_codes
+        n_codes, is_numeric = self._encoder.n_codes, self._schema.is_numeric
         if kind == "multiway":
             return multiway(n_codes)
         if kind not in ("binary", "mixed"):
@@ -274,15 +265,15 @@ class Curator:
         offered : ndarray of shape (nodes, tests), bool, or None
             Which tests each node may take, by public or released values; None: all.
         """
-        if score not in SCORES or mechanism not in MECHANISMS:
+        if score not in SCORES or mechanism not in SELECTIONS:
             raise ConfigurationError(
                 f"score is {score!r} and mechanism {mechanism!r}; pass one of {', '.join(SCORES)}, and one of "
-                f"{', '.join(MECHANISMS)}."
+                f"{', '.join(SELECTIONS)}."
             )
         allowed = np.ones((len(nodes), len(tests)), dtype=np.bool_) if offered is None else np.asarray(offered)
         if allowed.shape != (len(nodes), len(tests)) or allowed.dtype != np.bool_:
             raise ConfigurationError("offered must be truth values of shape (nodes, tests).")
-        selection = MECHANISMS[mechanism](self._budget(epsilon), SCORES[score].range)
+        selection = SELECTIONS[mechanism](self._budget(epsilon), SCORES[score].range)
         chosen = self._door.select(nodes, tests, allowed, SCORES[score], selection)
         return self._asked(f"a test by {SCORES[score].name}", nodes, epsilon, chosen)
 

@@ -12,7 +12,17 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["Choice", "Constraint", "Exact", "Instance", "Integer", "Seed", "check_parameters", "stored_parameters"]
+__all__ = [
+    "Boolean",
+    "Choice",
+    "Constraint",
+    "Exact",
+    "Instance",
+    "Integer",
+    "Seed",
+    "check_parameters",
+    "stored_parameters",
+]
 
 Stored = int | str | None
 
@@ -72,6 +82,22 @@ class Integer(_Plain):
 
     def __str__(self) -> str:
         return _or_rule(f"an integer from {self.low} to {self.high}", self.or_none)
+
+
+@dataclass(frozen=True)
+class Boolean(_Plain):
+    """True or False."""
+
+    def allows(self, value: object) -> bool:
+        """Say whether the value meets the rule."""
+        return isinstance(value, bool | np.bool_)
+
+    def plain(self, value: Any) -> bool:
+        """Return numpy's truth values as Python's."""
+        return bool(value)
+
+    def __str__(self) -> str:
+        return "True or False"
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ def test_cut_points_that_no_fit_could_have_made_are_refused(damage):
 
 def test_criteria_belong_to_variants():
     with pytest.raises(ConfigurationError, match="close to uniform"):
-        hr.DiffGenClassifier(schema=SCHEMA, criterion="info-gain").fit(X, Y)
+        hr.DiffGenClassifier(schema=SCHEMA, criterion="information-gain").fit(X, Y)
     with pytest.raises(ConfigurationError, match="no paper has it"):
         hr.DiffGenClassifier(schema=SCHEMA, criterion="gini", variant="published").fit(X, Y)
 

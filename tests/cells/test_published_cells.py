@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cells.published import information_gain, majority
+from hedgerow.cells.published import GENERIC, information_gain, majority
 from hedgerow.privacy.events import Pure
+from hedgerow.published.noise import RealExponential
 
 SCHEMA = hr.Schema({"n": hr.Numeric(0, 10), "m": hr.Numeric(0, 1), "c": hr.Categorical(["a", "b"])}, ["x", "y", "z"])
 CLASSES = [hr.DiffGenClassifier, hr.DTDiffClassifier]
@@ -64,11 +66,24 @@ def test_information_gain_in_units_of_its_bound():
     three = np.array([[[4, 0, 0], [0, 4, 0], [0, 0, 4]]])
     assert information_gain(three) == pytest.approx([1.0])
     assert majority(three).tolist() == [12.0]
-    assert math.exp(1 / 76 / 2) == pytest.approx(1.0066, abs=1e-4)
+
+
+def test_information_gain_makes_the_choice_close_to_uniform():
+    schema = hr.Schema({f"n{i}": hr.Numeric(0, 1) for i in range(6)}, ["x", "y"])
+    plan = hr.DiffGenClassifier(variant="published", specializations=16)._plan(schema, Fraction(1))
+    selection = RealExponential(plan._stated.share, GENERIC)
+    best_and_worst = np.array([[[1000, 0], [0, 1000]], [[500, 500], [500, 500]]])
+
+    def odds(score):
+        best, worst = selection.law(score(best_and_worst), np.ones(2, dtype=bool))
+        return best / worst
+
+    assert odds(information_gain) == pytest.approx(1.0066, abs=1e-4)  # as docs/proofs/cells.md says
+    assert odds(majority) == pytest.approx(720, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-@pytest.mark.parametrize("criterion", [None, "max", "info-gain"])
+@pytest.mark.parametrize("criterion", [None, "max", "information-gain"])
 def test_odd_records_are_answered(kind, criterion):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

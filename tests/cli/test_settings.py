@@ -1,6 +1,7 @@
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli.settings import read_parameters
 from hedgerow.systems.edprf import EDPRFClassifier
 
 
@@ -40,3 +41,13 @@ def test_a_delta_is_an_option(train, is_refused):
 @pytest.mark.parametrize("delta", ["1e-6", "0"])
 def test_a_pure_system_takes_no_delta(train, is_refused, delta):
     is_refused(train("--delta", delta), 2, "EDPRFClassifier is pure epsilon", "--delta")
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("False", False)])
+def test_a_truth_value_is_written_as_true_or_false(text, value):
+    assert read_parameters(hr.CARTDPsAdaBoostClassifier, [f"as_coded={text}"]) == {"as_coded": value}
+
+
+def test_anything_else_is_no_truth_value(train, is_refused):
+    refused = train("--system", "cart-dps-adaboost", "--param", "as_coded=yes")
+    is_refused(refused, 2, "as_coded takes true or false")

@@ -1,79 +1,55 @@
-"""The published form of every boosting system: its recipe and its default size, as the system files use them."""
+"""The published form of every boosting system as it ships: what the classes make of ``variant="published"``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
+from typing import Any
 
-from hedgerow.published import boosting
+import hedgerow as hr
 from hedgerow.published.boosting import PublishedBoosting
-from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, Schedule, ThinnedRounds
-
-PRUNING_SHARE = Fraction(3, 10)  # the papers' 70 % for training, 30 % for pruning
-
-
-def dp_adaboost() -> PublishedBoosting:
-    """4.9, Shen 2017."""
-    return PublishedBoosting(boosting.AttributeStump())
-
-
-def cart_dps_adaboost(max_depth: int = 4, subspace: int = 5) -> PublishedBoosting:
-    """4.10, algorithms 1, 3 and 4 as printed; d = 4 is the best on Adult, d = 5 on Census-Income."""
-    return PublishedBoosting(
-        boosting.CartTree(max_depth, subspace), budgets=boosting.LessLogAlpha(), holdout=PRUNING_SHARE
-    )
-
-
-def cart_dps_adaboost_as_coded(max_depth: int = 4) -> PublishedBoosting:
-    """4.10, the authors' public code."""
-    return PublishedBoosting(
-        boosting.CodedTree(max_depth),
-        budgets=boosting.WholeRounds(),
-        step=boosting.CodedStep(),
-        holdout=PRUNING_SHARE,
-    )
-
-
-def adaboost() -> PublishedBoosting:
-    """The papers' reference without any noise."""
-    return PublishedBoosting(boosting.ExactStump())
-
-
-def dpada(schedule: Schedule = AfterFirst(), ties: str = "each") -> PublishedBoosting:  # noqa: B008 - a frozen value
-    """4.11."""
-    return PublishedBoosting(boosting.ExactStump(), perturbation=boosting.PerturbExtremes(schedule, ties))
-
-
-def dpada_swing(ties: str = "each") -> PublishedBoosting:
-    """4.11, noise in every second round."""
-    return dpada(EvenRounds(), ties)
-
-
-def dpada_random(ties: str = "each") -> PublishedBoosting:
-    """4.11, noise by a coin per round."""
-    return dpada(RandomRounds(), ties)
-
-
-def dpada_improved(ties: str = "each") -> PublishedBoosting:
-    """4.11, noise by a thinned coin per round."""
-    return dpada(ThinnedRounds(), ties)
+from hedgerow.systems.boosted import PaperBooster
 
 
 @dataclass(frozen=True)
 class System:
-    """A recipe and its default number of rounds."""
+    """A recipe and the shipped class that makes it, None for a reference that does not ship."""
 
     recipe: PublishedBoosting
-    rounds: int
+    kind: type[PaperBooster] | None = None
+
+
+def system(kind: type[PaperBooster], **choices: Any) -> System:
+    """Return a published form of a shipped class."""
+    return System(kind(variant="published", **choices)._published(), kind)
+
+
+def dp_adaboost() -> PublishedBoosting:
+    """4.9, Shen 2017."""
+    return system(hr.DPAdaBoostClassifier).recipe
+
+
+def cart_dps_adaboost(**choices: Any) -> PublishedBoosting:
+    """4.10; as_coded="yes" is the authors' public code."""
+    return system(hr.CARTDPsAdaBoostClassifier, **choices).recipe
+
+
+def dpada(**choices: Any) -> PublishedBoosting:
+    """4.11."""
+    return system(hr.DPAdaClassifier, **choices).recipe
+
+
+def adaboost() -> PublishedBoosting:
+    """Return the papers' reference without any noise, which is DPAda without its own; it does not ship."""
+    return replace(dpada(), perturbation=None)
 
 
 SYSTEMS = {
-    "dp-adaboost": System(dp_adaboost(), 10),
-    "cart-dps-adaboost": System(cart_dps_adaboost(), 10),
-    "cart-dps-adaboost as coded": System(cart_dps_adaboost_as_coded(), 30),
-    "adaboost": System(adaboost(), 50),
-    "dpada": System(dpada(), 50),
-    "dpada-swing": System(dpada_swing(), 50),
-    "dpada-random": System(dpada_random(), 50),
-    "dpada-improved": System(dpada_improved(), 50),
+    "dp-adaboost": system(hr.DPAdaBoostClassifier),
+    "cart-dps-adaboost": system(hr.CARTDPsAdaBoostClassifier),
+    "cart-dps-adaboost as coded": system(hr.CARTDPsAdaBoostClassifier, as_coded="yes"),
+    "adaboost": System(adaboost()),
+    "dpada": system(hr.DPAdaClassifier),
+    "dpada-swing": system(hr.DPAdaClassifier, schedule="swing"),
+    "dpada-random": system(hr.DPAdaClassifier, schedule="random"),
+    "dpada-improved": system(hr.DPAdaClassifier, schedule="improved"),
 }

@@ -27,7 +27,7 @@ from hedgerow.published.boosting.stumps import RawNumbers
 from hedgerow.published.noise import Laplace, Permutation, Resample, SomeFeatures
 from hedgerow.published.records import RawRecords
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.trees.schedules import AfterFirst, EvenRounds
+from hedgerow.trees.schedules import AfterFirst
 
 COINS = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, classes=[-1, 1])
 MIXED = Schema(
@@ -66,7 +66,7 @@ def mixed_records(n, seed=0):
     return X, y
 
 
-# --- counterexamples of SYSTEMS.md 4.11 and 4.10 ----------------------------------------------------------------------
+# --- counterexamples of docs/proofs/dpada.md and cart-dps-adaboost.md -------------------------------------------------
 
 HALF = [(ORIGIN, -1), (ORIGIN, -1), (ORIGIN, 1)]
 
@@ -328,7 +328,7 @@ def test_noise_follows_the_schedule():
             return super().draw(mechanism, *statistics)
 
     randomness = Counting(1)
-    model = PublishedBoostingPlan(dpada(EvenRounds()), MIXED, Fraction(1), rounds=7).run(X, y, randomness)
+    model = PublishedBoostingPlan(dpada(schedule="swing"), MIXED, Fraction(1), rounds=7).run(X, y, randomness)
     assert len(model.alphas) == 7
     assert randomness.drawn == 2 * 3
 

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from published_boosting_recipes import cart_dps_adaboost, cart_dps_adaboost_as_coded
+from published_boosting_recipes import cart_dps_adaboost
 from scipy.stats import binomtest
 
 from hedgerow.mechanisms import Randomness
@@ -276,7 +276,7 @@ def test_the_weights_of_the_code():
     assert step.start(3).tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize("recipe", [cart_dps_adaboost(), cart_dps_adaboost_as_coded()])
+@pytest.mark.parametrize("recipe", [cart_dps_adaboost(), cart_dps_adaboost(as_coded="yes")])
 def test_three_tenths_of_the_records_prune(recipe):
     class Sizes(Randomness):
         largest = 0

@@ -1,4 +1,4 @@
-"""Where the published forms are not epsilon-DP: the counterexamples of SYSTEMS.md, by exact laws.
+"""Where the published forms are not epsilon-DP: the counterexamples of docs/proofs, by exact laws.
 
 The single-class stop and the bins in nodes stand in test_published_trees.py.
 """
@@ -9,9 +9,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from published_recipes import SYSTEMS, diffp_id3, diffprf_patil, edprf, random_chunks, random_smooth
+from published_recipes import SYSTEMS, diffp_id3_with_a_bound, shipped
 
-from hedgerow.published import InformationGain, PublishedForestPlan
+from hedgerow.published import PublishedForestPlan
 from hedgerow.published.case import Case
 from hedgerow.published.noise import Resample
 from hedgerow.schema import Categorical, Schema
@@ -29,7 +29,7 @@ def leaf_of(recipe, epsilon, trees=1):
 @pytest.mark.parametrize("trees", [2, 3, 4, 35])
 def test_subsets_of_one_size_lose_on_every_tree(trees):
     """Lemma 5: n = m T + T - 1 equal records and one more make every subset larger."""
-    leaf = leaf_of(edprf(), 1, trees).selection
+    leaf = leaf_of(shipped("edprf"), 1, trees).selection
     records = 5 * trees + trees - 1
     before, after = records // trees, (records + 1) // trees
     loss = trees * math.log(leaf.law(np.array([before, 0]), BOTH)[1] / leaf.law(np.array([after, 0]), BOTH)[1])
@@ -39,7 +39,7 @@ def test_subsets_of_one_size_lose_on_every_tree(trees):
 @pytest.mark.parametrize("trees", [2, 3, 4, 5])
 def test_chunks_lose_at_every_border(trees):
     """All data sets of n labels, one record in front: the worst loss over the labels of all trees is (2 T - 1) epsilon."""
-    chunks, leaf = random_chunks().assign, leaf_of(random_chunks(), 1, trees).selection
+    chunks, leaf = shipped("random_chunks").assign, leaf_of(shipped("random_chunks"), 1, trees).selection
     n = 2 * trees - 1
 
     def logs(labels):
@@ -61,7 +61,7 @@ def test_chunks_lose_at_every_border(trees):
 @pytest.mark.parametrize(("epsilon", "gap", "about"), [("1", 3, 17.3), ("1", 10, 18924), ("1/2", 8, 8.9)])
 def test_a_smooth_label_loses_more_with_every_record(epsilon, gap, about):
     """The minority label after one more record of the majority."""
-    leaf = leaf_of(random_smooth(), epsilon).selection
+    leaf = leaf_of(shipped("random_smooth"), epsilon).selection
     loss = leaf.log_law(np.array([gap, 0]))[1] - leaf.log_law(np.array([gap + 1, 0]))[1]
     e = float(Fraction(epsilon))
     assert loss == pytest.approx(e / 2 * math.exp(e * gap) * math.expm1(e), rel=1e-3)
@@ -70,7 +70,7 @@ def test_a_smooth_label_loses_more_with_every_record(epsilon, gap, about):
 
 def test_a_bootstrap_record_is_there_many_times():
     """Lemma 6: one record of class 1 is added to 59 of class 0, and its class's noisy count is far out."""
-    leaf = leaf_of(diffprf_patil(), 2)  # half of it for the count of the node
+    leaf = leaf_of(shipped("diffprf_patil"), 2)  # half of it for the count of the node
     assert leaf.noise.epsilon == 1
     n, far = 60, 200.0
     weights = np.full(n, 1 / n)
@@ -83,15 +83,15 @@ def test_a_bootstrap_record_is_there_many_times():
 @pytest.mark.parametrize(("records", "gap", "loss"), [(1024, 100, "0.37"), (32768, 15000, "27.6")])
 def test_a_power_of_two_of_records_moves_the_factor(records, gap, loss):
     """4.14: the worse of two tests, the scores the same, when one record takes n past a power of two."""
-    case = Case(diffp_id3().tests.branching(COIN, 5), Fraction(1), 1, 1)
+    case = Case(shipped("diffp_id3").tests.branching(COIN, 5), Fraction(1), 1, 1)
 
     def unlikely(n, recipe):
         selection = recipe.split.mechanism(Fraction(1), case, 1).mechanism(n)
         return math.log(selection.law(np.array([0.0, -gap]), BOTH)[1])
 
-    change = unlikely(records + 1, diffp_id3()) - unlikely(records, diffp_id3())
+    change = unlikely(records + 1, shipped("diffp_id3")) - unlikely(records, shipped("diffp_id3"))
     assert f"{change:.{len(loss.split('.')[1])}f}" == loss
-    bounded = diffp_id3(InformationGain(10**6))
+    bounded = diffp_id3_with_a_bound(10**6)
     assert unlikely(records + 1, bounded) == unlikely(records, bounded)
 
 

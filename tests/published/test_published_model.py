@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from published_recipes import edprf
+from published_recipes import shipped
 
 from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
@@ -13,7 +13,7 @@ from hedgerow.published import PublishedForestPlan
 from hedgerow.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b"])}, classes=["no", "yes"])
-PLAN = PublishedForestPlan(edprf(), SCHEMA, Fraction(5), n_estimators=3, max_depth=2)
+PLAN = PublishedForestPlan(shipped("edprf"), SCHEMA, Fraction(5), n_estimators=3, max_depth=2)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from published_recipes import edprf
+from published_recipes import shipped
 
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import unprotected
@@ -18,12 +18,12 @@ CATEGORIES = Schema({"c": Categorical(["a", "b"])}, classes=["no", "yes"])
 
 
 def reasons(schema=MIXED, n_estimators=35, max_depth=5):
-    plan = PublishedForestPlan(edprf(), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
+    plan = PublishedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=n_estimators, max_depth=max_depth)
     return unprotected(plan.event)
 
 
 def levels_of_figure_3():
-    return PublishedForestPlan(edprf(), MIXED, Fraction(1), n_estimators=1, max_depth=2).levels
+    return PublishedForestPlan(shipped("edprf"), MIXED, Fraction(1), n_estimators=1, max_depth=2).levels
 
 
 def test_figure_3_of_the_paper():
@@ -40,7 +40,7 @@ def test_the_factors_are_those_of_equations_12_and_15():
 
 
 def test_every_path_states_the_whole_budget():
-    plan = PublishedForestPlan(edprf(), MIXED, Fraction(1, 10), n_estimators=3, max_depth=4)
+    plan = PublishedForestPlan(shipped("edprf"), MIXED, Fraction(1, 10), n_estimators=3, max_depth=4)
     paths = plan.event.parts[-1].parts
     assert [sum(step.epsilon for step in path.parts) for path in paths] == [Fraction(1, 10)] * 5
 
@@ -68,7 +68,7 @@ def test_a_step_that_is_not_taken_is_not_named(settings, absent):
 
 def test_the_certificate_never_holds():
     for schema, trees, depth in ((MIXED, 35, 5), (CATEGORIES, 1, 0)):
-        event = PublishedForestPlan(edprf(), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
+        event = PublishedForestPlan(shipped("edprf"), schema, Fraction(1), n_estimators=trees, max_depth=depth).event
         certificate = Certificate("EDPRF", "published", Fraction(1), Fraction(0), "add-remove", event)
         assert not certificate.holds
         assert certificate.spent is None

@@ -1,12 +1,15 @@
 """Every published system: its budgets, its unprotected steps, and a fit of each."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from published_recipes import SYSTEMS, diffp_c45, diffp_id3, diffprf_deng, diffprfs, sulq_id3
+from published_boosting_recipes import SYSTEMS as BOOSTERS
+from published_recipes import SYSTEMS, diffp_id3_with_a_bound, shipped
 
+import hedgerow as hr
 from hedgerow import published
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Randomness
@@ -159,7 +162,7 @@ def test_every_unprotected_step_is_named_and_no_other(name):
 
 
 def test_a_public_bound_on_n_leaves_only_the_floats():
-    recipe = diffp_id3(published.InformationGain(1000))
+    recipe = diffp_id3_with_a_bound(1000)
     event = PublishedForestPlan(recipe, SCHEMA, Fraction(1), n_estimators=1, max_depth=3).event
     assert len(unprotected(event)) == 1
 
@@ -289,18 +292,24 @@ def test_depth_rule_of_fletcher_and_islam():
 def test_pruning_cuts_a_tree_that_says_nothing():
     X, _ = records(2000)
     y = np.random.default_rng(5).choice(SCHEMA.classes, 2000, p=[0.9, 0.05, 0.05])
-    grown = published.Recipe(**{**vars(diffp_c45()), "pruning": None})
+    grown = replace(shipped("diffp_c45"), pruning=None)
     sizes = {}
-    for name, recipe in (("grown", grown), ("cut", diffp_c45())):
+    for name, recipe in (("grown", grown), ("cut", shipped("diffp_c45"))):
         made = PublishedForestPlan(recipe, SCHEMA, Fraction(5000), n_estimators=1, max_depth=3)
         sizes[name] = len(made.run(X, y, Randomness(6)).trees.feature)
     assert sizes["cut"] < sizes["grown"]
 
 
+def test_every_published_form_of_the_registry_has_its_recipe_tested():
+    kinds = {system.kind.__name__ for system in (*SYSTEMS.values(), *BOOSTERS.values()) if system.kind is not None}
+    cells = {"DiffGenClassifier", "DTDiffClassifier"}  # tests/cells/test_published_cells.py
+    assert kinds | cells == {info.class_name for info in hr.list_systems() if "published" in info.variants}
+
+
 def test_named_alternatives_are_recipes():
-    assert diffprf_deng().budgets != diffprfs().budgets
-    assert diffprf_deng(Linear(Fraction(1), Fraction(0))).split == diffprfs().split
-    assert sulq_id3().stops == (published.NoisyCount(Fraction(0)),)
+    assert shipped("diffprf_deng").budgets != shipped("diffprfs").budgets
+    assert shipped("diffprf_deng arithmetic").split == shipped("diffprfs").split
+    assert shipped("sulq_id3").stops == (published.NoisyCount(Fraction(0)),)
 
 
 def test_stated_steps_are_pure():

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from published_recipes import edprf
+from published_recipes import shipped
 from scipy.stats import binomtest
 
 from hedgerow.mechanisms import Randomness
@@ -24,7 +24,9 @@ MIXED = Schema(
 
 
 def plan(schema, *, epsilon=1, trees=1, depth=1, bins=5):
-    return PublishedForestPlan(edprf(), schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins)
+    return PublishedForestPlan(
+        shipped("edprf"), schema, Fraction(epsilon), n_estimators=trees, max_depth=depth, max_bins=bins
+    )
 
 
 def mixed_records(n, seed=0):

@@ -10,11 +10,13 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import hedgerow as hr
+from hedgerow.mechanisms import SELECTIONS
 from hedgerow.privacy.accounting import cost, plan_budget
-from hedgerow.scores import binary
-from hedgerow.trees.classifier import ASSIGNMENTS, LEVELS, SCORES, SELECTIONS, STOPS
+from hedgerow.scores import SCORES, binary
+from hedgerow.trees.classifier import ASSIGNMENTS, LEVELS, STOPS
 from hedgerow.trees.levels import LeafShare, Uniform
 
+CHOICES = (*SELECTIONS, "cuts-then-test")
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(0, 100), "job": hr.Categorical(["nurse", "clerk", "none"]), "score": hr.Numeric(-1, 1)},
     classes=["no", "yes"],
@@ -49,7 +51,7 @@ def test_every_assignment_test_and_leaf_learns_and_survives_a_file(assignment, c
     assert again.certificate_ == model.certificate_
 
 
-@pytest.mark.parametrize("parts", list(product(ASSIGNMENTS, LEVELS, STOPS, SCORES, SELECTIONS, ["counts", "label"])))
+@pytest.mark.parametrize("parts", list(product(ASSIGNMENTS, LEVELS, STOPS, SCORES, CHOICES, ["counts", "label"])))
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_no_combination_plans_more_than_its_budget(parts, adjacency):
     assignment, levels, stop, criterion, selection, leaf = parts

@@ -14,7 +14,7 @@ from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Curator
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event, Sequence
-from hedgerow.schema import Encoder, Numeric
+from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, multiway
 from hedgerow.trees import Forest
 
@@ -92,7 +92,7 @@ class FeatureRound:
         scored, curvature = self.gradients.scored, self.gradients.curvature
         gradient, deviation = sums[:, :scored] / UNIT, self.noise.deviation / UNIT
         measured = sums[:, scored:] / (UNIT * curvature) if curvature else np.zeros_like(gradient)
-        numeric = isinstance(list(self.encoder.schema.features.values())[feature], Numeric)
+        numeric = self.encoder.schema.is_numeric[feature]
         doubt = deviation / curvature if curvature else np.inf
         steps = self.recipe.smoothing.steps(gradient, measured, deviation, doubt, numeric)
         if scored == 1:

@@ -17,7 +17,7 @@ from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Budget, Noise, Randomness
 from hedgerow.privacy.accounting import Adjacency, largest, plan_budget
 from hedgerow.privacy.events import Event, Sequence
-from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.table import Table
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
@@ -76,12 +76,11 @@ class BoostingRecipe:
 
     def round(self, budget: Budget, encoder: Encoder, max_depth: int) -> TreeRound:
         """Return a round that costs at most the budget, with up to so many tests on a path."""
-        is_numeric = [isinstance(feature, Numeric) for feature in encoder.schema.features.values()]
         unit = 1 if isinstance(self.tree.assign, Weighted) else UNIT
         schedule = self.tree.schedule(
             budget.weighing(unit),
             encoder.n_codes,
-            is_numeric,
+            encoder.schema.is_numeric,
             n_estimators=1,
             max_depth=max_depth,
             n_classes=len(encoder.schema.classes),
@@ -243,10 +242,8 @@ class BoostingPlan:
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> BoostedModel:
         """Fit on the records."""
-        n_classes = len(self._encoder.schema.classes)
-        table = Table(self._encoder.transform(X), self._encoder.labels(y), self._encoder.n_codes, n_classes)
         epsilon, delta, adjacency = self._claim
-        return self.boost(Curator(table, epsilon, randomness, delta=delta, adjacency=adjacency))
+        return self.boost(Curator(Table.of(self._encoder, X, y), epsilon, randomness, delta=delta, adjacency=adjacency))
 
     def boost(self, curator: Curator) -> BoostedModel:
         """Fit by asking a curator whose records were encoded as this plan's schema and bins say."""

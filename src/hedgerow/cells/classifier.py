@@ -18,76 +18,85 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.privacy.exact import exact
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.scores import BranchScore, Majority, Purity
+from hedgerow.scores import BRANCH_SCORES
 
 __all__ = ["CellsClassifier"]
 
 Cells = tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any], npt.NDArray[Any]]
 
-SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}
 ENOUGH = Fraction(1, 2)  # the add/remove budget from which more cells are worth their noise
 MAX_BINS = 16
 
 
 class CellsClassifier(PrivateClassifier):
-    """The parent of ``DiffGenClassifier`` and ``DTDiffClassifier``."""
+    """The parent of ``DiffGenClassifier`` and ``DTDiffClassifier``.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, random_state, ledger
+        See ``PrivateClassifier``.
+    variant : {"private", "published"}
+        The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
+        holds, and why.
+    specializations : int or None
+        How many groups are divided, at most. None: 10 from an add/remove budget of 0.5 on, otherwise 4; published: 10.
+    criterion : {"gini", "max", "information-gain"} or None
+        What ranks specializations; the private form has no information gain, the published one no Gini score. None: "gini";
+        published: the paper's.
+    max_cells : int or None
+        A specialization that would make more cells is not offered. None: 4096 from an add/remove budget of 0.5 on, otherwise
+        64; published: 2**20.
+    max_bins : int or None
+        Private form: places where a numeric feature may be cut, and one. None: 16.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "variant": Choice(("private", "published")),
         "specializations": Integer(1, 100, or_none=True),
-        "criterion": Choice(("gini", "max", "info-gain"), or_none=True),
+        "criterion": Choice((*BRANCH_SCORES, "information-gain"), or_none=True),
         "max_cells": Integer(2, 1 << 20, or_none=True),
         "max_bins": Integer(2, 1024, or_none=True),
     }
-
-    specializations: int | None
-    criterion: str | None
-    max_cells: int | None
-    max_bins: int | None
+    _cuts: ClassVar[SeparateCuts | MergedCuts]
+    _published_criterion: ClassVar[str]
 
     def __init__(
         self,
         epsilon: float = 1.0,
         *,
-        schema: Schema | None = None,
         variant: str = "private",
         specializations: int | None = None,
         criterion: str | None = None,
         max_cells: int | None = None,
         max_bins: int | None = None,
-        adjacency: str = "add-remove",
-        random_state: Any = None,
-        ledger: Ledger | None = None,
+        **common: Any,
     ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
+        super().__init__(epsilon, **common)
         self.variant = variant
         self.specializations = specializations
         self.criterion = criterion
         self.max_cells = max_cells
         self.max_bins = max_bins
-        self.adjacency = adjacency
-        self.random_state = random_state
-        self.ledger = ledger
-
-    _cuts: ClassVar[SeparateCuts | MergedCuts]
-    _published_criterion: ClassVar[str]
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         return self._published(schema) if self.variant == "published" else self._private(schema, epsilon)
 
     def _private(self, schema: Schema, epsilon: Fraction) -> CellsPlan:
-        if self.criterion == "info-gain":
+        if self.criterion == "information-gain":
             raise ConfigurationError(
-                "criterion is 'info-gain', but normalised information gain makes the choice close to uniform "
+                "criterion is 'information-gain', but normalised information gain makes the choice close to uniform "
                 "(docs/proofs/cells.md), so only variant='published' has it; pass criterion='gini' or 'max'."
             )
         enough = epsilon >= ENOUGH
         max_cells = (1 << 12 if enough else 1 << 6) if self.max_cells is None else self.max_cells
         return CellsPlan(
-            Recipe(self._cuts, SCORES[self.criterion or "gini"], max_cells),
+            Recipe(self._cuts, BRANCH_SCORES[self.criterion or "gini"], max_cells),
             schema,
             epsilon,
             specializations=self.specializations or (10 if enough else 4),
@@ -97,7 +106,7 @@ class CellsClassifier(PrivateClassifier):
     def _published(self, schema: Schema) -> PublishedCellsPlan:
         if self.criterion == "gini":
             raise ConfigurationError(
-                "criterion is 'gini', but no paper has it; pass criterion='info-gain' or 'max' for variant='published'."
+                "criterion is 'gini', but no paper has it; pass criterion='information-gain' or 'max' for variant='published'."
             )
         # Budgets are read as the papers do, whatever the adjacency.
         return PublishedCellsPlan(

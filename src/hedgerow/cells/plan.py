@@ -54,13 +54,7 @@ class CellsPlan:
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> CellsModel:
         """Specialize the cut and count its cells."""
-        table = Table(
-            self._encoder.transform(X),
-            self._encoder.labels(y),
-            self._encoder.n_codes,
-            len(self._encoder.schema.classes),
-        )
-        return self._model(self.release(table, randomness))
+        return self._model(self.release(Table.of(self._encoder, X, y), randomness))
 
     def release(self, table: Table, randomness: Randomness) -> Release:
         """Release cells of encoded records, through a curator that holds the budget that the plan was given."""

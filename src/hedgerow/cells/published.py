@@ -1,7 +1,8 @@
 """DiffGen and DT-Diff as published: raw values, floating-point noise, and the steps that nothing protects.
 
-Mohammed, Chen, Fung and Yu, KDD 2011, with the choices of the public implementation that SYSTEMS.md 4.16 reads; Zhu,
-Xiong, Xiang and Zhou, TrustCom 2013, as SYSTEMS.md 4.17 reconstructs it. Where a paper is silent, the choice is ours.
+Mohammed, Chen, Fung and Yu, KDD 2011, with the choices of its public implementation; Zhu, Xiong, Xiang and Zhou, TrustCom
+2013, as reconstructed from its abstract. Where a paper is silent, the choice is ours; where the published steps fail is in
+docs/proofs/cells.md.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _entropy(counts: Integers) -> Floats:
     return -np.asarray((share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=-1))
 
 
-SCORES = {"max": majority, "info-gain": information_gain}
+SCORES = {"max": majority, "information-gain": information_gain}
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +324,7 @@ class PublishedCellsPlan:
         The features, their ranges and taxonomies. Classes are those that the records have.
     epsilon : Fraction
         The budget.
-    criterion : {"info-gain", "max"}
+    criterion : {"information-gain", "max"}
         What ranks specializations.
     merged : bool
         Whether one selection chooses a specialization with its cut point (DT-Diff), or cut points are chosen first.
@@ -342,7 +343,7 @@ class PublishedCellsPlan:
         max_cells: int,
     ) -> None:
         self._schema = schema
-        self._numeric = sum(isinstance(feature, Numeric) for feature in schema.features.values())
+        self._numeric = sum(schema.is_numeric)
         shares = specializations if merged else self._numeric + 2 * specializations
         share = epsilon / (2 * shares)
         self._stated = Stated(epsilon, share, criterion, merged, specializations, max_cells)

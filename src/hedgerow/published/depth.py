@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.schema import Numeric, Schema
+from hedgerow.schema import Schema
 
 __all__ = ["random_tree_depth"]
 
@@ -13,9 +13,9 @@ def random_tree_depth(schema: Schema) -> int:
     """Return the tests on a path: half of the categorical features, and enough for half of the m numeric ones.
 
     Enough is the smallest depth with m ((m - 1) / m)**depth <= m / 2: then so many uniform draws with replacement are
-    expected to miss at most half of them. Never more than 15 (SYSTEMS.md 5.1; the public code adds one level).
+    expected to miss at most half of them. Never more than 15. The authors' public code adds one level.
     """
-    numeric = sum(isinstance(feature, Numeric) for feature in schema.features.values())
+    numeric = sum(schema.is_numeric)
     depth = 0
     while numeric and (1 - 1 / numeric) ** depth > 0.5:
         depth += 1

@@ -91,7 +91,8 @@ RealSelection = type[RealPermuteAndFlip] | type[RealExponential]
 class IntervalChoice:
     """A cut point by the exponential mechanism with the length as base measure: an interval, then a point in it.
 
-    Interval i has the probability proportional to its length times exp(epsilon score_i / score_range) (SYSTEMS.md 3.1.1).
+    Interval i has the probability proportional to its length times exp(epsilon score_i / score_range), as in Friedman and
+    Schuster, KDD 2010.
     """
 
     epsilon: Fraction
@@ -143,8 +144,8 @@ class SmoothLabel:
     Every largest class has the score 1 and the others 0; with the gap g between the two largest counts, the scale is
     S = exp(-epsilon g) and the factor epsilon / (2 S). Without records the label is uniform.
 
-    Source    Fletcher and Islam 2017 and their public code, but for its cap of the exponent at 50; SYSTEMS.md 5.1, which
-              shows that this is not epsilon-DP.
+    Source    Fletcher and Islam 2017 and their public code, but for its cap of the exponent at 50. It is not epsilon-DP
+              (docs/proofs/random-trees.md).
     """
 
     epsilon: Fraction

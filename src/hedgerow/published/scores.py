@@ -66,7 +66,7 @@ class InformationGain:
     """The sum of n_k log2(n_k / n); Delta = log2(N) + 1 with N the next power of two, as in the authors' public code.
 
     Friedman and Schuster 2010 print log2(N + 1) + 1 / ln 2. The true range under add/remove is log2(N) + 1.4427, which the
-    generic factor 1 / (2 Delta) covers (SYSTEMS.md 2.4, 4.14).
+    generic factor 1 / (2 Delta) covers (docs/proofs/information-gain.md).
 
     Parameters
     ----------

@@ -177,7 +177,8 @@ class HistogramChoice:
 def _information(sizes: Floats, counts: Floats) -> Floats:
     """Return the sum over classes of n_k log2(n_k / n) for each branch, of shape (nodes, codes).
 
-    Counts that are not positive are skipped, and a count above its branch's size is taken as that (SYSTEMS.md 4.12).
+    Counts that are not positive are skipped, and a count above its branch's size is taken as that [our choice, the
+    framework is silent].
     """
     within = np.minimum(counts, sizes[:, :, None])
     positive = within > 0

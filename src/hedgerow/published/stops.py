@@ -159,7 +159,7 @@ class UnreadCountMechanism:
 
 @dataclass(frozen=True)
 class UnreadCount:
-    """A noisy count takes its share of the budget and no step reads it: the ablation of eDPRF, as inferred in SYSTEMS.md 4.3."""
+    """A noisy count takes its share of the budget and no step reads it: one reading of eDPRF's ablation [inferred]."""
 
     def mechanism(self, budget: Fraction) -> UnreadCountMechanism:
         """Return the stop of a node that may spend so much on a count."""

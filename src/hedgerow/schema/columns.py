@@ -16,7 +16,7 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
 from hedgerow.schema.parts import AnyPart, Part, chunked, series_part
 
-__all__ = ["Columns", "read_columns", "read_labels"]
+__all__ = ["Columns", "read_columns", "read_labels", "read_records"]
 
 
 class Columns:
@@ -332,3 +332,17 @@ def read_labels(y: Any) -> Cells:
             "should be a 1d array."
         )
     return cells
+
+
+def read_records(X: Any, y: Any, names: Sequence[str]) -> tuple[Columns, Cells]:
+    """Return at least one record as columns in the order of ``names``, and the records' labels.
+
+    Raises
+    ------
+    SchemaError, ConfigurationError
+        As ``read_columns`` and ``read_labels`` do, and when there is not one label per record.
+    """
+    columns, labels = read_columns(X, names, allow_empty=False), read_labels(y)
+    if columns.n_rows != len(labels):
+        raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
+    return columns, labels

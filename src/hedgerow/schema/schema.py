@@ -115,6 +115,11 @@ class Schema:
         return tuple(self._features)
 
     @property
+    def is_numeric(self) -> tuple[bool, ...]:
+        """Which of the features are numeric, in order."""
+        return tuple(isinstance(feature, Numeric) for feature in self._features.values())
+
+    @property
     def classes(self) -> tuple[Value, ...]:
         """The labels, as given."""
         return self._classes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -16,22 +15,12 @@ from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.exact import exact
 from hedgerow.published.boosting import PublishedBoosting, PublishedBoostingPlan
 from hedgerow.schema import Schema
-from hedgerow.scores import Error, Gini, Max, Score
+from hedgerow.systems.size import Size
 
-__all__ = ["CRITERIA", "VOTES", "BoostedSystem", "PaperBooster", "Size", "by_budget"]
+__all__ = ["VOTES", "BoostedSystem", "PaperBooster", "by_budget"]
 
 LITTLE, PLENTY = Fraction(1, 2), Fraction(10)  # budgets around which more rounds are worth their noise
-CRITERIA: Mapping[str, Score] = {"max": Max(), "error": Error(), "gini": Gini()}
 VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a system is: rounds, tests on a path, bins of a numeric feature."""
-
-    rounds: int
-    max_depth: int
-    max_bins: int
 
 
 def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:
@@ -78,26 +67,25 @@ class BoostedSystem(BoostingClassifier):
     def _default_size(self, epsilon: Fraction | None) -> Size:
         """Return the default size for an add/remove budget of the private form; of the published form for None."""
 
-    def _size(self, epsilon: Fraction | None) -> dict[str, int]:
-        default = self._default_size(epsilon)
-        depth: int | None = getattr(
-            self, "max_depth", None
-        )  # a parameter of those whose trees may be deeper than stumps
-        return {
-            "rounds": default.rounds if self.n_estimators is None else self.n_estimators,
-            "max_depth": default.max_depth if depth is None else depth,
-            "max_bins": default.max_bins if self.max_bins is None else self.max_bins,
-        }
+    def _size(self, epsilon: Fraction | None) -> Size:
+        """Return the size as the parameters say, or the default one."""
+        return self._default_size(epsilon).given(n_estimators=self.n_estimators, max_bins=self.max_bins)
 
-    def _rounds(self, rounds: int) -> int:
+    def _paid_rounds(self, rounds: int) -> int:
         """Return how many of the rounds are paid for."""
         return rounds
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         size = self._size(epsilon)
-        size["rounds"] = self._rounds(size["rounds"])
         return BoostingPlan(
-            self._private(), schema, exact(self.epsilon), self._exact_delta, check_adjacency(self.adjacency), **size
+            self._private(),
+            schema,
+            exact(self.epsilon),
+            self._exact_delta,
+            check_adjacency(self.adjacency),
+            rounds=self._paid_rounds(size.n_estimators),
+            max_depth=size.max_depth,
+            max_bins=size.max_bins,
         )
 
 
@@ -133,5 +121,5 @@ class PaperBooster(BoostedSystem):
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
         size = self._size(None)
         return PublishedBoostingPlan(
-            self._published(), schema, exact(self.epsilon), rounds=size["rounds"], max_bins=size["max_bins"]
+            self._published(), schema, exact(self.epsilon), rounds=size.n_estimators, max_bins=size.max_bins
         )

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.parameters import Boolean, Choice, Constraint, Integer
 from hedgerow.published import boosting as published
-from hedgerow.systems.boosted import CRITERIA, VOTES, PaperBooster, Size, by_budget
+from hedgerow.scores import SCORES
+from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest, Subspace, Weighted
 
 __all__ = ["CARTDPsAdaBoostClassifier"]
@@ -48,17 +50,17 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         Private form: what ranks the tests; the paper's Gini score has twice the range [our choice].
     voting : {"discrete", "real"}
         Private form: a tree votes with one weight from its noisy error, or each leaf with half its log odds.
-    as_coded : {"no", "yes"}
-        Published form: follow the authors' public code where it differs from the paper.
+    as_coded : bool
+        Published form: whether to follow the authors' public code where it differs from the paper.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **PaperBooster._constraints,
         "max_depth": Integer(1, 16, or_none=True),
         "subspace": Integer(1, 100_000, or_none=True),
-        "criterion": Choice(tuple(CRITERIA)),
+        "criterion": Choice(("max", "error", "gini")),
         "voting": Choice(tuple(VOTES)),
-        "as_coded": Choice(("no", "yes")),
+        "as_coded": Boolean(),
     }
 
     def __init__(
@@ -69,7 +71,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         subspace: int | None = None,
         criterion: str = "max",
         voting: str = "discrete",
-        as_coded: str = "no",
+        as_coded: bool = False,
         **common: Any,
     ) -> None:
         super().__init__(epsilon, **common)
@@ -84,15 +86,15 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
             assign=AllRecords() if self.delta else Weighted(HALF),
             candidates=Binary(),
             levels=LeafShare(1 - TESTS_SHARE),
-            split=SelectTest(Exponential, CRITERIA[self.criterion]),
+            split=SelectTest(Exponential, SCORES[self.criterion]),
             subspace=None if self.subspace is None else Subspace(self.subspace),
             leaf=NoisyCounts(),
         )
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
     def _published(self) -> published.PublishedBoosting:
-        depth = self._size(None)["max_depth"]
-        if self.as_coded == "yes":
+        depth = self._size(None).max_depth
+        if self.as_coded:
             return published.PublishedBoosting(
                 published.CodedTree(depth),
                 budgets=published.WholeRounds(),
@@ -105,7 +107,10 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
             holdout=FOR_PRUNING,
         )
 
+    def _size(self, epsilon: Fraction | None) -> Size:
+        return super()._size(epsilon).given(max_depth=self.max_depth)
+
     def _default_size(self, epsilon: Fraction | None) -> Size:
         if epsilon is None:
-            return Size(30 if self.as_coded == "yes" else 10, 4, 10)
+            return Size(30 if self.as_coded else 10, 4, 10)
         return Size(by_budget(epsilon, 4, 10, 30), 2, 10)

@@ -30,7 +30,7 @@ class DengDiffPRFClassifier(IntervalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, sampling, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment, adjacency, random_state, ledger
         See ``IntervalForest``.
     levels : {"geometric", "arithmetic", "uniform"}
         How a tree's budget is shared among its levels.

@@ -32,7 +32,7 @@ class DiffGenClassifier(CellsClassifier):
     specializations : int or None
         How many groups are divided, at most. None: 10 from an add/remove budget of 0.5 on, otherwise 4 [our choice];
         published: 10.
-    criterion : {"gini", "max", "info-gain"} or None
+    criterion : {"gini", "max", "information-gain"} or None
         What ranks specializations. Private: the purity of the branches (our choice, the default), or the paper's Max, the
         records that majority labels would get right. Published: the paper's information gain (the default), or Max.
     max_cells : int or None
@@ -72,4 +72,4 @@ class DiffGenClassifier(CellsClassifier):
     """
 
     _cuts = SeparateCuts()
-    _published_criterion = "info-gain"
+    _published_criterion = "information-gain"

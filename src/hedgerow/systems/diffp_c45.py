@@ -10,8 +10,10 @@ from hedgerow import published
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
+from hedgerow.scores import SCORES
 from hedgerow.systems.interface import InterfaceTree
-from hedgerow.systems.paper import CRITERIA, PUBLISHED_CRITERIA, Size, n_numeric
+from hedgerow.systems.paper import PUBLISHED_CRITERIA
+from hedgerow.systems.size import Size
 from hedgerow.trees import (
     AllRecords,
     LeafShare,
@@ -55,7 +57,7 @@ class DiffPC45Classifier(InterfaceTree):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **InterfaceTree._constraints,
-        "criterion": Choice(tuple(CRITERIA)),
+        "criterion": Choice(tuple(SCORES)),
         "split": Choice(("merged", "separate")),
         "pruning": Choice(tuple(PRUNINGS)),
     }
@@ -75,8 +77,9 @@ class DiffPC45Classifier(InterfaceTree):
         self.pruning = pruning
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
-        score = CRITERIA[self.criterion]
-        questions = 2 if self.split == "merged" else 2 + n_numeric(schema)  # of a node: size, cuts, test; of a leaf: 2
+        score = SCORES[self.criterion]
+        cuts = 0 if self.split == "merged" else sum(schema.is_numeric)
+        questions = 2 + cuts  # of a node: its size, cuts, the test; a leaf has the budget of 2
         return Recipe(
             assign=AllRecords(),
             soft=True,  # one tree: shares of its leaf in place of one vote

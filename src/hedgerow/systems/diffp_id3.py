@@ -10,8 +10,10 @@ from hedgerow import published
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
+from hedgerow.scores import SCORES
 from hedgerow.systems.interface import InterfaceTree
-from hedgerow.systems.paper import CRITERIA, PUBLISHED_CRITERIA, Size
+from hedgerow.systems.paper import PUBLISHED_CRITERIA
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Multiway, NoisyCounts, NoisySize, Recipe, SelectTest, Uniform
 
 __all__ = ["DiffPID3Classifier"]
@@ -39,7 +41,7 @@ class DiffPID3Classifier(InterfaceTree):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **InterfaceTree._constraints,
-        "criterion": Choice(tuple(CRITERIA)),
+        "criterion": Choice(tuple(SCORES)),
     }
 
     def __init__(self, epsilon: float = 1.0, *, criterion: str = "information-gain", **common: Any) -> None:
@@ -52,7 +54,7 @@ class DiffPID3Classifier(InterfaceTree):
             soft=True,  # one tree: shares of its leaf in place of one vote
             candidates=Multiway(),
             levels=Uniform(),
-            split=SelectTest(Exponential, CRITERIA[self.criterion]),
+            split=SelectTest(Exponential, SCORES[self.criterion]),
             leaf=NoisyCounts(),
             stop=NoisySize(),
         )

@@ -10,8 +10,11 @@ from hedgerow import published
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
-from hedgerow.systems.paper import CRITERIA, PUBLISHED_CRITERIA, SAMPLINGS, PaperForest, Size
+from hedgerow.scores import SCORES
+from hedgerow.systems.paper import BOOTSTRAPS, PUBLISHED_CRITERIA, PaperForest
+from hedgerow.systems.size import Size
 from hedgerow.trees import Multiway, NoisyCounts, NoisySize, Recipe, SelectTest, Subspace, Uniform
+from hedgerow.trees.classifier import ASSIGNMENTS
 
 __all__ = ["DiffPRFClassifier"]
 
@@ -36,14 +39,14 @@ class DiffPRFClassifier(PaperForest):
         See ``PaperForest``. Defaults: 10 trees of 5 tests [inferred], 5 bins; private: 3 trees of 3 tests [our choice].
     criterion : {"information-gain", "gini", "max", "error"}
         What ranks the tests.
-    sampling : {"all-records", "poisson"}
+    assignment : {"all-records", "poisson"}
         Private form: what stands in for the bootstrap.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **PaperForest._constraints,
-        "criterion": Choice(tuple(CRITERIA)),
-        "sampling": Choice(tuple(SAMPLINGS)),
+        "criterion": Choice(tuple(SCORES)),
+        "assignment": Choice(BOOTSTRAPS),
     }
 
     def __init__(
@@ -51,19 +54,19 @@ class DiffPRFClassifier(PaperForest):
         epsilon: float = 1.0,
         *,
         criterion: str = "information-gain",
-        sampling: str = "all-records",
+        assignment: str = "all-records",
         **common: Any,
     ) -> None:
         super().__init__(epsilon, **common)
         self.criterion = criterion
-        self.sampling = sampling
+        self.assignment = assignment
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
-            assign=SAMPLINGS[self.sampling],
+            assign=ASSIGNMENTS[self.assignment],
             candidates=Multiway(),
             levels=Uniform(),
-            split=SelectTest(Exponential, CRITERIA[self.criterion]),
+            split=SelectTest(Exponential, SCORES[self.criterion]),
             subspace=Subspace(),
             leaf=NoisyCounts(),
             stop=NoisySize(),

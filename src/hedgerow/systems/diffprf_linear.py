@@ -25,7 +25,7 @@ class DiffPRFLinearClassifier(IntervalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, sampling, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment, adjacency, random_state, ledger
         See ``IntervalForest``.
     slope, constant : int
         The line; slope 0 gives every level the same, constant 0 is the arithmetic allocation. Not both 0.

@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 from hedgerow import published
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
-from hedgerow.systems.paper import SAMPLINGS, SPLITS, PaperForest, Size
+from hedgerow.systems.paper import BOOTSTRAPS, SPLITS, PaperForest
+from hedgerow.systems.size import Size
 from hedgerow.trees import Levels, Mixed, NoisyCounts, NoisySize, Recipe, Uniform
+from hedgerow.trees.classifier import ASSIGNMENTS
 
 __all__ = ["DiffPRFsClassifier", "IntervalForest"]
 
@@ -27,22 +29,22 @@ class IntervalForest(PaperForest):
     split : {"merged", "separate"}
         Private form: one selection among all cuts and categorical features, or, as in the papers, one selection for each
         numeric feature that can still be cut and one among the features.
-    sampling : {"all-records", "poisson"}
+    assignment : {"all-records", "poisson"}
         Private form: what stands in for the bootstrap.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **PaperForest._constraints,
         "split": Choice(tuple(SPLITS)),
-        "sampling": Choice(tuple(SAMPLINGS)),
+        "assignment": Choice(BOOTSTRAPS),
     }
 
     def __init__(
-        self, epsilon: float = 1.0, *, split: str = "merged", sampling: str = "all-records", **common: Any
+        self, epsilon: float = 1.0, *, split: str = "merged", assignment: str = "all-records", **common: Any
     ) -> None:
         super().__init__(epsilon, **common)
         self.split = split
-        self.sampling = sampling
+        self.assignment = assignment
 
     @abstractmethod
     def _levels(self) -> Levels:
@@ -50,7 +52,7 @@ class IntervalForest(PaperForest):
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
-            assign=SAMPLINGS[self.sampling],
+            assign=ASSIGNMENTS[self.assignment],
             candidates=Mixed(),
             levels=self._levels(),
             split=SPLITS[self.split],
@@ -87,7 +89,7 @@ class DiffPRFsClassifier(IntervalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, sampling, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment, adjacency, random_state, ledger
         See ``IntervalForest``.
     """
 

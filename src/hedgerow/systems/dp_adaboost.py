@@ -10,7 +10,8 @@ from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.published import boosting as published
 from hedgerow.scores import Max
-from hedgerow.systems.boosted import VOTES, PaperBooster, Size, by_budget
+from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, LeafShare, Multiway, NoisyCounts, RandomTest, Recipe, SelectTest, Split
 
 __all__ = ["DPAdaBoostClassifier"]
@@ -30,11 +31,12 @@ class DPAdaBoostClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16 [our choice]; published: 10 [our choice];
-        10 bins.
+        See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins
+        [our choice].
     attribute : {"selected", "random"}
-        Private form: permute-and-flip by the weight that majority labels would get right, at half of a round's budget; or at
-        random, so that, as in the paper, the whole budget is for the leaves.
+        Private form: permute-and-flip (with ``delta`` above 0 the exponential mechanism) by the weight that majority labels
+        would get right, at half of a round's budget; or at random, so that, as in the paper, the whole budget is for the
+        leaves.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -11,15 +11,15 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.published import boosting as published
 from hedgerow.scores import Error
-from hedgerow.systems.boosted import VOTES, PaperBooster, Size, by_budget
+from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest
-from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, ThinnedRounds, with_first
-from hedgerow.trees.schedules import Schedule as Rounds
+from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds, with_first
 
 __all__ = ["DPAdaClassifier"]
 
 Ties = Literal["each", "shared", "one"]
-SCHEDULES: Mapping[str, Rounds] = {
+SCHEDULES: Mapping[str, RoundSchedule] = {
     "all": AfterFirst(),
     "swing": EvenRounds(),
     "random": RandomRounds(),
@@ -42,8 +42,8 @@ class DPAdaClassifier(PaperBooster):
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
-        See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our choice]; published:
-        50; 10 bins.
+        See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our
+        choice]; published: 50; 10 bins.
     schedule : {"all", "swing", "random", "improved"}
         Which rounds are paid for: every one; every second; by a fair coin each; or the first of each run of such coins.
     voting : {"discrete", "real"}
@@ -86,10 +86,10 @@ class DPAdaClassifier(PaperBooster):
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
     def _draw_public(self, randomness: Randomness, epsilon: Fraction) -> None:
-        rounds = self._size(epsilon)["rounds"]
+        rounds = self._size(epsilon).n_estimators
         self._paid = int(with_first(SCHEDULES[self.schedule].marked(rounds, randomness)).sum())
 
-    def _rounds(self, rounds: int) -> int:
+    def _paid_rounds(self, rounds: int) -> int:
         return rounds if self._paid is None else self._paid
 
     def _published(self) -> published.PublishedBoosting:

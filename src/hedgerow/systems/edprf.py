@@ -11,13 +11,14 @@ from hedgerow.mechanisms import PermuteAndFlip
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
-from hedgerow.systems.paper import PaperForest, PaperTree, Size
+from hedgerow.systems.paper import PaperForest, PaperTree
+from hedgerow.systems.size import Size
 from hedgerow.trees import Harmonic, Multiway, NoisyMinority, PerRecord, Recipe, SelectLabel, SelectTest, Stop
+from hedgerow.trees.classifier import ENOUGH
 
 __all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
 
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
-ENOUGH = Fraction(1, 2)  # the add/remove budget from which more trees and a test more are worth their noise
 MAX_BINS = 5
 
 
@@ -69,7 +70,7 @@ class PFDPDTClassifier(PaperTree):
         return Size(1, 5 if epsilon is None else 4 if epsilon >= ENOUGH else 3, MAX_BINS)
 
 
-class EDPRFClassifier(PFDPDTClassifier):
+class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     """Differentially private random forest by permute-and-flip (eDPRF).
 
     Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.
@@ -93,8 +94,8 @@ class EDPRFClassifier(PFDPDTClassifier):
     n_estimators : int or None
         Number of trees. None: 11 from an add/remove budget of 0.5 on, otherwise 5 [our choice]; published: 35.
     max_depth : int or None
-        Tests on a path; the paper's treeDepth is one more. None: 3 from an add/remove budget of 0.5 on, otherwise 2 [our
-        choice]; published: 5.
+        Tests on a path; the paper's treeDepth is one more. None: 3 from an add/remove budget of 0.5 on, otherwise 2, and one
+        more for a single tree (``n_estimators=1``) [our choice]; published: 5.
     max_bins : int or None
         Equal-width bins of a numeric feature. None: 5 [our choice, the paper is silent].
     stop : {"none", "noisy-minority"}
@@ -131,8 +132,7 @@ class EDPRFClassifier(PFDPDTClassifier):
     _constraints: ClassVar[Mapping[str, Constraint]] = {**PFDPDTClassifier._constraints, **PaperForest._constraints}
 
     def __init__(self, epsilon: float = 1.0, *, n_estimators: int | None = None, **common: Any) -> None:
-        super().__init__(epsilon, **common)
-        self.n_estimators = n_estimators
+        super().__init__(epsilon, n_estimators=n_estimators, **common)
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
         if epsilon is None:

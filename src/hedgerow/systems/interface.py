@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.estimator import with_inferred
 from hedgerow.interface import Curator
 from hedgerow.parameters import check_parameters, stored_parameters
 from hedgerow.privacy.accounting import plan_budget
-from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.certificate import certify
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.systems.paper import PaperTree
 from hedgerow.trees import ForestPlan
@@ -48,14 +47,15 @@ class InterfaceTree(PaperTree):
                 f"{type(self).__name__} asks for epsilon {decimal_text(epsilon)}, but the curator has "
                 f"{decimal_text(curator.remaining)} left; nothing was drawn."
             )
-        certificate = Certificate(
+        certificate = certify(
             type(self).__name__,
-            self.variant,
-            epsilon,
-            curator.certificate.delta,
-            curator.adjacency,
-            with_inferred(plan.event, curator.schema),
-            curator.seeded,
+            plan.event,
+            curator.schema,
+            variant=self.variant,
+            epsilon=epsilon,
+            delta=curator.certificate.delta,
+            adjacency=curator.adjacency,
+            seeded=curator.seeded,
         )
         assert isinstance(plan, ForestPlan)
         model = curator._answer(f"a tree by {type(self).__name__}", epsilon, plan.grow_by)

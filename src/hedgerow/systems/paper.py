@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -13,35 +13,20 @@ from hedgerow.estimator import Plan, PrivateClassifier
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint, Integer
 from hedgerow.privacy.exact import exact
-from hedgerow.schema import Numeric, Schema
-from hedgerow.scores import Error, Gini, InformationGain, Max, Score
-from hedgerow.trees import AllRecords, Assignment, ForestPlan, Poisson, Recipe, SelectCutsThenTest, SelectTest, Split
+from hedgerow.schema import Schema
+from hedgerow.systems.size import Size
+from hedgerow.trees import ForestPlan, Recipe, SelectCutsThenTest, SelectTest, Split
 
-__all__ = ["CRITERIA", "PUBLISHED_CRITERIA", "SAMPLINGS", "SPLITS", "PaperForest", "PaperTree", "Size", "n_numeric"]
+__all__ = ["BOOTSTRAPS", "PUBLISHED_CRITERIA", "SPLITS", "PaperForest", "PaperTree"]
 
-CRITERIA: Mapping[str, Score] = {
-    "information-gain": InformationGain(),
-    "gini": Gini(),
-    "max": Max(),
-    "error": Error(),
-}
-PUBLISHED_CRITERIA: Mapping[str, published.Score] = {
-    "information-gain": published.InformationGain(),
+PUBLISHED_CRITERIA: Mapping[str, published.Score] = {  # names as in SCORES
     "gini": published.Gini(),
     "max": published.Max(),
+    "information-gain": published.InformationGain(),
     "error": published.Max(),  # the same choice: the two differ by the node's records
 }
-SAMPLINGS: Mapping[str, Assignment] = {"all-records": AllRecords(), "poisson": Poisson()}
+BOOTSTRAPS = ("all-records", "poisson")  # the assignments that stand in for a bootstrap
 SPLITS: Mapping[str, Split] = {"merged": SelectTest(Exponential), "separate": SelectCutsThenTest(Exponential)}
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a system is: trees, tests on a path, bins of a numeric feature."""
-
-    n_estimators: int
-    max_depth: int
-    max_bins: int
 
 
 class PaperTree(PrivateClassifier):
@@ -97,22 +82,16 @@ class PaperTree(PrivateClassifier):
     def _default_size(self, epsilon: Fraction | None) -> Size:
         """Return the default size for an add/remove budget of the private form; of the published form for None."""
 
-    def _size(self, schema: Schema, epsilon: Fraction | None) -> dict[str, int]:
-        default = self._default_size(epsilon)
-        trees: int | None = getattr(self, "n_estimators", None)  # a forest's parameter
-        return {
-            "n_estimators": default.n_estimators if trees is None else trees,
-            "max_depth": default.max_depth if self.max_depth is None else self.max_depth,
-            "max_bins": default.max_bins if self.max_bins is None else self.max_bins,
-        }
+    def _size(self, schema: Schema, epsilon: Fraction | None) -> Size:
+        """Return the size as the parameters say, or the default one."""
+        return self._default_size(epsilon).given(max_depth=self.max_depth, max_bins=self.max_bins)
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         if self.variant == "published":  # budgets are read as the paper does, whatever the adjacency
-            return published.PublishedForestPlan(
-                self._published(), schema, exact(self.epsilon), **self._size(schema, None)
-            )
+            size = self._size(schema, None)
+            return published.PublishedForestPlan(self._published(), schema, exact(self.epsilon), **asdict(size))
         size = self._size(schema, epsilon)
-        return ForestPlan(self._private(schema, size["max_depth"]), schema, epsilon, **size)
+        return ForestPlan(self._private(schema, size.max_depth), schema, epsilon, **asdict(size))
 
 
 class PaperForest(PaperTree):
@@ -135,7 +114,5 @@ class PaperForest(PaperTree):
         super().__init__(epsilon, **common)
         self.n_estimators = n_estimators
 
-
-def n_numeric(schema: Schema) -> int:
-    """Return how many features are numeric."""
-    return sum(isinstance(feature, Numeric) for feature in schema.features.values())
+    def _size(self, schema: Schema, epsilon: Fraction | None) -> Size:
+        return super()._size(schema, epsilon).given(n_estimators=self.n_estimators)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hedgerow import published
 from hedgerow.schema import Schema
 from hedgerow.systems.interface import InterfaceTree
-from hedgerow.systems.paper import Size
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Multiway, NoisyCounts, NoisyHistograms, NoisySize, Recipe, Uniform
 
 __all__ = ["PINQID3Classifier"]

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from hedgerow import published
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
-from hedgerow.systems.paper import PaperForest, Size
+from hedgerow.systems.paper import PaperForest
+from hedgerow.systems.size import Size
 from hedgerow.trees import Binary, CandidateRule, LeafShare, Mixed, PerRecord, RandomTest, Recipe, SelectLabel
 
 __all__ = ["RandomTreesClassifier"]
@@ -80,10 +81,9 @@ class RandomTreesClassifier(PaperForest):
     def _default_size(self, epsilon: Fraction | None) -> Size:
         return Size(10, 5, 32)
 
-    def _size(self, schema: Schema, epsilon: Fraction | None) -> dict[str, int]:
+    def _size(self, schema: Schema, epsilon: Fraction | None) -> Size:
         size = super()._size(schema, epsilon)
         if epsilon is not None or self.rule == "chunks":
             return size
-        trees = 100 if self.n_estimators is None else self.n_estimators
-        depth = published.random_tree_depth(schema) if self.max_depth is None else self.max_depth
-        return {**size, "n_estimators": trees, "max_depth": depth}
+        default = Size(100, published.random_tree_depth(schema), size.max_bins)
+        return default.given(n_estimators=self.n_estimators, max_depth=self.max_depth)

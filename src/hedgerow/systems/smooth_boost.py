@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.systems.boosted import CRITERIA, VOTES, BoostedSystem, Size, by_budget
+from hedgerow.scores import SCORES
+from hedgerow.systems.boosted import VOTES, BoostedSystem, by_budget
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Binary, CandidateRule, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest
 
 __all__ = ["SmoothBoostClassifier"]
@@ -71,11 +73,14 @@ class SmoothBoostClassifier(BoostedSystem):
             assign=AllRecords(),
             candidates=CANDIDATES[self.candidates],
             levels=LeafShare(Fraction(1, 2)),
-            split=SelectTest(score=CRITERIA[self.criterion]),
+            split=SelectTest(score=SCORES[self.criterion]),
             leaf=NoisyCounts(),
         )
         votes = EQUAL_VOTES if self.weights == "smoothboost" else VOTES["real"]
         return BoostingRecipe(tree, votes, WEIGHTS[self.weights])
+
+    def _size(self, epsilon: Fraction | None) -> Size:
+        return super()._size(epsilon).given(max_depth=self.max_depth)
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
         return Size(by_budget(Fraction(1) if epsilon is None else epsilon, 8, 20, 60), 1, 10)

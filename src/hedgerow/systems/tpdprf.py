@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 
 from hedgerow import published
@@ -9,7 +10,8 @@ from hedgerow.estimator import Plan
 from hedgerow.mechanisms import Exponential
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
-from hedgerow.systems.paper import PaperForest, Size
+from hedgerow.systems.paper import PaperForest
+from hedgerow.systems.size import Size
 from hedgerow.trees import (
     AllRecords,
     Assignment,
@@ -53,11 +55,11 @@ class TpDPRFClassifier(PaperForest):
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
         size = self._size(schema, epsilon)
-        if self.variant == "published" or size["n_estimators"] == 1:
+        trees = size.n_estimators
+        if self.variant == "published" or trees == 1:
             return super()._plan(schema, epsilon)
-        trees = size["n_estimators"]
         first, second = (
-            ForestPlan(self._recipe(assign), schema, epsilon * part / trees, **{**size, "n_estimators": part})
+            ForestPlan(self._recipe(assign), schema, epsilon * part / trees, **asdict(size.given(n_estimators=part)))
             for assign, part in ((AllRecords(), trees - trees // 2), (Weighted(), trees // 2))
         )
         return TwoPhasePlan(first, second, EASY)

@@ -7,19 +7,19 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from hedgerow import published
-from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
+from hedgerow.mechanisms import SELECTIONS
 from hedgerow.parameters import Choice, Constraint
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
-from hedgerow.systems.paper import PaperTree, Size
+from hedgerow.systems.paper import PaperTree
+from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Leaf, Multiway, NoisyCounts, NoisySize, Recipe, SelectLabel, SelectTest, Uniform
 
 __all__ = ["TraditionClassifier"]
 
-SELECTIONS: Mapping[str, type[Selection]] = {"exponential": Exponential, "permute-and-flip": PermuteAndFlip}
 PUBLISHED_SELECTIONS: Mapping[str, type[published.RealExponential | published.RealPermuteAndFlip]] = {
-    "exponential": published.RealExponential,
     "permute-and-flip": published.RealPermuteAndFlip,
+    "exponential": published.RealExponential,
 }
 LEAVES: Mapping[str, Leaf] = {"counts": NoisyCounts(), "label": SelectLabel()}
 

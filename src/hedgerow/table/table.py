@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.threads import for_each, for_slices
@@ -140,6 +141,11 @@ class Table:
         self.offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
         self.n_classes = n_classes
         self._margins: Integers | None = None
+
+    @classmethod
+    def of(cls, encoder: Encoder, X: Any, y: Any) -> Self:
+        """Return records ``X`` with labels ``y`` as an encoder reads them."""
+        return cls(encoder.transform(X), encoder.labels(y), encoder.n_codes, len(encoder.schema.classes))
 
     def __len__(self) -> int:
         return len(self._labels)

@@ -1,6 +1,7 @@
 """The tree of CART-DPsAdaBoost as its authors' public code grows it (repository qiu-wanyong/CART-DPsAdaboost).
 
-The code differs from the paper in almost every step (SYSTEMS.md 4.10); it shows which of the two explains the figures.
+The code differs from the paper in almost every step; it shows which of the two explains the figures. What it loses is in
+docs/proofs/cart-dps-adaboost.md.
 """
 
 from __future__ import annotations

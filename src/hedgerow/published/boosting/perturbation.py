@@ -15,7 +15,7 @@ from hedgerow.privacy.events import Event, Pure, Sequence
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.published.case import Case
 from hedgerow.published.noise import Laplace
-from hedgerow.trees.schedules import Schedule
+from hedgerow.trees.schedules import RoundSchedule
 
 __all__ = ["PerturbExtremes", "noise_scales"]
 
@@ -53,7 +53,7 @@ class PerturbExtremes:
 
     Parameters
     ----------
-    schedule : Schedule
+    schedule : RoundSchedule
         The rounds after which there is noise.
     ties : {"each", "shared", "one"}
         Of all records with the largest (least) weight, each gets noise of its own (the likely reading, since the paper's
@@ -69,7 +69,7 @@ class PerturbExtremes:
     Where the least weight is 0, its budget is 0 and its scale has no bound: the noisy weight is 1/N or 0 by a fair coin.
     """
 
-    schedule: Schedule
+    schedule: RoundSchedule
     ties: Literal["each", "shared", "one"] = "each"
 
     def apply(self, weights: Floats, epsilon: float, rounds: int, randomness: Randomness) -> Floats:

@@ -1,0 +1,20 @@
+"""How large a system is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["Size"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a system is: trees (rounds of boosting), tests on a path, bins of a numeric feature."""
+
+    n_estimators: int
+    max_depth: int
+    max_bins: int
+
+    def given(self, **parameters: int | None) -> Size:
+        """Return the size with the parameters that are not None in place of its own."""
+        return replace(self, **{name: value for name, value in parameters.items() if value is not None})

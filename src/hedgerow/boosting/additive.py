@@ -91,10 +91,9 @@ class FeatureRound:
         """Return the votes of a stump's root, which has none, and of its leaves, (1 + codes, classes), in fixed point."""
         scored, curvature = self.gradients.scored, self.gradients.curvature
         gradient, deviation = sums[:, :scored] / UNIT, self.noise.deviation / UNIT
-        measured = sums[:, scored:] / (UNIT * curvature) if curvature else np.zeros_like(gradient)
+        measured = sums[:, scored:] / (UNIT * curvature)
         numeric = self.encoder.schema.is_numeric[feature]
-        doubt = deviation / curvature if curvature else np.inf
-        steps = self.recipe.smoothing.steps(gradient, measured, deviation, doubt, numeric)
+        steps = self.recipe.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
         if scored == 1:
             steps = np.hstack([-steps / 2, steps / 2])
         steps = steps - steps.mean(axis=1, keepdims=True)

@@ -21,6 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
 BINARY_NORMAL, BINARY_PURE, MANY_NORMAL = 3330, 1000, 2000  # thousandths of the curvature that fit beside the gradient
+MANY_PURE = 500  # there it is not free: the norm grows from 2 to 2.5
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Gradients:
 
     Two classes: the residual y - p and a multiple of p (1 - p). With normal noise the multiple is 3.330, with geometric noise
     1; the squared L2 norm, or the L1 norm, of both together is at most 1. More classes: the residual of each class and twice
-    each p_k (1 - p_k), of squared L2 norm at most 2; with geometric noise the residuals alone, of L1 norm at most 2.
+    each p_k (1 - p_k), of squared L2 norm at most 2; with geometric noise half of each p_k (1 - p_k), of L1 norm at most 2.5.
 
     Parameters
     ----------
@@ -54,8 +55,10 @@ class Gradients:
 
     @property
     def l1(self) -> int:
-        """A bound on the L1 norm of all that a record adds: the curvature is free where the noise is geometric."""
-        return 2 * self.scored_l1 if self.normal else self.scored_l1
+        """A bound on the L1 norm of all that a record adds."""
+        if self.normal:
+            return 2 * self.scored_l1
+        return UNIT if self.n_classes == 2 else 5 * UNIT // 2
 
     @property
     def l2_squared(self) -> int:
@@ -64,10 +67,10 @@ class Gradients:
 
     @property
     def curvature(self) -> float:
-        """The multiple of the curvature that is measured; 0 where none is."""
+        """The multiple of the curvature that is measured."""
         if self.n_classes == 2:
             return (BINARY_NORMAL if self.normal else BINARY_PURE) / 1000
-        return MANY_NORMAL / 1000 if self.normal else 0.0
+        return (MANY_NORMAL if self.normal else MANY_PURE) / 1000
 
     @cached_property
     def _exponentials(self) -> Integers:

@@ -62,7 +62,7 @@ def _denoised(curvature: Floats, noise: float) -> Floats:
     """Return curvatures with what is below their noise taken back towards their mean."""
     mean = max(float(curvature.mean()), 1e-9)
     variance = max(float(curvature.var()) - noise**2, 0.0)
-    trust = variance / (variance + noise**2) if np.isfinite(noise) else 0.0
+    trust = variance / (variance + noise**2)
     return np.maximum(mean + trust * (curvature - mean), 0.0)
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.threads import for_slices
 
 __all__ = ["Gradients"]
 
@@ -85,5 +86,10 @@ class Gradients:
         """
         out = np.empty((len(labels), 2 * self.scored), dtype=np.int64)
         thousandths = round(1000 * self.curvature)
-        kernels.logistic_channels(margins, labels, self._exponentials, UNIT, thousandths, out)
+        exponentials = self._exponentials
+
+        def work(rows: slice) -> None:
+            kernels.logistic_channels(margins[rows], labels[rows], exponentials, UNIT, thousandths, out[rows])
+
+        for_slices(len(labels), work)
         return out

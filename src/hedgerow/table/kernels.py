@@ -120,14 +120,14 @@ def move(
 
 
 @compiled
-def sums(codes, channels, first, last, used, offsets, out):
+def sums(codes, channels, used, offsets, out):
     """Add the first ``used`` channels of every record to out[offsets[feature] + code, channel] for every feature.
 
-    IN codes (records, features), channels (records, channels) int64, first <= record < last, offsets (features + 1).
+    IN codes (records, features), channels (records, channels) int64, offsets (features + 1).
     OUT out (codes, used) int64.
     """
     features = np.uint64(codes.shape[1])
-    for record in range(np.uint64(first), np.uint64(last)):
+    for record in range(np.uint64(codes.shape[0])):
         for feature in range(features):
             place = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
             for channel in range(np.uint64(used)):

@@ -176,9 +176,16 @@ class Table:
 
     def feature_scores(self, channels: Integers, used: int) -> Integers:
         """Return for each feature the sum over codes of the absolute sums of the first channels, of shape (features,)."""
-        out = np.zeros((int(self.offsets[-1]), used), dtype=np.int64)
-        kernels.sums(self._codes, channels, 0, len(self), used, self.offsets, out)
-        return np.add.reduceat(np.abs(out).sum(axis=1), self.offsets[:-1])
+        parts: list[Integers] = []
+
+        def work(rows: slice) -> None:
+            out = np.zeros((int(self.offsets[-1]), used), dtype=np.int64)
+            kernels.sums(self._codes[rows], channels[rows], used, self.offsets, out)
+            parts.append(out)
+
+        for_slices(len(self), work)
+        total = sum(parts, np.zeros((int(self.offsets[-1]), used), dtype=np.int64))
+        return np.add.reduceat(np.abs(total).sum(axis=1), self.offsets[:-1])
 
     def feature_sums(self, channels: Integers, feature: int) -> Integers:
         """Return the sums of all channels by the codes of one feature, of shape (codes, channels)."""

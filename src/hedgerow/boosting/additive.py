@@ -94,7 +94,7 @@ class FeatureRound:
         measured = sums[:, scored:] / (UNIT * curvature)
         numeric = self.encoder.schema.is_numeric[feature]
         steps = self.recipe.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
-        if scored == 1:
+        if self.gradients.n_classes == 2:
             steps = np.hstack([-steps / 2, steps / 2])
         steps = steps - steps.mean(axis=1, keepdims=True)
         votes = np.trunc(self.recipe.rate * steps / 2 * VOTE_STEPS).astype(np.int64)

@@ -1,0 +1,101 @@
+"""What the documents and the code say of each other's files is true."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+SOURCES = sorted(ROOT.glob("src/**/*.py"))
+NAMED = re.compile(r"\b(?:docs|tests|benchmarks)/[\w./-]*\w(?:::\w+)*")
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^\| `([\w-]+)` \| (?:\[`|`)(\w+)`", re.MULTILINE)  # a row of a table of systems
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+@cache
+def names_in(path):
+    """The functions and classes of a module, those in classes as "Class::function"."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        found.add(getattr(node, "name", None))
+        for inner in getattr(node, "body", []):
+            found.add(f"{getattr(node, 'name', '')}::{getattr(inner, 'name', '')}")
+    return found
+
+
+def missing(mention):
+    """Say whether a mentioned file, or what is named in it, does not exist."""
+    path, _, inner = mention.partition("::")
+    if not (ROOT / path).exists():
+        return True
+    return bool(inner) and inner not in names_in(ROOT / path)
+
+
+def is_generated(mention):
+    return mention.startswith("benchmarks/results")  # written by a command that the page names
+
+
+@pytest.mark.parametrize("path", [*PAGES, *SOURCES], ids=name_of)
+def test_every_file_that_is_mentioned_exists(path):
+    mentions = {mention for mention in NAMED.findall(path.read_text()) if not is_generated(mention)}
+    assert [mention for mention in sorted(mentions) if missing(mention)] == []
+
+
+def test_a_name_that_does_not_exist_is_noticed():
+    assert not missing("tests/test_docs.py::missing")
+    assert missing("tests/test_docs.py::nothing")
+    assert missing("tests/no_such_file.py")
+    text = "`tests/a_b/c.py::test_d`, docs/x-y.md. See (docs/z.md)"
+    assert NAMED.findall(text) == ["tests/a_b/c.py::test_d", "docs/x-y.md", "docs/z.md"]
+
+
+def anchors(path):
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", path.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_anchors_are_githubs():
+    assert "tuning-is-not-free-even-under-a-ledger" in anchors(ROOT / "docs/pitfalls.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page):
+    broken = []
+    for link in LINK.findall(FENCED.sub("", page.read_text())):
+        if link.startswith(("http://", "https://", "mailto:")):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/systems.md"])
+def test_the_table_of_systems_lists_exactly_the_registry(page):
+    rows = ROW.findall((ROOT / page).read_text())
+    assert rows == [(info.name, info.class_name) for info in hr.list_systems()]
+
+
+def test_every_system_links_to_a_proof_page_in_the_table():
+    for line in (ROOT / "README.md").read_text().splitlines():
+        if ROW.match(line):
+            assert re.search(r"\(docs/proofs/[\w-]+\.md\)", line), line
+
+
+def test_every_proof_page_is_linked_or_mentioned():
+    text = "".join(path.read_text() for path in [*PAGES, *SOURCES])
+    assert [page.name for page in sorted((ROOT / "docs/proofs").glob("*.md")) if page.name not in text] == []

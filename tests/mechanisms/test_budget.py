@@ -54,9 +54,8 @@ def test_pure_noise_costs_at_most_the_amount_for_its_cells_and_unit(amount, cell
     assert amount * HARDLY < moved <= amount
     assert noise.cost == noise.price.epsilon == moved
     assert noise.event("counts") == Pure(moved, f"{Geometric.name}, sensitivity {cells * unit}", "counts")
-    assert noise.covers(cells, unit)
-    assert not noise.covers(cells + 1, unit)
-    assert not noise.covers(cells, unit + 1)
+    assert noise.covers(cells * unit, 10**30)
+    assert not noise.covers(cells * unit + 1, 0)
 
 
 @given(AMOUNTS, st.integers(1, 9), UNITS)
@@ -68,9 +67,8 @@ def test_concentrated_noise_costs_at_most_the_amount_for_its_cells_and_unit(amou
     assert amount * HARDLY < rho <= amount
     assert noise.price.mu_squared / 2 == noise.event("counts").mu_squared / 2 == rho
     assert isinstance(noise.event("counts"), Gaussian)
-    assert noise.covers(cells, unit)
-    assert not noise.covers(cells + 1, unit)
-    assert not noise.covers(cells, unit + 1)
+    assert noise.covers(10**30, cells * unit**2)
+    assert not noise.covers(0, cells * unit**2 + 1)
 
 
 @given(AMOUNTS, st.integers(1, 50), UNITS, st.sampled_from([PermuteAndFlip, Exponential]))

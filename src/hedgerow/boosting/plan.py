@@ -85,6 +85,10 @@ class BoostingRecipe:
             max_depth=max_depth,
             n_classes=len(encoder.schema.classes),
         )
+        if schedule.sorting is not None:
+            raise ConfigurationError(
+                "boosting keeps one list of tests; give the weak learner candidates that need no counts."
+            )
         leaf = schedule.levels[-1].leaf
         if not isinstance(leaf, CountRelease):
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
@@ -272,7 +276,7 @@ def restored(
         or votes.dtype != np.int64
         or votes.shape != (forest.n_nodes, n_classes)
         or len(forest.roots) > most
-        or np.any(np.abs(votes) > LARGEST_VOTE)
+        or np.any((votes > LARGEST_VOTE) | (votes < -LARGEST_VOTE))
     ):
         raise FileFormatError("the file's votes are damaged; fit the model again.")
     return BoostedModel(encoder, forest, votes / VOTE_STEPS)

@@ -1,0 +1,316 @@
+"""Plans stay within their claims, fits within their plans, and curators within their budgets."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import fields
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
+from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.curator import Curator
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
+from hedgerow.privacy.accounting import cost
+from hedgerow.scores import Error, Majority, Max, Specializations
+from hedgerow.table import Table
+from hedgerow.trees import (
+    AllRecords,
+    Binary,
+    LeafShare,
+    Multiway,
+    NoisyCounts,
+    NoisySize,
+    Poisson,
+    RandomTest,
+    Recipe,
+    SelectLabel,
+    SelectTest,
+    Subspace,
+    Weighted,
+)
+
+HALF = Fraction(1, 2)
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical(["x", "y", "z"])}, classes=["no", "yes", "maybe"])
+BOTH_ADJACENCIES = ["add-remove", "replace-one"]
+
+
+def frame(rows=150, seed=0):
+    generator = np.random.default_rng(seed)
+    a, b = generator.uniform(0, 1, rows), generator.choice(["x", "y", "z"], rows)
+    return pd.DataFrame({"a": a, "b": b}), np.where(a > 0.6, "yes", np.where(b == "x", "maybe", "no"))
+
+
+X, Y = frame()
+
+
+REAL, MADABOOST = Real(), MadaBoost()
+
+
+def recipe(votes=REAL, weights=MADABOOST, **parts):
+    tree = {"assign": AllRecords(), "candidates": Binary(), "levels": LeafShare(HALF), "leaf": NoisyCounts()} | parts
+    return BoostingRecipe(Recipe(**{"split": SelectTest(score=Max()), **tree}), votes, weights)
+
+
+RECIPES = {
+    "stumps": recipe(candidates=Multiway()),
+    "binary, discrete": recipe(Discrete(), split=SelectTest(Exponential, Error())),
+    "smooth": recipe(Discrete(level=1.0), SmoothBoost()),
+    "random": recipe(split=RandomTest(), levels=LeafShare(Fraction(1))),
+    "subspace": recipe(subspace=Subspace(1)),
+    "sizes": recipe(stop=NoisySize()),
+}
+SAMPLES = {"weighted": recipe(assign=Weighted(HALF)), "poisson": recipe(assign=Poisson(Fraction(1, 3)))}
+
+
+def plan_of(parts, epsilon=Fraction(1), delta=Fraction(0), adjacency="add-remove", rounds=4, max_depth=2):
+    return BoostingPlan(parts, SCHEMA, epsilon, delta, adjacency, rounds=rounds, max_depth=max_depth, max_bins=4)
+
+
+def table_of(plan, X=X, Y=Y):
+    encoder = plan._encoder
+    return Table(encoder.transform(X), encoder.labels(Y), encoder.n_codes, len(SCHEMA.classes))
+
+
+def curator_of(plan, seed=0, epsilon=None, delta=None):
+    claimed, claimed_delta, adjacency = plan._claim
+    return Curator(
+        table_of(plan), claimed if epsilon is None else epsilon, Randomness(seed),
+        delta=claimed_delta if delta is None else delta, adjacency=adjacency,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)], ids=["pure", "concentrated"])
+@pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
+def test_a_fit_spends_at_most_what_was_planned_and_claimed(name, delta, adjacency):
+    if name in SAMPLES and delta:
+        pytest.skip("samples are for pure epsilon")
+    plan = plan_of((RECIPES | SAMPLES)[name], delta=delta, adjacency=adjacency)
+    planned = cost(plan.event)
+    assert planned.under(adjacency).within(Fraction(1), delta)
+    curator = curator_of(plan)
+    plan.boost(curator)
+    spent = curator.total
+    assert spent.epsilon + spent.mu_squared > 0
+    for measure in (number.name for number in fields(spent) if number.name != "protected"):
+        assert getattr(spent, measure) <= getattr(planned, measure), measure
+    assert (spent.draws > 0) == (delta > 0)
+    if name in ("stumps", "random") and not delta:  # every path is as long as the costliest
+        assert spent.epsilon == planned.epsilon
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1), Fraction(8)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10**9), Fraction(1, 10**5), Fraction(1, 100)])
+@pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
+@pytest.mark.parametrize("rounds", [1, 7, 40])
+def test_the_largest_plan_is_within_the_claim_and_hardly_more_is_not(epsilon, delta, adjacency, rounds):
+    plan = plan_of(RECIPES["binary, discrete"], epsilon, delta, adjacency, rounds, max_depth=1)
+    assert cost(plan.event).under(adjacency).within(epsilon, delta)
+    less = cost(plan.event).under(adjacency).delta(epsilon * Fraction(97, 100))
+    assert less > delta
+
+
+@pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
+@pytest.mark.parametrize("rounds", [1, 3, 50])
+@pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
+def test_a_pure_plan_uses_nearly_all_of_its_epsilon(name, rounds, adjacency):
+    spent = cost(plan_of((RECIPES | SAMPLES)[name], HALF, adjacency=adjacency, rounds=rounds).event).under(adjacency)
+    assert HALF * (1 - Fraction(1, 1000)) < spent.epsilon <= HALF
+    assert spent.mu_squared == spent.draws == 0
+
+
+def test_many_rounds_are_cheaper_with_delta(monkeypatch):
+    noises = []
+    count = Curator.class_counts
+    monkeypatch.setattr(Curator, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
+    plan_of(RECIPES["stumps"], rounds=60).run(X, Y, Randomness(0))
+    pure = noises[-1].deviation
+    plan_of(RECIPES["stumps"], delta=Fraction(1, 10**5), rounds=60).run(X, Y, Randomness(0))
+    assert noises[-1].deviation < pure / 2
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
+def test_a_sample_has_no_guarantee_with_delta(name, adjacency):
+    with pytest.raises(ConfigurationError, match="only pure epsilon is amplified"):
+        plan_of(SAMPLES[name], delta=Fraction(1, 10**6), adjacency=adjacency)
+
+
+def test_leaves_without_counts_are_refused():
+    with pytest.raises(ConfigurationError, match="leaves with counts"):
+        plan_of(recipe(leaf=SelectLabel()))
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)], ids=["pure", "concentrated"])
+def test_a_curator_with_less_than_the_claim_stops_the_fit(delta):
+    plan = plan_of(RECIPES["stumps"], delta=delta)
+    with pytest.raises(BudgetExceeded):
+        plan.boost(curator_of(plan, epsilon=Fraction(1, 2) if delta else Fraction(99, 100)))
+
+
+@pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
+def test_a_curator_refuses_a_question_beyond_epsilon_and_delta(adjacency):
+    plan = plan_of(RECIPES["stumps"])
+    epsilon, delta = Fraction(1), Fraction(1, 10**5)
+    curator = Curator(table_of(plan), epsilon, Randomness(0), delta=delta, adjacency=adjacency)
+    root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
+    noise = RoundedNormal(Fraction(1, 200), Fraction(UNIT**2))
+    asked = 0
+    with contextlib.suppress(BudgetExceeded):
+        while asked < 1000:
+            curator.class_counts(root, noise)
+            asked += 1
+            assert curator.total.under(adjacency).within(epsilon, delta)
+    assert asked < 1000
+    assert asked > 1
+    assert curator.total.draws == 3 * asked  # three classes
+    assert curator.total.mu_squared == asked * noise.cost
+    one_more = noise.cost * (asked + 1)
+    assert not type(curator.total)(mu_squared=one_more).under(adjacency).within(epsilon, delta)
+
+
+def test_a_curator_without_delta_refuses_normal_noise():
+    plan = plan_of(RECIPES["stumps"])
+    curator = curator_of(plan)
+    root = curator.assign(PerRecordCoin(1))
+    with pytest.raises(BudgetExceeded):
+        curator.count(root, RoundedNormal(Fraction(1, 10**6)))
+
+
+def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
+    """At a delta of the size of the sampler's error the draws decide."""
+    plan = plan_of(RECIPES["stumps"])
+    epsilon, delta = Fraction(10), Fraction(1, 10**17)
+    curator = Curator(table_of(plan), epsilon, Randomness(0), delta=delta)
+    root = curator.assign(PerRecordCoin(1))
+    try:
+        curator.class_counts(root, RoundedNormal(Fraction(1, 100)))
+    except BudgetExceeded:
+        return
+    assert curator.total.within(epsilon, delta)
+
+
+def test_specializations_are_not_asked_of_weighted_records():
+    """Their scores would move by up to the unit."""
+    curator = curator_of(plan_of(RECIPES["stumps"]))
+    choice = Specializations(np.arange(4), [(0, 1, 4)], np.ones(1, dtype=np.int64))
+    root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
+    with pytest.raises(ConfigurationError, match="records that count 1"):
+        curator.specialize(root, [choice], Majority(), PermuteAndFlip(HALF, Majority.range))
+    assert curator.spent == 0
+
+
+# What the fit does.
+
+
+@pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
+def test_what_the_table_learned_is_what_the_model_says(name):
+    plan = plan_of((RECIPES | SAMPLES)[name], Fraction(50))
+    curator = curator_of(plan)
+    model = plan.boost(curator)
+    assert np.array_equal(np.rint(model.decision(X) * VOTE_STEPS), curator._table._margins)
+    assert np.any(curator._table._margins)
+
+
+@pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
+def test_a_decision_is_the_sum_of_votes_by_a_plain_walk(name):
+    plan = plan_of((RECIPES | SAMPLES)[name], Fraction(20))
+    model = plan.run(X, Y, Randomness(1))
+    forest, codes = model.forest, plan._encoder.transform(X)
+    votes = model.to_arrays()["votes"]
+    sums = np.zeros((len(codes), 3), dtype=np.int64)
+    stages = []
+    for root in forest.roots:
+        for record, cells in enumerate(codes):
+            node = root
+            while forest.test[node] >= 0:
+                test = forest.test[node]
+                branch = forest.candidates.branches([test])[0, cells[forest.candidates.feature[test]]]
+                node = forest.first_child[node] + branch
+            sums[record] += votes[node]
+        stages.append(sums.copy())
+    assert np.array_equal(model.decision(X) * VOTE_STEPS, sums)
+    staged = list(model.staged_decision(X))
+    assert len(staged) == len(forest.roots) == 4
+    for found, expected in zip(staged, stages, strict=True):
+        assert np.array_equal(found * VOTE_STEPS, expected)
+    odds = np.exp(2 * sums / VOTE_STEPS)
+    assert np.allclose(model.probabilities(X), odds / odds.sum(axis=1, keepdims=True))
+
+
+def test_each_round_asks_for_the_weights_after_so_many_rounds(monkeypatch):
+    asked = []
+    whole = SmoothBoost.lookup
+    monkeypatch.setattr(SmoothBoost, "lookup", lambda self, rounds: asked.append(rounds) or whole(self, rounds))
+    plan = plan_of(RECIPES["smooth"])
+    asked.clear()
+    plan.run(X, Y, Randomness(0))
+    assert asked == [0, 1, 2, 3]
+
+
+def test_probabilities_of_large_votes_do_not_overflow():
+    model = plan_of(RECIPES["stumps"]).run(X, Y, Randomness(0))
+    arrays = model.to_arrays()
+    votes = np.where(arrays["votes"] > 0, 1 << 39, -(1 << 39))
+    found = plan_of(RECIPES["stumps"]).restore({**arrays, "votes": votes}).probabilities(X)
+    assert np.all(np.isfinite(found))
+    assert np.allclose(found.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
+def test_a_model_comes_back_from_its_arrays(name):
+    plan = plan_of((RECIPES | SAMPLES)[name], Fraction(20))
+    model = plan.run(X, Y, Randomness(1))
+    again = plan_of((RECIPES | SAMPLES)[name], Fraction(20)).restore(model.to_arrays())
+    assert np.array_equal(again.decision(X), model.decision(X))
+    assert all(np.array_equal(array, model.to_arrays()[key]) for key, array in again.to_arrays().items())
+
+
+MODEL = plan_of(RECIPES["stumps"]).run(X, Y, Randomness(1)).to_arrays()
+DAMAGES = {
+    "none": lambda votes: None,
+    "floats": lambda votes: votes / 1.0,
+    "fewer": lambda votes: votes[:-1],
+    "narrower": lambda votes: votes[:, :2],
+    "huge": lambda votes: votes + 2**41,
+    "hugely negative": lambda votes: votes - 2**41,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_votes_are_refused(damage):
+    arrays = {name: array for name, array in MODEL.items() if name != "votes"}
+    votes = DAMAGES[damage](MODEL["votes"])
+    with pytest.raises(FileFormatError, match="votes are damaged"):
+        plan_of(RECIPES["stumps"]).restore(arrays if votes is None else {**arrays, "votes": votes})
+
+
+def test_the_least_integer_is_no_vote():
+    votes = np.full_like(MODEL["votes"], np.iinfo(np.int64).min)
+    with pytest.raises(FileFormatError):
+        plan_of(RECIPES["stumps"]).restore({**MODEL, "votes": votes})
+
+
+def test_more_trees_than_rounds_are_refused():
+    with pytest.raises(FileFormatError):
+        plan_of(RECIPES["stumps"], rounds=3).restore(MODEL)
+
+
+def test_only_weighted_counts_of_the_unit_are_asked_for(monkeypatch):
+    """Each leaf's noise and each selection is for records of the largest weight."""
+    noises, selections = [], []
+    count, select = Curator.class_counts, Curator.select
+    monkeypatch.setattr(Curator, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
+    monkeypatch.setattr(Curator, "select", lambda c, *rest: selections.append(rest[-1]) or select(c, *rest))
+    plan_of(RECIPES["stumps"]).run(X, Y, Randomness(0))
+    assert {(type(noise), noise.sensitivity) for noise in noises} == {(Geometric, UNIT)}
+    assert {selection.score_range for selection in selections} == {Max().range * UNIT}
+    noises.clear()
+    plan_of(SAMPLES["weighted"]).run(X, Y, Randomness(0))
+    assert {noise.sensitivity for noise in noises} == {1}

@@ -104,7 +104,7 @@ def test_importances(run, model, answer, monkeypatch):
     assert answer("inspect", "m.hedgerow")["feature_importances"] == {"age": 0.25, "marital status": 0.75, "code": 0.0}
     lines = [" ".join(line.split()) for line in run("inspect", "m.hedgerow").stdout.splitlines()]
     [place] = [place for place, line in enumerate(lines) if line.startswith("feature importances")]
-    assert "tests, each weighted by its depth" in lines[place]
+    assert "tests weigh by their depth" in lines[place]
     assert lines[place + 1 : place + 4] == ["marital status 0.7500", "age 0.2500", "code 0.0000"]
 
 

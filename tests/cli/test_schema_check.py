@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import hedgerow as hr
 from hedgerow.cli import csv_file
 
 ODD = """\
@@ -186,3 +187,11 @@ def test_as_a_process(odd):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["features"] == COUNTS
+
+
+def test_a_column_of_which_no_cell_is_as_declared_is_called_out(folder, run):
+    (folder / "t.csv").write_text("smoker,y\nTrue,no\nFalse,yes\n")
+    hr.Schema({"smoker": hr.Categorical(["yes", "no"])}, classes=["no", "yes"], target="y").save(folder / "t.toml")
+    assert "NO CELL of the column 'smoker'" in run("schema", "check", "t.csv", "--schema", "t.toml").stderr
+    (folder / "t.csv").write_text("smoker,y\nyes,no\nFalse,yes\n")
+    assert "NO CELL" not in run("schema", "check", "t.csv", "--schema", "t.toml").stderr

@@ -196,7 +196,7 @@ def test_a_wrong_epsilon(train, is_refused, epsilon):
         (["--system", "oak"], ("oak", "edprf", "pfdpdt")),
         (["--variant", "secret"], ("--variant", "published")),
         (["--adjacency", "near"], ("--adjacency", "replace-one")),
-        (["--param", "leaves=3"], ("leaves", "n_estimators, max_depth, max_bins, stop")),
+        (["--param", "leaves=3"], ("leaves", "n_estimators, stop, max_depth, max_bins")),
         (["--param", "max_depth"], ("max_depth", "name=value")),
         (["--param", "max_depth=deep"], ("max_depth", "a whole number or none")),
         (["--param", "max_depth=-1"], ("max_depth", "integer")),

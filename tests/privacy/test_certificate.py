@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import FileFormatError
 from hedgerow.privacy.certificate import Certificate, CertificateLine
-from hedgerow.privacy.events import Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
+from hedgerow.privacy.events import BoundedRange, Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
 LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)
@@ -173,3 +173,17 @@ def test_what_is_no_certificate_is_refused(data):
 def test_a_lying_certificate_is_refused(damage):
     with pytest.raises(FileFormatError):
         Certificate.from_dict(GOOD | damage)
+
+
+def test_with_a_delta_the_certificate_says_how_the_steps_add_up():
+    event = Sequence((BoundedRange(Fraction(1, 20), "m", "p"), Gaussian(Fraction(1, 1000), 10, "p")) * 20)
+    made = Certificate("S", "private", Fraction(1), Fraction(1, 10**6), "add-remove", event)
+    assert made.holds
+    assert "spent      delta " in str(made)
+    assert "zero-concentrated DP" in str(made)
+    assert made.spent == 1  # the sum of the pure steps alone, which is not what is claimed
+
+
+def test_a_large_delta_is_said_to_protect_nothing():
+    made = Certificate("S", "private", Fraction(1), Fraction(1, 2), "add-remove", Gaussian(Fraction(1, 100), 1, "p"))
+    assert "may give whole records away" in str(made)

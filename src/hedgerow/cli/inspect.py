@@ -18,7 +18,9 @@ from hedgerow.trees import ForestModel
 
 __all__ = ["inspect"]
 
-IMPORTANCES = "feature importances (the share of a feature in the trees' tests, each weighted by its depth)"
+IMPORTANCES = (
+    "feature importances (the share of a feature in the model, from released values; tests weigh by their depth)"
+)
 
 
 @click.command()
@@ -52,10 +54,13 @@ def inspect(model: Path, number: int | None, as_json: bool) -> None:
 
 
 def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
-    """Return how many trees, nodes and leaves there are; None of each where the model is no forest."""
+    """Return how many trees, nodes and leaves there are, or cells; None of what the model has not."""
     arrays = estimator.model_.to_arrays()
     if not {"roots", "first_child"} <= set(arrays):
-        return dict.fromkeys(("trees", "nodes", "leaves"))
+        cells = (
+            {"cells": len(arrays["counts"]), "specializations": len(arrays["branches"])} if "edges" in arrays else {}
+        )
+        return {**dict.fromkeys(("trees", "nodes", "leaves")), **cells}
     children = arrays["first_child"]  # 0 for a leaf
     return {"trees": len(arrays["roots"]), "nodes": len(children), "leaves": int(np.count_nonzero(children == 0))}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,10 @@ def _count(data: Path, schema: Schema, separator: str) -> dict[str, Any]:
         "columns_extra": extra,
         "features": tallies,
         "labels": labels and {kind: labels[kind] for kind in ("missing", "undeclared")},
-        "warnings": [] if seen is None else _label_warnings(label, schema.classes, seen, lines),
+        "warnings": [
+            *([] if seen is None else _label_warnings(label, schema.classes, seen, lines)),
+            *_feature_warnings(tallies, lines),
+        ],
         "refusal": _refusal(table.header, schema, lines, data),
     }
 
@@ -136,6 +139,15 @@ def _refusal(header: Sequence[str], schema: Schema, lines: int, data: Path) -> s
     except ConfigurationError as error:
         return str(error)
     return None
+
+
+def _feature_warnings(tallies: Mapping[str, Mapping[str, int]], lines: int) -> list[str]:
+    """Return which features say nothing, because none of their cells is read as the schema declares it."""
+    return [
+        f"NO CELL of the column {name!r} is what the schema declares: all are missing or undeclared. Correct its entry."
+        for name, tally in tallies.items()
+        if lines and tally["missing"] + tally["undeclared"] >= lines
+    ]
 
 
 def _label_warnings(target: str, classes: Sequence[Value], seen: Sequence[int], lines: int) -> list[str]:

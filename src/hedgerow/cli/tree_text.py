@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.boosting.plan import BoostedModel
 from hedgerow.cli.output import printable
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
@@ -35,9 +36,10 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 def _leaf_text(leaf: dict[str, Any]) -> str:
-    if "noisy_counts" not in leaf:
-        return printable(str(leaf["label"]))
-    return f"{printable(str(leaf['label']))}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}"
+    text = printable(str(leaf["label"]))
+    if "votes" in leaf:
+        return f"votes {', '.join(f'{vote:+.3f}' for vote in leaf['votes'])}"
+    return f"{text}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}" if "noisy_counts" in leaf else text
 
 
 def _node(model: ForestModel, node: int) -> dict[str, Any]:
@@ -45,7 +47,9 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
     test = int(forest.test[node])
     if test < 0:
         leaf = {"label": schema.classes[int(forest.label[node])]}
-        if forest.counts is not None:
+        if isinstance(model, BoostedModel) and model.share is not None:
+            leaf["votes"] = model.share[node].tolist()  # its counts may be weights, in units of their own
+        elif forest.counts is not None:
             leaf["noisy_counts"] = forest.counts[node].tolist()
         return leaf
     feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])

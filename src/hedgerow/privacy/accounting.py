@@ -55,6 +55,7 @@ CONCENTRATED_GUARD = 1e-9  # relative, of what logarithms and quantiles give
 HALF_PI = Fraction(15707963268, 10**10)  # rounded up
 SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
 SEARCH_STEPS = 20
+LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: where noise is near the samplers' largest
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
 
 
@@ -285,6 +286,11 @@ def largest(
     low = high / 2
     while not fits(low):
         low, high = low / 2, low
+        if low < LEAST_AMOUNT:
+            raise ConfigurationError(
+                f"no plan of this kind keeps to delta {float(delta):.3g} at epsilon {float(epsilon):.3g}: the samplers' own "
+                "error is larger. Pass a larger delta, fewer rounds, a smaller epsilon, or delta=0."
+            )
     for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -27,6 +27,7 @@ from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify"]
 
+WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 ADJACENCY_TEXT = {"add-remove": "one record added or removed", "replace-one": "one record replaced by another"}
 
@@ -146,21 +147,28 @@ class Certificate:
 
     def _meaning(self) -> Iterator[str]:
         factor = math.exp(min(float(self.epsilon), 700.0))
-        bound = f"{factor:.3g}" if self.epsilon <= 700 else "more than 1e300"
-        yield f"whoever sees the model can change the odds of any guess about one record by a factor of at most {bound}"
+        bound = f"at most {factor:.3g}" if self.epsilon <= 700 else "more than 1e300"
+        yield f"whoever sees the model can change the odds of any guess about one record by a factor of {bound}"
         if self.delta:
             yield f"(but for a probability of {decimal_text(self.delta)})"
+        if self.delta >= WEAK_DELTA:
+            yield "which may give whole records away: delta should be far below one over the number of records"
         if self.epsilon >= WEAK:
             yield "which is hardly any protection: choose a smaller epsilon"
 
     def _spent_text(self) -> str:
         if self.spent is None:
             return "no finite amount: see the reasons above"
-        text = f"{decimal_text(self.spent)} on the costliest path"
-        if cost(self.event).mu_squared == 0:
+        total = cost(self.event).under(self.adjacency)
+        if total.mu_squared == 0 and self.spent <= self.epsilon:
             gap = self.epsilon - self.spent
-            return f"{text}; {decimal_text(gap, 2)} unspent" + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
-        return f"{text} and Gaussian noise, together within the claim"
+            text = f"{decimal_text(self.spent)} on the costliest path; {decimal_text(gap, 2)} unspent"
+            return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
+        delta = total.delta(self.epsilon)
+        return (
+            f"delta {delta:.4g} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up as rho = "
+            f"{float(total.rho):.4g} of zero-concentrated DP, or as mu^2 = {float(total.total_mu_squared):.4g} of Gaussian DP"
+        )
 
     def _foundations(self) -> Iterator[str]:
         yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
@@ -246,7 +254,7 @@ def _rules(event: Event) -> Iterator[str]:
                 yield from _rules(part)
         case Sequence(parts):
             if len(parts) > 1 and len(set(parts)) == 1:
-                yield f"{len(parts)} times the same, on the same records: the costs below add up over these"
+                yield f"{len(parts)} times the same, on the same records: the costs below are of one time"
             for part in parts:
                 yield from _rules(part)
         case PerRecordAssignment(part, count):

@@ -209,7 +209,7 @@ def test_every_system_has_a_line_in_the_picture():
 
 
 def test_speed_without_an_environment_says_so(options, no_index):
-    text = peers.speed(options)
+    text = "\n".join(peers.speed(options))
     assert "| hedgerow, delta 1e-6 |" in text
     assert "| DP-EBM, delta 1e-5 | not available: ERROR: none of a / b |  |  |" in text
 

@@ -59,9 +59,7 @@ def worst(most):
             known[key] = laws(key)
         return known[key]
 
-    return max(
-        open_loss(of(records), of((*records, record))) for records in data_sets(most, TYPES) for record in TYPES
-    )
+    return max(open_loss(of(records), of((*records, record))) for records in data_sets(most, TYPES) for record in TYPES)
 
 
 def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():

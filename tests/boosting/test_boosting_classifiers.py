@@ -48,7 +48,7 @@ def test_a_certificate_holds_and_covers_its_steps(kind, adjacency, delta):
     assert not total.within(Fraction(97, 100), Fraction(str(delta)))
     assert (total.mu_squared > 0) == (delta > 0)
     text = str(certificate)
-    assert ("Gaussian noise, together within the claim" in text) == (delta > 0)
+    assert ("of zero-concentrated DP" in text) == (delta > 0)
     assert ("but for a probability of 1e-5" in text) == (delta > 0)
     assert ("one record replaced" in text) == (adjacency == "replace-one")
 

@@ -35,8 +35,8 @@ from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier,
 import accuracy
 import hedgerow as hr
 from accuracy import FIELDS
+from hedgerow.progress import Progress
 from peer_environment import PEERS, PeerEnvironment, PeerError, make_environment
-from progress import Progress
 from timing import made_up, median_seconds, peak_mib
 
 HERE = Path(__file__).resolve().parent

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from progress import Progress, duration
+from hedgerow.progress import Progress, duration
 
 
 class Clock:

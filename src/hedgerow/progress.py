@@ -1,4 +1,4 @@
-"""A progress bar for long benchmarks: done/total, percent and an estimate of the time left."""
+"""A progress bar for long work: done/total, percent and an estimate of the time left."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from typing import Self, TextIO
+
+__all__ = ["Progress", "duration"]
 
 WIDTH = 20
 

@@ -1,0 +1,58 @@
+"""What an attack found about a claim."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hedgerow.privacy.accounting import Adjacency
+
+__all__ = ["Finding"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack on one claim: a loss that is certainly, or at a stated confidence, there.
+
+    Parameters
+    ----------
+    subject : str
+        What was attacked, such as ``"edprf, published"``.
+    attack : str
+        How: ``"exact"``, ``"distinguishing"``, ``"canaries"``, ``"membership"`` or ``"contents"``.
+    pair : str
+        The two data sets, in words.
+    adjacency : {"add-remove", "replace-one"}
+        What makes them neighbors.
+    epsilon, delta : float
+        The claim.
+    loss : float
+        A lower bound on the epsilon that holds at ``delta``; infinite where no epsilon does.
+    confidence : float
+        The probability that the bound is right; 1.0 where the loss is exact.
+    power : float
+        The smallest loss that this attack would have told from a loss within the claim; infinite where none.
+    words : str
+        The event that tells the two data sets apart, in words.
+    """
+
+    subject: str
+    attack: str
+    pair: str
+    adjacency: Adjacency
+    epsilon: float
+    delta: float
+    loss: float
+    confidence: float
+    power: float
+    words: str
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the loss is above the claim."""
+        return self.loss > self.epsilon
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and the verdict as plain values; infinite losses are the text ``"infinity"``."""
+        plain = {name: "infinity" if value == float("inf") else value for name, value in asdict(self).items()}
+        return {**plain, "refuted": self.refuted}

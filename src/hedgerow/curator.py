@@ -297,13 +297,28 @@ class Curator:
     def sums(self, feature: int, noise: Noise) -> Integers:
         """Return the sums of the round's channels by the codes of one feature, (codes, channels), with noise."""
         rule, channels = self._opened()
-        if not noise.covers(rule.l1, rule.l2_squared):
-            raise ConfigurationError(
-                "the noise is calibrated for less than one record adds to the sums; build it for that."
-            )
+        _check_sums(noise, rule)
         codes = int(np.diff(self._table.offsets)[feature])
         self._charge_all(noise.price, noise.draws(codes * channels.shape[1]))
         return self._add(noise, self._table.feature_sums(channels, feature))
+
+    def whole_sums(self, noise: Noise) -> Integers:
+        """Return the sums of the round's channels over all records, (channels,), with noise."""
+        rule, channels = self._opened()
+        _check_sums(noise, rule)
+        self._charge_all(noise.price, noise.draws(channels.shape[1]))
+        return self._add(noise, channels.sum(axis=0))
+
+    def merge(self, into: Sequence[Integers]) -> None:
+        """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
+        with self._lock:
+            if self._frontiers:
+                raise ConfigurationError(
+                    "codes are merged before records are dealt out; nodes hold codes of their own."
+                )
+            if [len(codes) for codes in into] != np.diff(self._table.offsets).tolist():
+                raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
+            self._table.merge(into)
 
     def _opened(self) -> tuple[ChannelRule, Integers]:
         if self._round is None:
@@ -416,6 +431,13 @@ def _check_noise(noise: Noise, cells: int, unit: int) -> None:
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
             f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
+        )
+
+
+def _check_sums(noise: Noise, rule: ChannelRule) -> None:
+    if not noise.covers(rule.l1, rule.l2_squared):
+        raise ConfigurationError(
+            "the noise is calibrated for less than one record adds to the sums; build it for that."
         )
 
 

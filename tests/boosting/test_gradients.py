@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.table import Table
 
@@ -31,20 +31,42 @@ def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
 
 
 @pytest.mark.parametrize("normal", [True, False])
-def test_the_norms_of_two_classes_are_nearly_reached_at_every_margin_that_matters(normal):
-    rule = Gradients(2, normal)
-    steps = np.arange(-8 * VOTE_STEPS, 8 * VOTE_STEPS, 16)
-    channels = rule(np.stack([np.zeros_like(steps), steps], axis=1), np.zeros(len(steps), dtype=np.int16)) / UNIT
-    norms = (channels**2).sum(axis=1) if normal else np.abs(channels).sum(axis=1)
-    assert norms.max() <= 1
-    inner = (channels[:, 0] > -0.9) & (channels[:, 0] < -0.1)
-    assert norms[inner].max() > 0.98  # the free multiple of the curvature could hardly be larger
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal):
+    rule = Gradients(n_classes, normal)
+    steps = np.arange(-8 * VOTE_STEPS, 8 * VOTE_STEPS, 4)
+    spread, narrow = np.zeros((2, len(steps), n_classes), dtype=np.int64)
+    spread[:, 0] = narrow[:, 0] = steps
+    narrow[:, 2:] = -20 * VOTE_STEPS  # all that is wrong is of one class
+    channels = rule(np.concatenate([spread, narrow]), np.zeros(2 * len(steps), dtype=np.int16))
+    squares, absolute = (channels**2).sum(axis=1), np.abs(channels).sum(axis=1)
+    assert squares.max() <= rule.l2_squared or not normal
+    assert absolute.max() <= rule.l1
+    assert (squares.max() / rule.l2_squared if normal else absolute.max() / rule.l1) > 0.92
+    assert np.abs(channels[:, : rule.scored]).sum(axis=1).max() > 0.999 * rule.scored_l1
 
 
-def test_a_larger_multiple_of_the_curvature_would_not_be_free():
-    p = np.linspace(0.5, 1, 100_001)
-    assert (p**2 * (1 + 3.330**2 * (1 - p) ** 2)).max() <= 1
-    assert (p**2 * (1 + 3.34**2 * (1 - p) ** 2)).max() > 1
+def test_no_multiple_of_the_curvature_here_lets_a_norm_peak_below_the_cap():
+    """The bound is at t = cap, so t^2 (1 + c^2 (1 - t)^2) must grow with t; c = 3 would peak before."""
+
+    def grows(c):
+        t = np.linspace(0, 1, 10_001)
+        return bool((np.diff(t**2 * (1 + c**2 * (1 - t) ** 2)) >= 0).all())
+
+    assert grows(1.5)
+    assert not grows(3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0.001, 1), min_size=2, max_size=6))
+def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(parts):
+    p = np.array(parts) / sum(parts)
+    cap = cap_of(len(p)) / UNIT
+    shares = calibrated(p[None])[0]
+    weights = np.minimum(1, cap / (1 - p))
+    residuals = (shares * weights) @ (np.eye(len(p)) - p)
+    assert residuals == pytest.approx(0, abs=1e-12)
+    assert np.array_equal(np.argsort(shares, kind="stable"), np.argsort(p, kind="stable"))
 
 
 @settings(max_examples=100, deadline=None)
@@ -54,13 +76,15 @@ def test_residuals_are_those_of_the_softmax(margins):
     channels = Gradients(n_classes, normal=True)(np.array([margins]), np.array([1], dtype=np.int16))[0] / UNIT
     odds = np.exp(2 * (np.array(margins) - max(margins)) / VOTE_STEPS)
     p = odds / odds.sum()
-    residual = np.eye(n_classes)[1] - p
+    rule = Gradients(n_classes, normal=True)
+    weight = min(1, rule.cap / UNIT / (1 - p[1]))
+    residual = weight * (np.eye(n_classes)[1] - p)
     if n_classes == 2:
         assert channels[0] == pytest.approx(residual[1], abs=1e-4)
-        assert channels[1] == pytest.approx(3.330 * p[0] * p[1], abs=3e-4)
+        assert channels[1] == pytest.approx(1.5 * weight * p[0] * p[1], abs=3e-4)
     else:
         assert channels[:n_classes] == pytest.approx(residual, abs=1e-4)
-        assert channels[n_classes:] == pytest.approx(2 * p * (1 - p), abs=3e-4)
+        assert channels[n_classes:] == pytest.approx(1.5 * weight * p * (1 - p), abs=3e-4)
 
 
 def test_a_record_without_a_label_adds_nothing_and_others_do_not_matter():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
 
 GENERATOR = np.random.default_rng(5)
@@ -26,7 +27,8 @@ def test_the_curves_add_up_to_the_decision(delta):
         assert len(labels) == len(curve) == encoder.n_codes[number]
         total += curve[codes[:, number]]
     assert np.allclose(total, 2 * model.decision_function(X[:50]))
-    assert np.allclose(model.predict_proba(X[:50])[:, 1], 1 / (1 + np.exp(-total)))
+    logistic = 1 / (1 + np.exp(-total))
+    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1)))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -98,6 +100,13 @@ def test_steps_without_noise_or_prior_are_newtons():
         np.array([[3.0], [-2.0]]), np.array([[6.0], [4.0]]), 1e-9, 1e-9, False
     )
     assert steps[:, 0] == pytest.approx([0.5, -0.5], rel=1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_no_round_moves_a_class_by_more_than_one(delta):
+    model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
+    stages = np.stack([np.zeros(3000), *model.staged_decision_function(X)])
+    assert 1.5 < 2 * np.abs(np.diff(stages, axis=0)).max() <= 2
 
 
 def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():

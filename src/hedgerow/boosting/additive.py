@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.gradients import Gradients, calibrated
+from hedgerow.boosting.plan import BoostedModel, restored
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.boosting.survey import FINE, Survey, SurveyRecipe
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Curator
-from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
-from hedgerow.privacy.events import Event, Sequence
-from hedgerow.schema import Encoder
-from hedgerow.scores import Candidates, multiway
+from hedgerow.errors import FileFormatError
+from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Randomness, Selection
+from hedgerow.privacy.accounting import Adjacency, largest, plan_budget
+from hedgerow.privacy.events import Event, OneOf, Sequence
+from hedgerow.schema import Encoder, Schema
+from hedgerow.scores import multiway
+from hedgerow.table import Table
 from hedgerow.trees import Forest
 
-__all__ = ["AdditiveRecipe", "FeatureRound"]
+__all__ = ["AdditiveModel", "AdditivePlan", "AdditiveRecipe", "Sizes"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
+MENU = (2, 3, 5, 8, 12, 18, 28, 42, 64)  # rounds to choose from
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rounds and bins by precision: how many times the noise of one count, at the whole budget, there are records.
+
+    Parameters
+    ----------
+    rounds, bins : (float, float)
+        A factor, and the power of the precision that it is for.
+    least_bins, most_bins : int
+        The range of bins.
+    """
+
+    rounds: tuple[float, float]
+    bins: tuple[float, float]
+    least_bins: int = 8
+    most_bins: int = 40
+
+    def rounds_at(self, precision: float) -> int:
+        """Return the number of rounds in the menu that is nearest to what the precision asks for."""
+        wanted = self.rounds[0] * precision ** self.rounds[1]
+        return min(MENU, key=lambda rounds: abs(np.log(rounds / wanted)))
+
+    def bins_at(self, precision: float) -> int:
+        """Return the number of bins of a numeric feature."""
+        return int(np.clip(round(self.bins[0] * precision ** self.bins[1]), self.least_bins, self.most_bins))
 
 
 @dataclass(frozen=True)
@@ -30,36 +67,43 @@ class AdditiveRecipe:
 
     Parameters
     ----------
+    survey : SurveyRecipe
+        What is asked before the first round.
     share : Fraction
         The share of a round's budget that the selection gets.
-    rate : float
-        How much of each step is taken.
+    pure, concentrated : Sizes
+        How many rounds and bins without and with a delta.
     smoothing : Smoothing
         What is known of steps beforehand.
     """
 
+    survey: SurveyRecipe
     share: Fraction
-    rate: float
+    pure: Sizes
+    concentrated: Sizes
     smoothing: Smoothing
 
-    def round(self, budget: Budget, encoder: Encoder, max_depth: int) -> FeatureRound:
-        """Return a round that costs at most the budget; it makes no path of more than one test."""
-        rule = Gradients(len(encoder.schema.classes), normal=budget.concentrated)
+    def round(self, budget: Budget, n_classes: int, most_codes: int) -> FeatureRound:
+        """Return a round that costs at most the budget, for features of at most so many codes."""
+        rule = Gradients(n_classes, normal=budget.concentrated)
         selection = (budget * self.share).selection(PermuteAndFlip, 2 * rule.scored_l1)
         noise = (budget * (1 - self.share)).noise_for(rule.l1, rule.l2_squared)
-        return FeatureRound(self, encoder, multiway(encoder.n_codes), rule, selection, noise)
+        return FeatureRound(self.smoothing, rule, selection, noise, most_codes)
+
+    def sizes(self, budget: Budget) -> Sizes:
+        """Return the sizes for a kind of budget."""
+        return self.concentrated if budget.concentrated else self.pure
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureRound:
     """Select one feature by the absolute gradients of its bins, and measure gradients and curvatures of these bins only."""
 
-    recipe: AdditiveRecipe
-    encoder: Encoder
-    candidates: Candidates
+    smoothing: Smoothing
     gradients: Gradients
     selection: Selection
     noise: Noise
+    most_codes: int
 
     @property
     def event(self) -> Event:
@@ -67,41 +111,185 @@ class FeatureRound:
         return Sequence(
             (
                 self.selection.event("feature of a round", "absolute gradients summed over its bins"),
-                self.noise.event("gradients and curvatures of the feature's bins", draws=self._most_draws),
+                self.noise.event(
+                    "gradients and curvatures of the feature's bins", draws=self.most_codes * 2 * self.gradients.scored
+                ),
             )
         )
 
-    @property
-    def _most_draws(self) -> int:
-        return int(self.encoder.n_codes.max()) * 2 * self.gradients.scored
-
-    def run(self, curator: Curator, number: int) -> tuple[Forest, Integers]:
-        """Return a stump with a leaf for each bin and its votes, (nodes, classes) in fixed point."""
+    def run(self, curator: Curator, encoder: Encoder) -> tuple[int, Integers]:
+        """Return the feature and the votes for its codes, (codes, classes), in fixed point."""
         curator.open_round(self.gradients)
-        feature = curator.select_feature(self.selection, self._handicap())
-        return self._stump(feature), self._votes(feature, curator.sums(feature, self.noise))
+        feature = curator.select_feature(self.selection, self._handicap(encoder.n_codes))
+        sums = curator.sums(feature, self.noise)
+        return feature, self._votes(sums, numeric=encoder.schema.is_numeric[feature])
 
-    def _handicap(self) -> Integers:
+    def _handicap(self, n_codes: Integers) -> Integers:
         """Return what a feature's score loses for its bins: what noise of their sums would add to it by itself."""
         noise = self.noise.deviation * self.gradients.scored
-        handicap: Integers = np.rint(np.sqrt(2 / np.pi) * noise * np.sqrt(self.encoder.n_codes)).astype(np.int64)
+        handicap: Integers = np.rint(np.sqrt(2 / np.pi) * noise * np.sqrt(n_codes)).astype(np.int64)
         return handicap
 
-    def _votes(self, feature: int, sums: Integers) -> Integers:
-        """Return the votes of a stump's root, which has none, and of its leaves, (1 + codes, classes), in fixed point."""
+    def _votes(self, sums: Integers, *, numeric: bool) -> Integers:
         scored, curvature = self.gradients.scored, self.gradients.curvature
         gradient, deviation = sums[:, :scored] / UNIT, self.noise.deviation / UNIT
         measured = sums[:, scored:] / (UNIT * curvature)
-        numeric = self.encoder.schema.is_numeric[feature]
-        steps = self.recipe.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
+        steps = self.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
         if self.gradients.n_classes == 2:
             steps = np.hstack([-steps / 2, steps / 2])
+        steps = np.clip(steps, -LONGEST, LONGEST)
         steps = steps - steps.mean(axis=1, keepdims=True)
-        votes = np.trunc(self.recipe.rate * steps / 2 * VOTE_STEPS).astype(np.int64)
-        return np.vstack([np.zeros((1, votes.shape[1]), dtype=np.int64), votes])
+        votes: Integers = np.trunc(steps / 2 * VOTE_STEPS).astype(np.int64)
+        return votes
 
-    def _stump(self, feature: int) -> Forest:
-        nodes = 1 + int(self.encoder.n_codes[feature])
+
+class AdditiveModel(BoostedModel):
+    """Stumps whose votes add up to the margins of capped gradients."""
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return the classes' probabilities, of shape (records, classes)."""
+        return calibrated(super().probabilities(X))
+
+    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+        """Yield ``probabilities`` of the first trees, one more each time."""
+        return map(calibrated, super().staged_probabilities(X))
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the stumps, their votes and the cut points as named arrays."""
+        edges = self.encoder.edges
+        return {
+            **super().to_arrays(),
+            "edges": np.concatenate(edges),
+            "edge_counts": np.array([len(cuts) for cuts in edges], dtype=np.int64),
+        }
+
+
+class AdditivePlan:
+    """Additive boosting that is about to be fitted: a survey, then as many rounds as its answer asks for.
+
+    Parameters
+    ----------
+    recipe : AdditiveRecipe
+        Its parts.
+    schema : Schema
+        What is public about the records.
+    epsilon, delta : Fraction
+        The claim.
+    adjacency : {"add-remove", "replace-one"}
+        What the claim is for.
+    rounds, bins : int or None
+        Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
+    """
+
+    def __init__(
+        self,
+        recipe: AdditiveRecipe,
+        schema: Schema,
+        epsilon: Fraction,
+        delta: Fraction,
+        adjacency: Adjacency,
+        *,
+        rounds: int | None,
+        bins: int | None,
+    ) -> None:
+        self._recipe, self._claim = recipe, (epsilon, delta, adjacency)
+        self._rounds, self._bins = rounds, bins
+        self._menu = MENU if rounds is None else (rounds,)
+        self._encoder = Encoder(schema, FINE)
+        self._counts = rounds is None or (bins is None and any(map(len, self._encoder.edges)))
+        bins = bins or max(recipe.pure.most_bins, recipe.concentrated.most_bins)
+        n_codes, numeric = self._encoder.n_codes, schema.is_numeric
+        self._most_codes = int(np.where(numeric, np.minimum(n_codes, bins + 1), n_codes).max())
+        if delta > 0:
+            amount = largest(lambda part: self._event(Budget(part, concentrated=True)), epsilon, delta, adjacency)
+        else:
+            amount = plan_budget(epsilon, adjacency)
+        self._budget = Budget(amount, concentrated=delta > 0)
+
+    def _survey(self, budget: Budget) -> Survey:
+        return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)
+
+    def _round(self, budget: Budget, rounds: int) -> FeatureRound:
+        budget_of_one = budget * self._survey(budget).left / rounds
+        return self._recipe.round(budget_of_one, len(self._encoder.schema.classes), self._most_codes)
+
+    def _event(self, budget: Budget) -> Event:
+        choices = tuple(Sequence((self._round(budget, rounds).event,) * rounds) for rounds in self._menu)
+        label = f"{', '.join(map(str, self._menu))} rounds, as the noisy number of records says"
+        boosting = choices[0] if len(choices) == 1 else OneOf(choices, label)
+        return Sequence((*self._survey(budget).event.parts, boosting))  # type: ignore[attr-defined]
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return self._event(self._budget)
+
+    def run(self, X: Any, y: Any, randomness: Randomness) -> AdditiveModel:
+        """Fit on the records."""
+        epsilon, delta, adjacency = self._claim
+        return self.boost(Curator(Table.of(self._encoder, X, y), epsilon, randomness, delta=delta, adjacency=adjacency))
+
+    def boost(self, curator: Curator) -> AdditiveModel:
+        """Fit by asking a curator whose records were encoded as this plan's schema says, in fine bins."""
+        survey = self._survey(self._budget)
+        rounds, bins = self._sizes(survey.records(curator))
+        merges = survey.merges(curator, bins)
+        curator.merge(merges)
+        encoder, one = self._encoder.merged(merges), self._round(self._budget, rounds)
+        stumps = []
+        for _ in range(rounds):
+            feature, votes = one.run(curator, encoder)
+            curator.learn(lambda codes, margins, f=feature, v=votes: np.add(margins, v[codes[:, f]], out=margins))
+            stumps.append((feature, votes))
+        return additive_model(encoder, stumps)
+
+    def _sizes(self, records: float | None) -> tuple[int, int]:
+        """Return rounds and bins; what the user asked for comes first."""
+        if records is None:
+            return self._rounds or 0, self._bins or FINE
+        left = float(self._budget.amount * self._survey(self._budget).left)
+        precision = records * (np.sqrt(2 * left) if self._budget.concentrated else left)
+        sizes = self._recipe.sizes(self._budget)
+        return self._rounds or sizes.rounds_at(precision), self._bins or sizes.bins_at(precision)
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
+        """Return the model whose stumps, votes and cut points stand in the arrays, or raise FileFormatError."""
+        encoder = _with_edges(self._encoder, arrays)
+        model = restored(arrays, encoder, multiway(encoder.n_codes), max(self._menu))
+        return AdditiveModel(model.encoder, model.forest, model.share)
+
+
+def additive_model(encoder: Encoder, stumps: list[tuple[int, Integers]]) -> AdditiveModel:
+    """Return the model of stumps, each a feature and the votes for its codes."""
+    candidates = multiway(encoder.n_codes)
+    trees, shares = [], []
+    for feature, votes in stumps:
+        nodes = 1 + len(votes)
         test, first_child, label = (np.full(nodes, fill, dtype=np.int32) for fill in (-1, 0, 0))
         test[0], first_child[0], label[0] = feature, 1, -1
-        return Forest(np.zeros(1, dtype=np.int32), test, first_child, label, self.candidates)
+        trees.append(Forest(np.zeros(1, dtype=np.int32), test, first_child, label, candidates))
+        shares += [np.zeros((1, votes.shape[1]), dtype=np.int64), votes]
+    return AdditiveModel(encoder, Forest.joined(*trees), np.concatenate(shares) / VOTE_STEPS)
+
+
+def _with_edges(fine: Encoder, arrays: Mapping[str, npt.NDArray[Any]]) -> Encoder:
+    """Return the encoder whose edges stand in the arrays: some of the fine ones."""
+    edges, counts = arrays.get("edges"), arrays.get("edge_counts")
+    if (
+        edges is None
+        or counts is None
+        or edges.dtype != np.float64
+        or counts.dtype != np.int64
+        or counts.shape != (len(fine.edges),)
+        or np.any(counts < 0)
+        or np.any(counts > FINE)
+        or edges.shape != (int(counts.sum()),)
+    ):
+        raise FileFormatError("the file's cut points are damaged; fit the model again.")
+    cuts = np.split(edges, np.cumsum(counts)[:-1])
+    for kept, known in zip(cuts, fine.edges, strict=True):
+        if (len(kept) > 0) != (len(known) > 0) or not np.isin(kept, known).all() or np.any(np.diff(kept) <= 0):
+            raise FileFormatError("the file's cut points are damaged; fit the model again.")
+    return Encoder(
+        fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE
+    )

@@ -1,7 +1,6 @@
 """What one record adds to the gradient and the curvature of the logistic loss: bounded, whatever the record is.
 
-Both are asked for in one question, and the curvature is free: it takes up room that the gradient leaves
-(docs/proofs/hedgerow.md).
+Both are asked for in one question (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -16,22 +15,23 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.threads import for_slices
 
-__all__ = ["Gradients"]
+__all__ = ["Gradients", "calibrated"]
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
-BINARY_NORMAL, BINARY_PURE, MANY_NORMAL = 3330, 1000, 2000  # thousandths of the curvature that fit beside the gradient
-MANY_PURE = 500  # there it is not free: the norm grows from 2 to 2.5
+MULTIPLES = {(2, True): 1500, (2, False): 1000, (3, True): 1500, (3, False): 500}  # (classes, normal): in thousandths
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """The channels of a round of additive boosting.
+    """The channels of a round of additive boosting: gradient and curvature of the logistic loss of weighted records.
 
-    Two classes: the residual y - p and a multiple of p (1 - p). With normal noise the multiple is 3.330, with geometric noise
-    1; the squared L2 norm, or the L1 norm, of both together is at most 1. More classes: the residual of each class and twice
-    each p_k (1 - p_k), of squared L2 norm at most 2; with geometric noise half of each p_k (1 - p_k), of L1 norm at most 2.5.
+    With t the probability of the classes that a record is not of, it weighs min(1, cap / t). It adds its weight times
+    [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k); two classes need one of each. Records that the model is
+    surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that does to probabilities. The cap
+    is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts with.
 
     Parameters
     ----------
@@ -50,28 +50,39 @@ class Gradients:
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
+    def cap(self) -> int:
+        """The largest absolute residual of a record, in units."""
+        return cap_of(self.n_classes)
+
+    @property
     def scored_l1(self) -> int:
         """The largest L1 norm of a record's gradients, in units."""
-        return UNIT if self.n_classes == 2 else 2 * UNIT
+        return self.cap if self.n_classes == 2 else 2 * self.cap
 
     @property
     def l1(self) -> int:
-        """A bound on the L1 norm of all that a record adds."""
-        if self.normal:
-            return 2 * self.scored_l1
-        return UNIT if self.n_classes == 2 else 5 * UNIT // 2
+        """A bound on the L1 norm of all that a record adds: two classes t + c t (1 - t), more 2 t + c t (2 - t), at the cap."""
+        unit, multiple, cap = UNIT, self._thousandths, self.cap
+        if self.n_classes == 2:
+            return cap + -(-multiple * cap * (unit - cap) // (1000 * unit))
+        most = cap + 1  # t before it was rounded down
+        return 2 * cap + -(-multiple * most * (2 * unit - most) // (1000 * unit))
 
     @property
     def l2_squared(self) -> int:
-        """A bound on the squared L2 norm of all that a record adds."""
-        return UNIT**2 if self.n_classes == 2 else 2 * UNIT**2
+        """A bound on the squared L2 norm of all that a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K."""
+        cap = self.cap
+        curvature = -(-self._thousandths * cap * (UNIT - cap) // (1000 * UNIT))
+        return cap**2 + curvature**2 if self.n_classes == 2 else 2 * ((cap + 1) ** 2 + curvature**2)
 
     @property
     def curvature(self) -> float:
         """The multiple of the curvature that is measured."""
-        if self.n_classes == 2:
-            return (BINARY_NORMAL if self.normal else BINARY_PURE) / 1000
-        return (MANY_NORMAL if self.normal else MANY_PURE) / 1000
+        return self._thousandths / 1000
+
+    @property
+    def _thousandths(self) -> int:
+        return MULTIPLES[min(self.n_classes, 3), self.normal]
 
     @cached_property
     def _exponentials(self) -> Integers:
@@ -85,11 +96,28 @@ class Gradients:
         The answer is of shape (records, 2) for two classes, otherwise (records, 2 classes), in units rounded towards zero.
         """
         out = np.empty((len(labels), 2 * self.scored), dtype=np.int64)
-        thousandths = round(1000 * self.curvature)
         exponentials = self._exponentials
 
         def work(rows: slice) -> None:
-            kernels.logistic_channels(margins[rows], labels[rows], exponentials, UNIT, thousandths, out[rows])
+            kernels.logistic_channels(
+                margins[rows], labels[rows], exponentials, UNIT, self.cap, self._thousandths, out[rows]
+            )
 
         for_slices(len(labels), work)
         return out
+
+
+def cap_of(n_classes: int) -> int:
+    """Return the cap for so many classes, in units."""
+    return UNIT - -(-4 * UNIT // (5 * n_classes))
+
+
+def calibrated(probabilities: Floats) -> Floats:
+    """Return the class shares at which gradients of weighted records add up to zero where the model says ``probabilities``.
+
+    Of shares q and model p the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero
+    where q_k w_k is proportional to p_k. The order of the classes stays as it is.
+    """
+    cap = cap_of(probabilities.shape[1]) / UNIT
+    odds = probabilities * np.maximum(1, (1 - probabilities) / cap)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.boosting.additive import AdditiveRecipe
+from hedgerow.boosting.additive import AdditivePlan, AdditiveRecipe, Sizes
 from hedgerow.boosting.classifier import BoostingClassifier
-from hedgerow.boosting.plan import BoostedModel, BoostingPlan
+from hedgerow.boosting.plan import BoostedModel
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.boosting.survey import FINE, SurveyRecipe
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan
 from hedgerow.parameters import Constraint, Integer
@@ -25,31 +26,37 @@ __all__ = ["HedgerowClassifier"]
 
 Floats = npt.NDArray[np.float64]
 
-RECIPE = AdditiveRecipe(share=Fraction(1, 3), rate=1.0, smoothing=Smoothing())
-# By add/remove epsilon, up to and including: rounds with a delta, rounds without one, bins.
-SIZES = ((0.05, 3, 2, 8), (0.2, 5, 4, 16), (0.4, 8, 5, 24), (0.75, 12, 6, 24), (2.0, 16, 9, 24), (4.0, 40, 16, 32))
-LARGEST = (64, 24, 32)
+RECIPE = AdditiveRecipe(
+    survey=SurveyRecipe(count=Fraction(1, 100), histograms=Fraction(1, 50), by_mass=0.6),
+    share=Fraction(1, 4),
+    pure=Sizes(rounds=(0.23, 0.4), bins=(1.65, 0.3)),
+    concentrated=Sizes(rounds=(0.7, 0.4), bins=(2.5, 0.3)),
+    smoothing=Smoothing(),
+)
 
 
 class HedgerowClassifier(BoostingClassifier):
     """The library's own ensemble: boosting that asks few, well-chosen questions.
 
-    Each round selects one feature by the absolute gradients of its bins, measures gradient and curvature of these bins alone,
-    in one question, and takes one damped Newton step of the logistic loss for each bin. The model is a sum of step functions
-    of one feature each, whose curves can be looked at.
+    It first asks how many records there are and where the numeric features have them, which places the bins and decides how
+    many rounds pay. Each round selects one feature by the absolute gradients of its bins, measures gradient and curvature of
+    these bins alone, in one question, and takes one damped Newton step of the logistic loss for each bin. What a record
+    adds is capped, so that those the model is surely wrong about do not set the noise. The model is a sum of step functions of
+    one feature each, whose curves can be looked at.
 
-    Releases  ``n_estimators`` step functions of one feature each.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each round, a third of it for the selection and
-              the rest for the measurement (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate.
+    Releases  the bins, and step functions of one feature each, as many as there are rounds.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, and an equal part of the rest for each
+              round, a quarter of it for the selection (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more
+              accurate.
 
     Parameters
     ----------
     epsilon, delta, schema, adjacency, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: by epsilon, from 2 to 64, more with a delta (docs/decisions/0012-hedgerow.md).
+        Rounds. None: from 2 to 64, by the budget and the noisy number of records (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
-        Equal-width bins of a numeric feature. None: by epsilon, from 8 to 32.
+        About how many bins a numeric feature has. None: from 8 to 40, likewise.
 
     Attributes
     ----------
@@ -66,14 +73,14 @@ class HedgerowClassifier(BoostingClassifier):
     >>> model.certificate_.holds
     True
     >>> labels, curve = model.feature_curve("a")
-    >>> curve.shape
-    (25,)
+    >>> len(labels) == len(curve)
+    True
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **BoostingClassifier._constraints,
         "n_estimators": Integer(1, 10_000, or_none=True),
-        "max_bins": Integer(2, 1024, or_none=True),
+        "max_bins": Integer(2, FINE, or_none=True),
     }
 
     def __init__(
@@ -84,17 +91,14 @@ class HedgerowClassifier(BoostingClassifier):
         self.max_bins = max_bins
 
     def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        with_delta, pure, bins = next((sizes for most, *sizes in SIZES if epsilon <= most), LARGEST)
-        rounds = with_delta if self._exact_delta else pure
-        return BoostingPlan(
+        return AdditivePlan(
             RECIPE,
             schema,
             exact(self.epsilon),
             self._exact_delta,
             check_adjacency(self.adjacency),
-            rounds=rounds if self.n_estimators is None else self.n_estimators,
-            max_depth=1,
-            max_bins=bins if self.max_bins is None else self.max_bins,
+            rounds=self.n_estimators,
+            bins=self.max_bins,
         )
 
     @property
@@ -103,9 +107,10 @@ class HedgerowClassifier(BoostingClassifier):
         return cast(BoostedModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's cells stand for, and what each adds to the log odds; read from released values, free.
+        """Return what a feature's cells stand for, and what each adds to the margin; read from released values, free.
 
-        The second is of shape (codes, classes), or for two classes (codes,): the second class's log odds.
+        The second is of shape (codes, classes), or for two classes (codes,): the second class's. The softmax of the margins,
+        calibrated for the cap (``hedgerow.boosting.gradients.calibrated``), is what ``predict_proba`` says.
         """
         model = self._model
         encoder = model.encoder

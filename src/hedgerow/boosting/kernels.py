@@ -31,12 +31,13 @@ def look_up(margins, labels, shift, table, out):
 
 
 @compiled
-def logistic_channels(margins, labels, exponentials, unit, curvature, out):
-    """Write what a record adds to the gradient and to the curvature of the logistic loss, in units rounded towards zero.
+def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
+    """Write what a record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
 
-    Two classes: r = y - p and curvature / 1000 * p (1 - p). More: r_k = [y = k] - p_k for each class, then
-    curvature / 1000 * p_k (1 - p_k). p is the softmax of twice the margins, from a table of integers. A record without a
-    label adds nothing.
+    Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). Two classes: its weight times
+    y - p, and times curvature / 1000 * p (1 - p). More: its weight times [y = k] - p_k for each class, then times
+    curvature / 1000 * p_k (1 - p_k). p is the softmax of twice the margins, from a table of integers. A record without a label
+    adds nothing.
     IN margins (records, classes) int64, labels (records,), exponentials (places,) int64.
     OUT out (records, 2) or (records, 2 classes) int64.
     """
@@ -55,12 +56,14 @@ def logistic_channels(margins, labels, exponentials, unit, curvature, out):
         for k in range(classes):
             mass[k] = exponentials[min(best - margins[record, k], last)]
             total += mass[k]
+        others = total - mass[label]
+        wrong = others * unit // total
+        of, to = (unit, total) if wrong <= cap else (cap, others)  # of / to: weight / total, in units
         if classes == 2:
-            wrong = mass[1 - label] * unit // total
+            wrong = min(wrong, cap)
             out[record, 0] = wrong if label == 1 else -wrong
-            out[record, 1] = mass[0] * mass[1] // total * unit // total * curvature // 1000
+            out[record, 1] = mass[0] * mass[1] // total * of // to * curvature // 1000
         else:
             for k in range(classes):
-                rest = total - mass[k]
-                out[record, k] = rest * unit // total if k == label else -(mass[k] * unit // total)
-                out[record, classes + k] = mass[k] * rest // total * unit // total * curvature // 1000
+                out[record, k] = min(wrong, cap) if k == label else -(mass[k] * of // to)
+                out[record, classes + k] = mass[k] * (total - mass[k]) // total * of // to * curvature // 1000

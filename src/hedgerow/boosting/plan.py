@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,35 +24,13 @@ from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "Round", "RoundRule"]
+__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SURE = 1 << 32  # as a threshold of a coin
 LARGEST_VOTE = 1 << 40
-
-
-class Round(Protocol):
-    """What one round runs."""
-
-    @property
-    def candidates(self) -> Candidates:
-        """The tests of its tree."""
-
-    @property
-    def event(self) -> Event:
-        """What it costs."""
-
-    def run(self, curator: Curator, number: int) -> tuple[Forest, Integers]:
-        """Return a tree and its votes, (nodes, classes) in fixed point, as round ``number``, counted from 0."""
-
-
-class RoundRule(Protocol):
-    """A rule that says what a round does with a budget."""
-
-    def round(self, budget: Budget, encoder: Encoder, max_depth: int) -> Round:
-        """Return a round that costs at most the budget, with up to so many tests on a path where it grows a tree."""
 
 
 @dataclass(frozen=True)
@@ -199,8 +177,8 @@ class BoostingPlan:
 
     Parameters
     ----------
-    recipe : RoundRule
-        What a round does.
+    recipe : BoostingRecipe
+        Its parts.
     schema : Schema
         What is public about the records.
     epsilon, delta : Fraction
@@ -213,7 +191,7 @@ class BoostingPlan:
 
     def __init__(
         self,
-        recipe: RoundRule,
+        recipe: BoostingRecipe,
         schema: Schema,
         epsilon: Fraction,
         delta: Fraction,
@@ -227,7 +205,7 @@ class BoostingPlan:
         self._claim = epsilon, delta, adjacency
         self._rounds = rounds
 
-        def one(amount: Fraction) -> Round:
+        def one(amount: Fraction) -> TreeRound:
             return recipe.round(Budget(amount, concentrated=delta > 0), self._encoder, max_depth)
 
         if delta > 0:
@@ -236,7 +214,7 @@ class BoostingPlan:
             amount = plan_budget(epsilon, adjacency) / rounds
         self._round = one(amount)
 
-    def _together(self, one: Round) -> Event:
+    def _together(self, one: TreeRound) -> Event:
         return Sequence((one.event,) * self._rounds)
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
+from itertools import groupby
 from typing import Literal, get_args
 
 from scipy.optimize import minimize_scalar
@@ -23,6 +24,7 @@ from hedgerow.privacy.events import (
     BoundedRange,
     Event,
     Gaussian,
+    OneOf,
     Parallel,
     PerRecordAssignment,
     Pure,
@@ -114,6 +116,17 @@ class Cost:
             max(self.total_mu_squared, other.total_mu_squared),
         )
 
+    def times(self, count: int) -> Cost:
+        """So many of the same, one after another."""
+        return Cost(
+            count * self.epsilon,
+            count * self.mu_squared,
+            count * self.draws,
+            self.protected,
+            count * self.rho,
+            count * self.total_mu_squared,
+        )
+
     def under(self, adjacency: Adjacency) -> Cost:
         """Return the cost under an adjacency: one replaced record is one removed and one added."""
         if adjacency == "add-remove":
@@ -150,7 +163,11 @@ def cost(event: Event) -> Cost:
         case Gaussian():
             return Cost(mu_squared=event.mu_squared, draws=event.draws)
         case Sequence():
-            return sum((cost(part) for part in event.parts), Cost())
+            runs = (list(run) for _, run in groupby(event.parts))  # rounds are alike, and there may be many
+            return sum((cost(run[0]).times(len(run)) for run in runs), Cost())
+        case OneOf():
+            choices = [cost(part) for part in event.parts]
+            return replace(reduce(Cost.__or__, choices), draws=max(choice.draws for choice in choices))
         case Parallel():
             return reduce(Cost.__or__, (cost(part) for part in event.parts), Cost())
         case PerRecordAssignment():
@@ -284,13 +301,17 @@ def largest(
     while fits(high):
         high *= 2
     low = high / 2
-    while not fits(low):
-        low, high = low / 2, low
-        if low < LEAST_AMOUNT:
-            raise ConfigurationError(
-                f"no plan of this kind keeps to delta {float(delta):.3g} at epsilon {float(epsilon):.3g}: the samplers' own "
-                "error is larger. Pass a larger delta, fewer rounds, a smaller epsilon, or delta=0."
-            )
+    try:
+        while not fits(low):
+            low, high = low / 2, low
+            if low < LEAST_AMOUNT:
+                raise ConfigurationError("the noise would be larger than the sampler draws.")
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"no plan of this kind keeps to delta {float(delta):.3g} at epsilon {float(epsilon):.3g}: {error} At a large epsilon "
+            "it is the samplers' own error, times e^epsilon, that is above delta. Pass a larger delta, fewer rounds, another "
+            "epsilon, or delta=0."
+        ) from error
     for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)

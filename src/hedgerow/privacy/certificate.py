@@ -13,6 +13,7 @@ from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost, unprot
 from hedgerow.privacy.events import (
     Event,
     Gaussian,
+    OneOf,
     Parallel,
     PerRecordAssignment,
     Pure,
@@ -248,6 +249,9 @@ def certify(
 def _rules(event: Event) -> Iterator[str]:
     """Yield what parallel parts say of how their costs combine."""
     match event:
+        case OneOf(parts, label):
+            yield f"{label}; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            yield from _rules(parts[0])
         case Parallel(parts, label):
             yield from (label,) if label else ()
             for part in parts:
@@ -275,6 +279,8 @@ def _steps(event: Event) -> Iterator[CertificateLine]:
         case Gaussian():
             mu_squared = decimal_text(event.mu_squared, 4)
             yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
+        case OneOf():
+            yield from _steps(event.parts[0])
         case Sequence() | Parallel():
             for part in event.parts:
                 yield from _steps(part)

@@ -17,6 +17,7 @@ __all__ = [
     "BoundedRange",
     "Event",
     "Gaussian",
+    "OneOf",
     "Parallel",
     "PerRecordAssignment",
     "Pure",
@@ -93,6 +94,14 @@ class Parallel(Event):
 
 
 @dataclass(frozen=True)
+class OneOf(Parallel):
+    """Alternatives of which one runs, chosen by what was released before: the largest cost counts.
+
+    ``label`` says in words what chooses.
+    """
+
+
+@dataclass(frozen=True)
 class PerRecordAssignment(Event):
     """``count`` copies of one plan; each record goes to one of them by its own coin (docs/proofs/composition.md)."""
 
@@ -132,7 +141,7 @@ def _check_amount(amount: Fraction | int) -> None:
 
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (Pure, BoundedRange, Gaussian, Sequence, Parallel, PerRecordAssignment, Subsampled, Unprotected)
+    for kind in (Pure, BoundedRange, Gaussian, Sequence, Parallel, OneOf, PerRecordAssignment, Subsampled, Unprotected)
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,18 @@ class Encoder:
         self._markers = numeric_markers(schema)
         self._readers = category_readers(schema)
         self._label_reader = CategoryReader(schema.classes, schema.missing)
+
+    def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
+        """Return the encoder whose codes are these, merged: ``into[feature][code]`` is the new code of an old one.
+
+        Only neighboring bins of a numeric feature may become one. What is merged must be public or released.
+        """
+        merged = {
+            name: edges[np.diff(codes[:-1]) > 0].tolist()
+            for name, edges, codes in zip(self.schema.names, self.edges, into, strict=True)
+            if len(edges)
+        }
+        return Encoder(self.schema.cut_at(merged), self.max_bins)
 
     def transform(self, X: Any, *, threads: int | None = None, allow_empty: bool = True) -> Codes:
         """Return the codes of all records, as a C-ordered array of shape (records, features).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -190,6 +191,16 @@ class Schema:
         features = {name: _given(entry) if name in chosen else entry for name, entry in self._features.items()}
         origin = "given" if CLASSES in chosen else self.classes_origin
         return Schema(features, self.classes, missing=self.missing, target=self.target, classes_origin=origin)
+
+    def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
+        """Return this schema with other cut points for the numeric features that are named; they are public or released."""
+        features = {
+            name: replace(entry, cuts=cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
+            for name, entry in self._features.items()
+        }
+        return Schema(
+            features, self.classes, missing=self.missing, target=self.target, classes_origin=self.classes_origin
+        )
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50) -> Schema:

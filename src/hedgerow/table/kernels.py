@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "feature_sums", "group", "histogram", "move", "sums"]
+__all__ = ["class_counts", "feature_sums", "group", "histogram", "merge", "move", "sums"]
 
 
 @compiled
@@ -141,3 +141,11 @@ def feature_sums(codes, channels, feature, out):
         place = np.uint64(codes[record, np.uint64(feature)])
         for channel in range(np.uint64(channels.shape[1])):
             out[place, channel] += channels[record, channel]
+
+
+@compiled
+def merge(codes, offsets, into):
+    """Replace every code by into[offsets[feature] + code].  IN offsets (features + 1), into (codes)  INOUT codes."""
+    for record in range(np.uint64(codes.shape[0])):
+        for feature in range(np.uint64(codes.shape[1])):
+            codes[record, feature] = into[np.uint64(offsets[feature]) + np.uint64(codes[record, feature])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -149,6 +149,13 @@ class Table:
 
     def __len__(self) -> int:
         return len(self._labels)
+
+    def merge(self, into: Sequence[Integers]) -> None:
+        """Replace the codes of each feature by ``into[feature][code]``, which are the numbers from 0 to some number."""
+        sizes = [int(codes.max()) + 1 for codes in into]
+        together = np.concatenate(into).astype(self._codes.dtype)
+        for_slices(len(self), lambda rows: kernels.merge(self._codes[rows], self.offsets, together))
+        self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def roots(self, part: npt.NDArray[np.int32], parts: int, weights: WeightRule | None = None) -> Frontier:
         """Return one node for each part, holding the records that were assigned to it; part -1 is no part."""

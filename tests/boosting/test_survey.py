@@ -1,0 +1,139 @@
+"""What is asked before the first round: bins by width and mass, and sizes by the noisy number of records."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.boosting.additive import MENU, AdditivePlan
+from hedgerow.boosting.hedgerow import RECIPE
+from hedgerow.boosting.survey import FINE, by_width_and_mass
+from hedgerow.curator import Curator
+from hedgerow.errors import FileFormatError
+from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.accounting import cost
+from hedgerow.table import Table
+
+GENERATOR = np.random.default_rng(2)
+SCHEMA = hr.Schema({"wide": hr.Numeric(0, 1000), "c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
+X = {
+    "wide": np.where(GENERATOR.random(4000) < 0.9, 0, GENERATOR.uniform(0, 1000, 4000)),
+    "c": GENERATOR.choice(["a", "b"], 4000),
+}
+Y = np.where(X["wide"] > 30, "yes", "no")
+
+
+def plan_of(epsilon=1, delta=0, schema=SCHEMA, *, rounds=None, bins=None, adjacency="add-remove"):
+    return AdditivePlan(RECIPE, schema, Fraction(epsilon), Fraction(delta), adjacency, rounds=rounds, bins=bins)
+
+
+def test_bins_follow_the_width_where_nothing_is_clear():
+    merged = by_width_and_mass(np.full(100, 3), clear=50, bins=10, by_mass=0.6)
+    assert np.array_equal(merged, np.arange(100) // 10)
+
+
+def test_bins_follow_the_mass_where_it_is():
+    counts = np.zeros(100, dtype=np.int64)
+    counts[40:50] = 1000
+    merged = by_width_and_mass(counts, clear=50, bins=20, by_mass=0.5)
+    assert len(np.unique(merged[40:50])) == 10  # a bin each: half of the bins
+    assert len(np.unique(merged)) <= 20
+    assert np.all(np.diff(merged) >= 0)
+    assert merged[0] == 0
+
+
+@pytest.mark.parametrize("bins", [2, 3, 8, 40, 300])
+def test_there_are_two_bins_at_least_and_no_gap(bins):
+    for counts in (np.zeros(FINE, dtype=np.int64), np.eye(FINE, dtype=np.int64)[7] * 10**6, np.full(2, -5)):
+        merged = by_width_and_mass(counts, clear=10, bins=bins, by_mass=1.0)
+        assert merged[0] == 0
+        assert 1 <= merged[-1] < max(bins, 2)
+        assert set(np.diff(merged)) <= {0, 1}
+
+
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+def test_more_records_or_budget_pay_for_more_rounds(delta):
+    rounds = [plan_of(epsilon, delta)._sizes(n)[0] for epsilon in ("1/100", 1, 10) for n in (50, 5_000, 500_000)]
+    assert rounds[0] == MENU[0]
+    assert rounds[-1] == MENU[-1]
+    assert sorted(rounds[:3]) == rounds[:3]
+    assert rounds[2] <= rounds[5] <= rounds[8]
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+@pytest.mark.parametrize("sizes", [{}, {"rounds": 4}, {"bins": 5}, {"rounds": 4, "bins": 5}])
+def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta, adjacency):
+    plan = plan_of(1, delta, adjacency=adjacency, **sizes)
+    planned = cost(plan.event)
+    assert planned.under(adjacency).within(Fraction(1), Fraction(delta))
+    table = Table.of(plan._encoder, X, Y)
+    curator = Curator(table, Fraction(1), Randomness(0), delta=Fraction(delta), adjacency=adjacency)
+    model = plan.boost(curator)
+    charged = curator.total
+    assert (charged.epsilon, charged.mu_squared, charged.rho) <= (planned.epsilon, planned.mu_squared, planned.rho)
+    assert charged.rho <= planned.rho
+    if delta:  # nearly all of it is used
+        assert charged.rho > Fraction(9, 10) * planned.rho
+    else:
+        assert charged.epsilon > Fraction(99, 100) * planned.epsilon
+    if "rounds" in sizes:
+        assert len(model.forest.roots) == 4
+
+
+def test_without_numeric_features_and_with_rounds_nothing_is_asked_first():
+    schema = hr.Schema({"c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
+    assert len(plan_of(schema=schema, rounds=3).event.parts) == 1
+    assert len(plan_of(schema=schema).event.parts) == 2
+    model = plan_of(schema=schema).run({"c": X["c"]}, Y, Randomness(0))
+    assert np.isfinite(model.probabilities({"c": X["c"]})).all()
+
+
+def test_records_are_found_in_their_merged_bins():
+    plan = plan_of(100)
+    model = plan.run(X, Y, Randomness(0))
+    fine, merged = plan._encoder.transform(X), model.encoder.transform(X)
+    for feature in range(2):
+        pairs = np.unique(np.stack([fine[:, feature], merged[:, feature]], axis=1), axis=0)
+        assert len(pairs) == len(np.unique(pairs[:, 0]))  # every fine code has one merged code
+    edges = model.encoder.edges[0]
+    assert np.isin(edges, plan._encoder.edges[0]).all()
+    assert (edges < 100).sum() >= 2  # the spike at zero has a bin of its own
+    accuracy = (model.probabilities(X).argmax(axis=1) == (Y == "yes")).mean()
+    assert accuracy > 0.97
+
+
+def test_public_cut_points_are_kept_or_merged_never_moved():
+    schema = hr.Schema({"wide": hr.Numeric(0, 1000, [1, 30, 500])}, classes=["no", "yes"])
+    model = plan_of(10, schema=schema).run({"wide": X["wide"]}, Y, Randomness(0))
+    assert np.isin(model.encoder.edges[0], [1, 30, 500]).all()
+
+
+ARRAYS = plan_of(5).run(X, Y, Randomness(0)).to_arrays()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"edges": None},
+        {"edge_counts": None},
+        {"edges": ARRAYS["edges"] + 0.001},
+        {"edges": ARRAYS["edges"][::-1].copy()},
+        {"edges": ARRAYS["edges"].astype(np.float32)},
+        {"edges": np.empty(0), "edge_counts": np.zeros(2, dtype=np.int64)},
+        {"edge_counts": ARRAYS["edge_counts"] + 1},
+        {"edge_counts": ARRAYS["edge_counts"][::-1].copy()},
+        {"votes": ARRAYS["votes"][1:]},
+    ],
+)
+def test_damaged_cut_points_are_refused(damage):
+    arrays = {name: array for name, array in {**ARRAYS, **damage}.items() if array is not None}
+    with pytest.raises(FileFormatError):
+        plan_of(5).restore(arrays)
+
+
+def test_the_arrays_give_the_model_back():
+    model = plan_of(5).run(X, Y, Randomness(3))
+    again = plan_of(5).restore(model.to_arrays())
+    assert np.array_equal(again.probabilities(X), model.probabilities(X))

@@ -4,8 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 import hedgerow as hr
+from hedgerow.boosting import smoothing
 from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
 
@@ -96,7 +98,7 @@ def test_saved_models_say_the_same(tmp_path):
 
 
 def test_steps_without_noise_or_prior_are_newtons():
-    steps = Smoothing(spread=1e6, common=0.0).steps(
+    steps = Smoothing(spreads=(1e6,), common=1e-9).steps(
         np.array([[3.0], [-2.0]]), np.array([[6.0], [4.0]]), 1e-9, 1e-9, False
     )
     assert steps[:, 0] == pytest.approx([0.5, -0.5], rel=1e-3)
@@ -107,6 +109,29 @@ def test_no_round_moves_a_class_by_more_than_one(delta):
     model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
     stages = np.stack([np.zeros(3000), *model.staged_decision_function(X)])
     assert 1.5 < 2 * np.abs(np.diff(stages, axis=0)).max() <= 2
+
+
+def test_both_ways_to_smooth_agree_where_steps_are_independent():
+    generator = np.random.default_rng(1)
+    gradient, curvature, variance = generator.normal(0, 5, 7), generator.uniform(0, 9, 7), generator.uniform(1, 4, 7)
+    prior = 0.3**2 * np.eye(7) + 0.8**2
+    likelihood, steps = smoothing._dependent(gradient, curvature, variance, prior)
+    other_likelihood, other_steps = smoothing._independent(gradient, curvature, variance, 0.3, 0.8)
+    assert steps == pytest.approx(other_steps)
+    assert likelihood == pytest.approx(other_likelihood)
+    noisy = multivariate_normal(np.zeros(7), np.diag(curvature) @ prior @ np.diag(curvature) + np.diag(variance))
+    assert likelihood == pytest.approx(noisy.logpdf(gradient) + 3.5 * np.log(2 * np.pi))
+
+
+def test_the_sums_say_how_far_steps_spread():
+    generator = np.random.default_rng(2)
+    curvature = np.full((300, 1), 50.0)
+    for spread in (0.125, 1.0):
+        true = generator.normal(0, spread, (300, 1))
+        gradient = curvature * true + generator.normal(0, np.sqrt(50 + 100), (300, 1))
+        steps = Smoothing().steps(gradient, curvature, 10.0, 1.0, False)
+        other = Smoothing(spreads=(1.0 if spread < 1 else 0.125,)).steps(gradient, curvature, 10.0, 1.0, False)
+        assert ((steps - true) ** 2).mean() < 0.9 * ((other - true) ** 2).mean()
 
 
 def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():

@@ -105,7 +105,8 @@ class CutsThenTest:
         is_cut = candidates.kind == CUT
         features = np.unique(candidates.feature[is_cut])
         of_feature = [is_cut & (candidates.feature == feature) for feature in features]
-        usable = np.array([(offered & tests).any(axis=1) for tests in of_feature]).reshape(len(features), len(nodes))
+        usable = np.array([(offered & tests).any(axis=1) for tests in of_feature], dtype=np.bool_)
+        usable = usable.reshape(len(features), len(nodes))  # also where no feature has cuts
         n = usable.sum(axis=0)
         alike = replace(
             candidates, weight=np.ones_like(candidates.weight)

@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
 import pytest
+from audit_helpers import Codes
 from helpers import data_sets, make_table
-from test_audit_boosting import Codes, LastCountsOpen, open_loss
 
 import hedgerow as hr
-from hedgerow.boosting import BoostingPlan, hedgerow, plan
-from hedgerow.boosting.gradients import Gradients
+from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.boosting.weights import UNIT
 from hedgerow.curator import Curator
 from hedgerow.mechanisms import Geometric
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.exact import Dyadic
 
 TYPES = tuple(product((0, 1), repeat=3))
+SCHEMA = hr.Schema({f"f{i}": hr.Categorical(["a", "b"]) for i in range(2)}, classes=["no", "yes"])
 
 
 @pytest.fixture(autouse=True)
 def codes_as_they_are(monkeypatch):
-    monkeypatch.setattr(plan, "Encoder", Codes)
+    monkeypatch.setattr("hedgerow.boosting.additive.Encoder", Codes)
+    monkeypatch.setattr("hedgerow.boosting.plan.Encoder", Codes)
 
 
-def additive():
-    schema = hr.Schema({f"f{i}": hr.Categorical(["a", "b"]) for i in range(2)}, classes=["no", "yes"])
-    return BoostingPlan(
-        hedgerow.RECIPE, schema, Fraction(1), Fraction(0), "add-remove", rounds=2, max_depth=1, max_bins=2
-    )
+def law(records):
+    boosted = hr.HedgerowClassifier(epsilon=1.0, schema=SCHEMA, n_estimators=2)._plan(SCHEMA, Fraction(1))
 
-
-def laws(records):
-    """Return, for everything that is told before the last sums, its probability and the laws of these."""
-    kind = type("Open", (LastCountsOpen,), {"ends": (0,), "answers": (0, 8 * UNIT), "batches": 2})
-    boosted = additive()
-    found, known, script = {}, {}, []
-    while script is not None:
-        replay = kind(script, known)
-        curator = Curator(make_table(records, (2, 2)), Fraction(1), replay)
+    def fit(source):
+        curator = Curator(make_table(records, (2, 2)), Fraction(1), source)
         boosted.boost(curator)
         assert curator.spent <= cost(boosted.event).epsilon <= 1
-        told = tuple(replay.told)
-        found[told] = (replay.probability, replay.last)
-        script = replay.next_script()
-    assert sum(probability for probability, _ in found.values()) == pytest.approx(1, abs=1e-9)
+
+    found = open_law(fit, Grid((0,), (0, 8 * UNIT)))
+    assert sum(probability.sum() for probability in found.values()) == pytest.approx(1, abs=1e-9)
     return found
 
 
@@ -56,10 +47,12 @@ def worst(most):
     def of(records):
         key = tuple(sorted(records))
         if key not in known:
-            known[key] = laws(key)
+            known[key] = law(key)
         return known[key]
 
-    return max(open_loss(of(records), of((*records, record))) for records in data_sets(most, TYPES) for record in TYPES)
+    return max(
+        worst_loss(of(records), of((*records, record))) for records in data_sets(most, TYPES) for record in TYPES
+    )
 
 
 def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():
@@ -71,16 +64,19 @@ def test_two_rounds_lose_at_most_epsilon_on_up_to_three_records():
     assert 0.5 < worst(3) <= 1
 
 
-def test_noise_for_half_of_what_a_record_adds_is_caught(monkeypatch):
-    built = additive()
-    weaker = replace(built._round, noise=Geometric(4 * built._round.noise.epsilon, Gradients(2, normal=False).l1))
-    monkeypatch.setattr(type(built._round), "event", built._round.event)
+@dataclass(frozen=True)
+class ForAQuarter(Geometric):
+    """Geometric noise for a quarter of the sensitivity that it names."""
 
-    def boosted():
-        made = BoostingPlan.__new__(BoostingPlan)
-        made.__dict__.update({**built.__dict__, "_round": weaker})
-        return made
+    @property
+    def cost(self) -> Fraction:
+        return super().cost / 4
 
-    monkeypatch.setitem(globals(), "additive", boosted)
-    monkeypatch.setattr(Curator, "_charge_all", lambda self, amount, draws=0: None)
+    @property
+    def rate(self) -> Dyadic:
+        return Geometric(4 * self.epsilon, self.sensitivity).rate
+
+
+def test_noise_for_a_quarter_of_what_a_record_adds_is_caught(monkeypatch):
+    monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", ForAQuarter)
     assert worst(1) > 1

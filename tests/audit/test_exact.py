@@ -6,25 +6,31 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from audit_helpers import worst_over
 from helpers import data_sets, grow, released
 
-from hedgerow.audit import exact_law, worst_loss
-from hedgerow.mechanisms import PermuteAndFlip, Randomness
+from hedgerow.audit import Grid, exact_law, open_law, worst_loss
+from hedgerow.audit.exact import worst_event
+from hedgerow.audit.replay import sample_law, samples_of
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RoundedNormal
+from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.exact import Dyadic
+from hedgerow.published.noise import Laplace, Permutation, Resample
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, Poisson, Recipe, SelectLabel
 
 
+def law_of(records: tuple, fit: Callable[[tuple, Randomness], Forest] = grow) -> dict:
+    return open_law(lambda source: released(fit(records, source)))
+
+
 def worst_over_neighbors(most: int, fit: Callable[[tuple, Randomness], Forest]) -> tuple[float, int]:
-    laws = {records: exact_law(lambda source, d=records: released(fit(d, source))) for records in data_sets(most)}
-    worst = max(
-        worst_loss(law, laws[records[:i] + records[i + 1 :]])
-        for records, law in laws.items()
-        for i in range(len(records))
-    )
-    return worst, len(laws)
+    laws = {records: law_of(records, fit) for records in data_sets(most)}
+    return worst_over(laws), len(laws)
 
 
 def test_exact_law_is_a_law_and_agrees_with_the_sampler() -> None:
@@ -88,7 +94,7 @@ def test_a_poisson_sample_costs_its_amplified_budget():
     def loss(epsilon: Fraction) -> float:
         recipe = Recipe(assign=Poisson(Fraction(3, 4)))
         laws = [
-            exact_law(lambda source, d=d: released(grow(d, source, recipe=recipe, depth=0, epsilon=epsilon)))
+            law_of(d, lambda records, source: grow(records, source, recipe=recipe, depth=0, epsilon=epsilon))
             for d in (((0, 0, 0),) * 5, ((0, 0, 0),) * 5 + ((0, 0, 1),))
         ]
         return worst_loss(*laws)
@@ -99,7 +105,7 @@ def test_a_poisson_sample_costs_its_amplified_budget():
 
 def test_replace_one_plan_costs_at_most_epsilon_when_a_record_is_replaced() -> None:
     sets = list(data_sets(2))
-    laws = {d: exact_law(lambda source, d=d: released(grow(d, source, epsilon=Fraction(1, 2)))) for d in sets}
+    laws = {d: law_of(d, lambda records, source: grow(records, source, epsilon=Fraction(1, 2))) for d in sets}
     pairs = [(a, b) for a in sets for b in sets if len(a) == len(b) == 2 and len(set(a) & set(b)) == 1]
     worst = max(worst_loss(laws[a], laws[b]) for a, b in pairs)
     assert 0.5 < worst <= 1 + 1e-9
@@ -126,3 +132,53 @@ def test_the_audit_catches_a_label_mechanism_that_books_half_of_its_cost() -> No
 
 def test_supports_that_differ_are_an_infinite_loss() -> None:
     assert worst_loss({"a": 1.0}, {"a": 0.5, "b": 0.5}) == math.inf
+
+
+def test_a_delta_forgives_releases_of_as_much_probability() -> None:
+    law, other = {"a": 0.9, "b": 0.1}, {"a": 0.5, "c": 0.5}
+    assert worst_loss(law, other, 0.1) == math.inf
+    assert worst_loss(law, other, 0.5) == pytest.approx(math.log((0.9 + 0.1 - 0.5) / 0.5))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_a_loss_at_a_delta_is_where_the_hockey_stick_is_that_large(epsilon: float) -> None:
+    rng = np.random.default_rng(int(10 * epsilon))
+    p, q = rng.dirichlet(np.full(12, 0.5), 2)
+    delta = float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+    assert worst_event(dict(enumerate(p)), dict(enumerate(q)), delta).loss == pytest.approx(epsilon)
+
+
+def test_samples_with_replacement_have_the_law_of_their_sampler() -> None:
+    weights = np.array([0.5, 0.3, 0.2])
+    law = sample_law(weights)
+    assert law.sum() == pytest.approx(1)
+    for row, times in product(range(3), range(4)):
+        chance = sum(p for p, sample in zip(law, samples_of(3), strict=True) if sample.count(row) == times)
+        assert chance == pytest.approx(Resample().law(weights, times, row))
+
+
+@pytest.mark.parametrize(("mechanism", "statistics"), [(Permutation(), (3,)), (Resample(), (np.full(3, 1 / 3), 2))])
+def test_ways_to_deal_records_out_are_walked_through_and_not_told(
+    mechanism: Permutation | Resample, statistics: tuple
+) -> None:
+    law = exact_law(lambda source: (source.draw(mechanism, *statistics).tobytes(), tuple(source.told)))
+    drawn = {mechanism.sample(open_stream(b"0" * 32, number), *statistics).tobytes() for number in range(300)}
+    assert sum(law.values()) == pytest.approx(1)
+    assert drawn <= {rows for rows, _ in law}
+    assert {told for _, told in law} == {()}
+    assert len(law) == {Permutation: 6, Resample: 100}[type(mechanism)]
+
+
+@pytest.mark.parametrize("noise", [Geometric(Fraction(1)), Laplace(Fraction(1)), RoundedNormal(Fraction(1))])
+def test_a_grid_tells_all_of_a_count(noise: Geometric | Laplace | RoundedNormal) -> None:
+    grid = Grid((-2, 0, 3), (-2, 0, 3, 4))
+    law = grid.law(noise, 1)
+    assert law.sum() == pytest.approx(1)
+    drawn = noise.sample(open_stream(b"1" * 32, 1), np.ones(20_000, dtype=np.int64))
+    cells = np.bincount(np.searchsorted(np.array(grid.ends), drawn), minlength=4) / 20_000
+    assert np.abs(cells - law).max() < 0.02
+
+
+def test_a_grid_needs_an_answer_for_every_cell() -> None:
+    with pytest.raises(ConfigurationError, match="one answer more"):
+        Grid((0,), (0, 1, 2))

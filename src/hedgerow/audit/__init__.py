@@ -1,5 +1,27 @@
 """Measuring what a claimed epsilon is worth, by running the shipped code."""
 
-from hedgerow.audit.exact import Replay, exact_law, worst_loss
+from hedgerow.audit.canaries import guessing_bound, one_run_audit
+from hedgerow.audit.contents import check_model
+from hedgerow.audit.exact import exact_law, open_law, worst_loss
+from hedgerow.audit.findings import Finding
+from hedgerow.audit.grid import Grid
+from hedgerow.audit.losses import exact_loss, exact_search
+from hedgerow.audit.membership import MembershipReport, allowed_rate, membership_attack
+from hedgerow.audit.replay import Replay
 
-__all__ = ["Replay", "exact_law", "worst_loss"]
+__all__ = [
+    "Finding",
+    "Grid",
+    "MembershipReport",
+    "Replay",
+    "allowed_rate",
+    "check_model",
+    "exact_law",
+    "exact_loss",
+    "exact_search",
+    "guessing_bound",
+    "membership_attack",
+    "one_run_audit",
+    "open_law",
+    "worst_loss",
+]

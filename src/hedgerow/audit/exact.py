@@ -6,100 +6,109 @@ answered. It is for tiny data; the number of runs is the number of possible rele
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import Mechanism, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
+from hedgerow.audit.grid import Grid
+from hedgerow.audit.replay import Replay
 
-__all__ = ["Replay", "exact_law", "worst_loss"]
+__all__ = ["Event", "Law", "exact_law", "open_law", "worst_event", "worst_loss"]
 
 Released = TypeVar("Released", bound=Hashable)
+Floats = npt.NDArray[np.float64]
+Law = Mapping[Any, Any]  # of each release: its probability, or those of all outcomes of the last draw
 
 
-class Replay(Randomness):
-    """Stands in for a fit's randomness: follows a script of outcomes, takes the first possible one beyond its end.
-
-    Parameters
-    ----------
-    script : sequence of int
-        The outcome of each draw of each item, in the order in which they are drawn.
-    known : dict
-        Laws that were worked out before, which runs on the same records share.
-    """
-
-    def __init__(self, script: list[int], known: dict[Hashable, npt.NDArray[np.float64]]) -> None:
-        super().__init__(random_state=0)  # its streams are never read
-        self.script = script
-        self.known = known
-        self.laws: list[npt.NDArray[np.float64]] = []
-
-    @property
-    def probability(self) -> float:
-        """The probability of all outcomes so far."""
-        return math.prod(float(law[outcome]) for law, outcome in zip(self.laws, self.script, strict=True))
-
-    def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[np.int64]:
-        """Return the scripted outcome of every item of the batch."""
-        outcomes = np.array(
-            [self._follow(self._law(mechanism, item)) for item in _items(mechanism, statistics)], dtype=np.int64
-        )
-        return (
-            -outcomes if isinstance(mechanism, PoissonCoin | WeightedCoin) else outcomes
-        )  # its second outcome is part -1: not taken in
-
-    def _law(self, mechanism: Mechanism, item: tuple[Any, ...]) -> npt.NDArray[np.float64]:
-        key = (mechanism, *(np.asarray(statistic).tobytes() for statistic in item))
-        if key not in self.known:
-            self.known[key] = mechanism.law(*item)
-        return self.known[key]
-
-    def _follow(self, law: npt.NDArray[np.float64]) -> int:
-        if len(self.laws) == len(self.script):
-            self.script.append(int(np.flatnonzero(law > 0)[0]))
-        self.laws.append(law)
-        return self.script[len(self.laws) - 1]
-
-    def next_script(self) -> list[int] | None:
-        """Return the script of the next run, or None after the last one."""
-        for place in reversed(range(len(self.script))):
-            later = np.flatnonzero(self.laws[place] > 0)
-            later = later[later > self.script[place]]
-            if len(later):
-                return [*self.script[:place], int(later[0])]
-        return None
-
-
-def _items(mechanism: Mechanism, statistics: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    if isinstance(mechanism, PerRecordCoin | PoissonCoin):
-        return iter([statistics] * statistics[0])
-    return zip(*statistics, strict=True)
-
-
-def exact_law(fit: Callable[[Randomness], Released]) -> dict[Released, float]:
+def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Released, float]:
     """Return the probability of everything that ``fit`` may release.
 
     Parameters
     ----------
     fit : callable
-        Runs the learner with the randomness that it is given and returns what it releases, as a hashable value.
+        Runs the learner with the randomness that it is given and returns what it releases, as a hashable value. What was
+        drawn is in the ``told`` of the randomness.
+    grid : Grid
+        What is told of noisy counts.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from hedgerow.audit import Grid, exact_law
+    >>> from hedgerow.mechanisms import Geometric
+    >>> noise, counts = Geometric(Fraction(1)), np.array([3])
+    >>> law = exact_law(lambda source: int(source.draw(noise, counts)[0]), Grid((0,), (0, 8)))
+    >>> {told: round(probability, 3) for told, probability in law.items()}
+    {0: 0.036, 8: 0.964}
     """
     law: dict[Released, float] = {}
-    known: dict[Hashable, npt.NDArray[np.float64]] = {}
+    known: dict[Hashable, Floats] = {}
     script: list[int] | None = []
     while script is not None:
-        replay = Replay(script, known)
+        replay = Replay(script, known, grid)
         released = fit(replay)
         law[released] = law.get(released, 0.0) + replay.probability
         script = replay.next_script()
     return law
 
 
-def worst_loss(law: Mapping[Released, float], other: Mapping[Released, float]) -> float:
-    """Return the largest absolute log ratio of two laws; infinite where one of them cannot release what the other can."""
-    if law.keys() != other.keys():
-        return math.inf
-    return max(abs(math.log(law[released] / other[released])) for released in law)
+def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Hashable, Floats]:
+    """Return the law of everything that is drawn and of everything that ``fit`` returns, without a run for each.
+
+    The outcomes of the last draw decide nothing that is drawn later, so a run stands for all of them. The keys hold what was
+    told before it and what ``fit`` returned; the values are the probabilities of all joint outcomes of the last draw. Only
+    the coins that decide which records take part where are not told.
+    """
+    law: dict[Hashable, Floats] = {}
+    known: dict[Hashable, Floats] = {}
+    script: list[int] | None = []
+    while script is not None:
+        replay = Replay(script, known, grid)
+        key = (fit(replay), replay.told_before, replay.open_shape)
+        law[key] = law.get(key, 0.0) + replay.open()
+        script = replay.next_script(last_is_open=True)
+    return law
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of releases that tells two data sets apart: the loss that it shows, and its probability on both."""
+
+    loss: float
+    probability: float
+    other: float
+
+
+def worst_loss(law: Law, other: Law, delta: float = 0.0) -> float:
+    """Return the smallest epsilon that two laws keep at ``delta``; infinite where there is none.
+
+    At delta 0 it is the largest absolute log ratio of the probabilities of one release.
+    """
+    return max(worst_event(law, other, delta).loss, worst_event(other, law, delta).loss)
+
+
+def worst_event(law: Law, other: Law, delta: float = 0.0) -> Event:
+    """Return the set S of releases with the largest ln((P(S) - delta) / Q(S)), P the law and Q the other.
+
+    It holds all releases above some ratio of P to Q.
+    """
+    p, q = _side_by_side(law, other)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(-np.where(q > 0, p / q, np.where(p > 0, np.inf, 0.0)), kind="stable")
+        sum_p, sum_q = np.cumsum(p[order]), np.cumsum(q[order])
+        losses = np.where(sum_p > delta, np.log(sum_p - delta) - np.log(sum_q), 0.0)
+    best = int(np.flatnonzero(losses == losses.max())[-1])
+    return Event(max(0.0, float(losses[best])), float(sum_p[best]), float(sum_q[best]))
+
+
+def _side_by_side(law: Law, other: Law) -> tuple[Floats, Floats]:
+    """Return the probabilities of all releases under both laws."""
+    sizes = {key: np.shape(value) for key, value in (*law.items(), *other.items())}
+    p, q = (
+        np.concatenate([np.ravel(of.get(key, np.zeros(size))) for key, size in sizes.items()]) for of in (law, other)
+    )
+    return p, q

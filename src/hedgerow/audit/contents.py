@@ -1,0 +1,261 @@
+"""The certificate check: whatever a model holds must be what its plan releases and its certificate explains."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.archive import DOCUMENT, read_archive
+from hedgerow.audit.findings import Finding
+from hedgerow.audit.surplus import surplus
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow.parameters import check_parameters
+from hedgerow.privacy.accounting import plan_budget
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.events import Event, Sequence, Unprotected
+from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.systems.dpada import DPAdaClassifier
+from hedgerow.systems.registry import list_systems, load
+from hedgerow.trees import Forest, ForestPlan, TwoPhasePlan
+
+__all__ = ["check_model"]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+MEMBERS = frozenset({"format", "class", "parameters", "named", "schema", "certificate"})
+EXPLAINED = {  # arrays of trees and cells that are there only where such a step was booked
+    "counts": ("class counts",),
+    "order": ("counts of categories",),
+    "votes": ("class counts", "gradients"),
+    "edges": ("specializations", "fine bins"),
+}
+CUT_POINTS = ("edges",)  # of a public grid, which restoring checks
+
+
+def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Finding]:
+    """Return everything about a model that its certificate does not explain; an empty list if there is nothing.
+
+    The plan is built again from the class, the parameters and the schema. The certificate must be the one that this plan
+    gets, step by step; the certificate must hold; the arrays must be those that the plan restores, integers where the plan
+    releases integers, of no more trees, rounds, levels or cells than planned; and a fitted estimator must hold nothing that
+    its file would not.
+
+    Parameters
+    ----------
+    model : path or PrivateClassifier
+        A model file, or a fitted estimator.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is no model file.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> from hedgerow.audit import check_model
+    >>> X = np.random.default_rng(0).uniform(0, 1, (200, 1))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> check_model(model)
+    []
+    >>> model.root_counts_ = np.array([101, 99])
+    >>> print(check_model(model)[0].words)
+    the fitted model has the attribute root_counts_, which no step releases
+    """
+    if isinstance(model, PrivateClassifier):
+        return _check_fitted(model)
+    document, arrays = read_archive(model)
+    words = [*_members(Path(model), document, arrays)]
+    try:
+        certificate = Certificate.from_dict(document["certificate"])
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(f"{model} holds no certificate, so there is nothing to check it against.") from error
+    try:
+        words += _words(load(model), arrays)
+    except FileFormatError as error:
+        words += _reals(arrays, certificate)
+        words.append(f"the model's arrays are not what its plan releases: {error}")
+    return _findings(certificate, words)
+
+
+def _check_fitted(model: PrivateClassifier) -> list[Finding]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model.save(path)
+        found = check_model(path)
+        try:
+            saved: PrivateClassifier | None = load(path)
+        except FileFormatError:
+            saved = None
+    declared = {*vars(model.__class__(**model.get_params(deep=False))), "model_", "certificate_", "schema_", "classes_"}
+    declared |= {"n_features_in_", "_named", "_fitted_parameters"}
+    words = [
+        f"the fitted model has the attribute {name}, which no step releases"
+        for name in vars(model)
+        if name not in declared
+    ]
+    if saved is not None:
+        for name in ("model_", "classes_", "schema_", "certificate_"):
+            words += surplus(getattr(model, name), getattr(saved, name), name)
+    return [*found, *_findings(model.certificate_, words)]
+
+
+def _findings(certificate: Certificate, words: list[str]) -> list[Finding]:
+    names = {info.class_name: info.name for info in list_systems()}
+    return [
+        Finding(
+            subject=f"{names.get(certificate.system, certificate.system)}, {certificate.variant}",
+            attack="contents",
+            pair="the model and its certificate",
+            adjacency=certificate.adjacency,
+            epsilon=float(certificate.epsilon),
+            delta=float(certificate.delta),
+            loss=math.inf,
+            confidence=1.0,
+            power=math.inf,
+            words=text,
+        )
+        for text in dict.fromkeys(words)
+    ]
+
+
+def _members(path: Path, document: Mapping[str, Any], arrays: Arrays) -> Iterator[str]:
+    """Yield what stands in a file beside what ``save`` writes."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name != DOCUMENT and name.removesuffix(".npy") not in arrays]
+        comment = archive.comment
+    if comment:
+        yield "the file has a comment, which no model has"
+    yield from (f"the file has the member {name}, which no model has" for name in names)
+    yield from (
+        f"the file's document has the entry {name}, which no model has" for name in sorted({*document} - MEMBERS)
+    )
+
+
+def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
+    """Yield everything that is wrong with a model that was loaded from these arrays."""
+    certificate = model.certificate_
+    yield from (f"the certificate does not hold: {reason}" for reason in certificate.reasons)
+    try:
+        plan = _plan_again(model)
+    except ConfigurationError as error:
+        yield f"no plan has these parameters: {error}"
+        return
+    yield from _certificate(model, plan)
+    purposes = " / ".join(line.purpose for line in certificate.lines)
+    for name in sorted(name for name in arrays.keys() & EXPLAINED.keys() if arrays[name].size):
+        if not certificate.unprotected and not any(word in purposes for word in EXPLAINED[name]):
+            yield f"the model holds {name}, but no step of its certificate releases them"
+    back = plan.restore(arrays).to_arrays()
+    for name, array in arrays.items():
+        if name not in back:
+            yield f"the model holds the array {name}, which its plan does not release"
+        elif not np.array_equal(array, back[name]):
+            yield f"the array {name} is not what the plan restores from it"
+    forest = getattr(model.model_, "forest", None)
+    if isinstance(forest, Forest):
+        yield from _trees(forest, plan, certificate)
+
+
+def _plan_again(model: PrivateClassifier) -> Plan:
+    """Return the plan of the fit, from the class, the parameters, the schema and the public coins alone."""
+    kind, certificate = type(model), model.certificate_
+    parameters = check_parameters(
+        kind(**{**model._fitted_parameters, "schema": model.schema_}).get_params(deep=False), kind._rules()
+    )
+    planner = kind(**parameters)
+    budget = plan_budget(exact(parameters["epsilon"]), certificate.adjacency)
+    if isinstance(planner, DPAdaClassifier):
+        planner._paid = min(_rounds(certificate.event), planner._size(budget).n_estimators)
+    return planner._plan(model.schema_, budget)
+
+
+def _rounds(event: Event) -> int:
+    """Return how many rounds public coins let read the records, as a certificate says."""
+    if isinstance(event, Sequence) and isinstance(event.parts[0], Unprotected):
+        return _rounds(event.parts[-1])
+    return len(event.parts) if isinstance(event, Sequence) else 1
+
+
+def _certificate(model: PrivateClassifier, plan: Plan) -> Iterator[str]:
+    """Yield where the certificate is not the one that the plan gets."""
+    stored, parameters = model.certificate_, model._fitted_parameters
+    epsilon, delta = exact(parameters["epsilon"]), exact_delta(parameters.get("delta", 0))
+    try:
+        again = certify(
+            type(model).__name__,
+            plan.event,
+            model.schema_,
+            variant=parameters.get("variant", "private"),
+            epsilon=epsilon,
+            delta=delta,
+            adjacency=parameters["adjacency"],
+            seeded=stored.seeded,
+        )
+    except BudgetExceeded:
+        yield f"the plan costs more than epsilon = {decimal_text(epsilon)}"
+        return
+    for name in ("system", "variant", "epsilon", "delta", "adjacency"):
+        if getattr(stored, name) != getattr(again, name):
+            yield f"the certificate says {name} = {getattr(stored, name)}, but the model was fitted with {getattr(again, name)}"
+    if stored.event != again.event:
+        missing = [line for line in again.lines if line not in stored.lines]
+        added = [line for line in stored.lines if line not in again.lines]
+        yield from (
+            f"the certificate leaves out what the plan does on level {line.level}: {line.purpose}, {line.cost}"
+            for line in missing
+        )
+        yield from (
+            f"the certificate books what the plan does not do on level {line.level}: {line.purpose}, {line.cost}"
+            for line in added
+        )
+        if not missing and not added:
+            yield "the certificate's steps are those of the plan, but they are added up in another way"
+
+
+def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
+    """Yield which arrays hold real numbers, though exact noise on counts gives integers."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and name not in CUT_POINTS and not certificate.unprotected:
+            broken = array[array != np.rint(array)]
+            example = f", such as {float(broken[0])!r}" if len(broken) else ""
+            yield f"the array {name} holds real numbers{example}, and not the integers that noise on counts gives"
+
+
+def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str]:
+    """Yield what trees hold beyond what their steps release."""
+    deepest = max((line.level for line in certificate.lines), default=0)
+    most = _most_trees(plan)
+    if most is not None and len(forest.roots) > most:
+        yield f"the model holds {len(forest.roots)} trees, but {most} were planned"
+    if most is not None and deepest and int(forest.levels().max()) > deepest:
+        yield f"a tree has {int(forest.levels().max())} levels, but the certificate ends at level {deepest}"
+    inner = forest.test >= 0
+    if np.any(forest.label[inner] != -1) or np.any(forest.first_child[~inner] != 0):
+        yield "nodes hold labels or places that mean nothing there"
+    if forest.counts is not None:
+        if np.any(forest.counts[inner] != 0):
+            yield "nodes that are no leaves hold counts, which no step releases"
+        if np.any(forest.label[~inner] != forest.counts[~inner].argmax(axis=1)):
+            yield "labels of leaves are not those of their released counts"
+
+
+def _most_trees(plan: Plan) -> int | None:
+    if isinstance(plan, TwoPhasePlan):
+        parts = [_most_trees(plan._first), _most_trees(plan._second)]
+        return sum(part for part in parts if part is not None)
+    if isinstance(plan, ForestPlan):
+        dealing = plan._schedule.dealing
+        return dealing.rounds * dealing.coin.parts
+    return None

@@ -1,0 +1,227 @@
+"""What a fit of a shipped estimator loses on tiny data, exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations_with_replacement
+from typing import Any, Literal
+
+import numpy as np
+
+from hedgerow.audit.exact import Event, Law, exact_law, open_law, worst_event, worst_loss
+from hedgerow.audit.findings import Finding
+from hedgerow.audit.grid import Grid
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import Model, Plan, PrivateClassifier
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import check_parameters
+from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
+from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.systems.registry import list_systems
+
+__all__ = ["exact_loss", "exact_search", "planned"]
+
+Row = tuple[Any, ...]  # the cells of a record, then its label
+Rows = tuple[Row, ...]
+Told = Literal["draws", "model"]
+
+ROUNDING = 1e-9  # of sums of floats; a loss is told that much smaller
+
+
+def planned(estimator: PrivateClassifier, randomness: Randomness | None = None) -> Plan:
+    """Return what a fit of an estimator with a schema would do; coins that are public come from ``randomness``."""
+    parameters = check_parameters(estimator.get_params(deep=False), estimator._rules())
+    if parameters["schema"] is None:
+        raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
+    budget = plan_budget(exact(parameters["epsilon"]), check_adjacency(parameters["adjacency"]))
+    planner = type(estimator)(**parameters)
+    planner._draw_public(Randomness(0) if randomness is None else randomness, budget)
+    return planner._plan(parameters["schema"], budget)
+
+
+def exact_loss(
+    estimator: PrivateClassifier,
+    first: Iterable[Row],
+    second: Iterable[Row],
+    *,
+    told: Told = "draws",
+    grid: Grid = Grid(),
+    pair: str = "",
+) -> Finding:
+    """Return how much a fit of an estimator loses between two small data sets, by the exact law of both fits.
+
+    The shipped fit runs on both data sets over all outcomes of its draws. There are as many runs as outcomes, so the schema
+    should have one or two features of two values, and the estimator one or two trees of one test, or two rounds.
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier
+        An unfitted estimator with a schema.
+    first, second : sequence of tuple
+        Neighboring data sets: the cells of each record, then its label.
+    told : {"draws", "model"}
+        Whether everything that is drawn counts as released, with the model (but no coin that decides which records take part
+        where), or the model alone. Noise of published forms that no model keeps needs "model"; it takes many more runs.
+    grid : Grid
+        What is told of noisy counts, and with what the fit goes on.
+    pair : str
+        The two data sets in words; empty: which record makes them differ.
+
+    Returns
+    -------
+    Finding
+        Its loss is told 1e-9 smaller than it is, so that rounding refutes nothing.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.audit import exact_loss
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=0)
+    >>> finding = exact_loss(model, [("x", "no")], [("x", "no"), ("x", "no")])
+    >>> round(finding.loss, 4), finding.refuted
+    (1.0, False)
+    """
+    before, after = tuple(first), tuple(second)
+    laws = Laws(estimator, told, grid)
+    check_neighbors(before, after, laws.adjacency)
+    return laws.finding(before, after, pair)
+
+
+def exact_search(
+    estimator: PrivateClassifier,
+    records: Sequence[Row],
+    *,
+    most: int = 2,
+    told: Told = "draws",
+    grid: Grid = Grid(),
+) -> Finding:
+    """Return the worst finding of ``exact_loss`` over all data sets of at most so many of some records, and their neighbors.
+
+    Parameters
+    ----------
+    estimator, told, grid
+        See ``exact_loss``.
+    records : sequence of tuple
+        The records that data sets are made of, each as often as it may be.
+    most : int
+        The records of the larger data set of a pair.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.audit import exact_search
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=1)
+    >>> exact_search(model, [("x", "no"), ("y", "yes")]).refuted
+    False
+    """
+    laws = Laws(estimator, told, grid)
+    pairs = list(_neighbors(records, most, laws.adjacency))
+    losses = [laws.loss(*pair) for pair in pairs]
+    worst = pairs[int(np.argmax(losses))]
+    return laws.finding(*worst, f"{difference(*worst)} (the worst of {len(pairs)} pairs)")
+
+
+def _neighbors(records: Sequence[Row], most: int, adjacency: Adjacency) -> Iterator[tuple[Rows, Rows]]:
+    """Yield each pair of neighbors once, of data sets that hold at most so many of some records."""
+    rest = range(1, most) if adjacency == "add-remove" else range(most - 1, most)  # one record is public knowledge
+    for size in rest:
+        for common in combinations_with_replacement(records, size):
+            if adjacency == "add-remove":
+                yield from ((common, (*common, record)) for record in records)
+            else:
+                for i, record in enumerate(records):
+                    yield from (((*common, record), (*common, other)) for other in records[i + 1 :])
+
+
+class Laws:
+    """The exact laws of fits of one estimator, each worked out once."""
+
+    def __init__(self, estimator: PrivateClassifier, told: Told, grid: Grid) -> None:
+        self._plan = planned(estimator)
+        self._estimator = estimator
+        self._law_of = open_law if told == "draws" else exact_law
+        self._grid = grid
+        self._known: dict[Rows, Law] = {}
+        self.adjacency = check_adjacency(estimator.adjacency)
+        self._delta = exact_delta(getattr(estimator, "delta", 0))
+
+    def loss(self, first: Rows, second: Rows) -> float:
+        """Return what a fit loses between two data sets."""
+        return worst_loss(self._law(first), self._law(second), float(self._delta))
+
+    def finding(self, first: Rows, second: Rows, pair: str) -> Finding:
+        """Return what a fit loses between two data sets, and by which event."""
+        laws, delta = (self._law(first), self._law(second)), float(self._delta)
+        forth, back = worst_event(*laws, delta), worst_event(*laws[::-1], delta)
+        event = max(forth, back, key=lambda event: event.loss)
+        epsilon = float(exact(self._estimator.epsilon))
+        return Finding(
+            subject=f"{name_of(self._estimator)}, {self._estimator.variant}",
+            attack="exact",
+            pair=pair or difference(first, second),
+            adjacency=self.adjacency,
+            epsilon=epsilon,
+            delta=float(self._delta),
+            loss=max(0.0, event.loss - ROUNDING),
+            confidence=1.0,
+            power=epsilon,
+            words=_words(event, ("first", "second") if event is forth else ("second", "first"), delta),
+        )
+
+    def _law(self, rows: Rows) -> Law:
+        if rows not in self._known:
+            X, y = [row[:-1] for row in rows], [row[-1] for row in rows]
+            self._known[rows] = self._law_of(lambda source: kept(self._plan.run(X, y, source)), self._grid)
+        return self._known[rows]
+
+
+def _words(event: Event, sides: tuple[str, str], delta: float) -> str:
+    likely, other = sides
+    if event.other == 0:
+        return f"releases of probability {event.probability:.4g} on the {likely} data set are impossible on the {other}"
+    what = "a set of releases" if delta else "one release"
+    return (
+        f"{what} has probability {event.probability:.4g} on the {likely} data set and {event.other:.4g} on the {other}"
+    )
+
+
+def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
+    """Return everything that a model holds, as a hashable value."""
+    arrays = model.to_arrays()
+    return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
+
+
+def name_of(estimator: PrivateClassifier) -> str:
+    """Return the name of an estimator's system, or that of its class where it is no system."""
+    names = {info.class_name: info.name for info in list_systems()}
+    return names.get(type(estimator).__name__, type(estimator).__name__)
+
+
+def difference(first: Rows, second: Rows) -> str:
+    """Return in words what makes two data sets differ."""
+    removed, added = (" and ".join(map(str, rows.elements())) for rows in _differences(first, second))
+    if removed and added:
+        return f"{_records(len(first))}, of which {removed} is replaced by {added}"
+    return f"{_records(min(len(first), len(second)))}, and the same with {removed or added}"
+
+
+def _differences(first: Rows, second: Rows) -> tuple[Counter[Row], Counter[Row]]:
+    """Return which records only the first, and only the second data set has."""
+    return Counter(first) - Counter(second), Counter(second) - Counter(first)
+
+
+def _records(count: int) -> str:
+    return "one record" if count == 1 else f"{count} records"
+
+
+def check_neighbors(first: Rows, second: Rows, adjacency: Adjacency) -> None:
+    """Raise ConfigurationError where two data sets are no neighbors."""
+    removed, added = (rows.total() for rows in _differences(first, second))
+    if (removed, added) not in (((0, 1), (1, 0)) if adjacency == "add-remove" else ((1, 1),)):
+        raise ConfigurationError(
+            f"the second data set has {added} records that the first has not, and lacks {removed}, so they are no neighbors for "
+            f"{adjacency}; let them differ in one record."
+        )

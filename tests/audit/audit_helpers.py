@@ -1,0 +1,41 @@
+"""Laws of all small data sets, and their worst loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedgerow.audit import Grid, worst_loss
+
+FEW = Grid((0,), (0, 1))  # none, or some
+
+
+class Codes:
+    """Binary features as they are: a categorical feature of a schema also has codes for what is missing or undeclared."""
+
+    def __init__(self, schema, max_bins):
+        self.schema = schema
+        self.n_codes = np.full(len(schema.names), 2)
+        self.edges = (np.empty(0),) * len(schema.names)
+
+    def merged(self, into):
+        """There are no neighboring bins to merge."""
+        assert all(np.array_equal(codes, [0, 1]) for codes in into)
+        return self
+
+
+def worst_over(laws) -> float:
+    """Return the largest loss over the pairs of data sets of which one has a record more."""
+    for law in laws.values():
+        assert sum(np.sum(probability) for probability in law.values()) == pytest.approx(1, abs=1e-9)
+    return max(
+        worst_loss(law, laws[records[:i] + records[i + 1 :]])
+        for records, law in laws.items()
+        for i in range(len(records))
+    )
+
+
+def kept(forest) -> tuple:
+    """Return everything that a forest holds."""
+    arrays = forest.to_arrays()
+    return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))

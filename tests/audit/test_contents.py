@@ -1,0 +1,184 @@
+"""The certificate check: nothing to find in what we ship, and everything that is added to it is found."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.archive import read_archive, write_archive
+from hedgerow.audit import check_model
+from hedgerow.errors import FileFormatError, PrivacyLeakWarning
+from hedgerow.systems.registry import system_class
+
+rng = np.random.default_rng(0)
+X = np.c_[rng.uniform(0, 1, 300), rng.integers(0, 3, 300)].astype(object)
+Y = np.where(X[:, 0] > 0.5, "yes", "no")
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical([0, 1, 2])}, classes=["no", "yes"])
+SMALL = {"n_estimators": 2}  # of systems whose defaults are large
+PARAMETERS = {"dpada": {"schedule": "improved"}, "tpdprf": SMALL, "diffprf": SMALL}
+
+
+def fitted(name, **parameters):
+    return system_class(name)(epsilon=1.0, schema=SCHEMA, **parameters).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return fitted("edprf", n_estimators=3)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return fitted("forest", n_estimators=2, max_depth=2)
+
+
+def words(findings):
+    assert all(finding.refuted and finding.attack == "contents" for finding in findings)
+    return " / ".join(finding.words for finding in findings)
+
+
+@pytest.mark.parametrize("name", [info.name for info in hr.list_systems()])
+def test_what_we_ship_holds_nothing_unexplained(name, tmp_path):
+    model = fitted(name, **PARAMETERS.get(name, {}))
+    model.predict(X[:3])
+    assert model.feature_importances_.shape == (2,)
+    assert check_model(model) == []
+    model.save(tmp_path / "model")
+    assert check_model(tmp_path / "model") == []
+
+
+@pytest.mark.parametrize("name", ["dp-adaboost", "hedgerow"])
+def test_a_model_with_normal_noise_holds_nothing_unexplained(name):
+    assert check_model(fitted(name, delta=1e-6, **SMALL)) == []
+
+
+def test_reasons_of_the_certificate_are_findings():
+    seeded = fitted("edprf", random_state=0)
+    assert "random_state" in words(check_model(seeded))
+    published = fitted("edprf", variant="published")
+    assert len(check_model(published)) == len(published.certificate_.reasons)
+    with pytest.warns(PrivacyLeakWarning, match="reads ranges"):
+        inferred = hr.EDPRFClassifier().fit(X, Y)
+    assert "schema was read off the data" in words(check_model(inferred))
+
+
+@pytest.mark.parametrize(
+    ("keep", "found"),
+    [
+        (lambda model: setattr(model, "n_records_", 300), "attribute n_records_"),
+        (lambda model: setattr(model.model_.encoder, "seen", X[:2]), "attribute model_.encoder.seen"),
+        (lambda model: object.__setattr__(model.model_.forest, "raw", np.ones(3)), "attribute model_.forest.raw"),
+        (lambda model: model.model_.forest.label.__setitem__(-1, 1 - model.model_.forest.label[-1]), None),
+    ],
+)
+def test_attributes_that_no_step_releases_are_found(keep, found):
+    model = fitted("edprf", n_estimators=1)
+    keep(model)
+    assert (found in words(check_model(model))) if found else (check_model(model) == [])
+
+
+def test_another_share_than_the_released_counts_give_is_found(counts):
+    model = fitted("forest", n_estimators=2, max_depth=2)
+    model.model_ = replace(model.model_, share=model.model_.share + 1e-6)
+    assert "model_.share holds other values" in words(check_model(model))
+
+
+def rewritten(model, path, change):
+    """Write a model's file with something changed, and return what the check says."""
+    model.save(path)
+    document, arrays = read_archive(path)
+    change(document, arrays)
+    write_archive(path, document, arrays)
+    return words(check_model(path))
+
+
+def _event(document):
+    return document["certificate"]["event"]
+
+
+def drop_a_level(document, arrays):
+    paths = _event(document)["part"]["parts"]
+    for path in paths:
+        if path["event"] == "Sequence":
+            path["parts"] = path["parts"][1:]
+
+
+CHANGES = {
+    "an array": (lambda d, a: a.update(depths=np.arange(3)), "array depths, which its plan does not release"),
+    "counts of a forest of labels": (
+        lambda d, a: a.update(counts=np.zeros((len(a["test"]), 2), dtype=np.int64)),
+        "holds counts, but no step",
+    ),
+    "a level less in the ledger": (drop_a_level, "leaves out what the plan does on level 1"),
+    "another claim": (lambda d, a: d["certificate"].update(epsilon="1/2"), "the certificate says epsilon = 1/2"),
+    "more budget": (lambda d, a: d["parameters"].update(epsilon=2.0), "the model was fitted with 2"),
+    "an entry": (lambda d, a: d.update(records=300), "entry records"),
+    "a label on a node": (
+        lambda d, a: a["label"].__setitem__(np.flatnonzero(a["test"] >= 0), 1),
+        "mean nothing there",
+    ),
+    "more trees": (
+        lambda d, a: a.update(
+            roots=np.append(a["roots"], np.int32(len(a["test"]))),
+            **{
+                name: np.append(a[name], np.int32(fill))
+                for name, fill in (("test", -1), ("first_child", 0), ("label", 0))
+            },
+        ),
+        "4 trees, but 3 were planned",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_changed_in_a_file_is_found(name, labels, tmp_path):
+    change, found = CHANGES[name]
+    assert found in rewritten(labels, tmp_path / "model", change)
+
+
+def test_more_rounds_than_there_can_be_are_found(tmp_path):
+    model = fitted("dpada", n_estimators=3)
+    found = rewritten(model, tmp_path / "model", lambda d, a: _event(d)["parts"].append(_event(d)["parts"][0]))
+    assert "added up in another way" in found
+    assert "cost more than the claim" in found
+
+
+OF_COUNTS = {
+    "real noise": (lambda d, a: a.update(counts=a["counts"] + 0.25), "holds real numbers, such as"),
+    "counts of inner nodes": (
+        lambda d, a: a["counts"].__setitem__(0, [17, 4]),
+        "no leaves hold counts, which no step releases",
+    ),
+    "labels of other counts": (
+        lambda d, a: a["label"].__setitem__(-1, 1 - a["label"][-1]),
+        "not those of their released counts",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_COUNTS)
+def test_counts_that_were_not_released_are_found(name, counts, tmp_path):
+    change, found = OF_COUNTS[name]
+    assert found in rewritten(counts, tmp_path / "model", change)
+
+
+def test_members_and_comments_of_a_file_are_found(labels, tmp_path):
+    path = tmp_path / "model"
+    labels.save(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("counts.json", json.dumps([1, 2]))
+        archive.comment = b"300 records"
+    found = words(check_model(path))
+    assert "the member counts.json" in found
+    assert "comment" in found
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    (tmp_path / "model").write_bytes(b"nothing")
+    with pytest.raises(FileFormatError):
+        check_model(tmp_path / "model")

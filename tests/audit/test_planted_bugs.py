@@ -1,0 +1,169 @@
+"""Bugs planted in the shipped code: the audit reports each of them, and nothing where there is none."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from test_audit_parts import TwiceTheNoise
+
+import hedgerow as hr
+from hedgerow.audit import check_model, exact_loss
+from hedgerow.curator import Curator
+from hedgerow.schema import Encoder
+from hedgerow.table import Table
+from hedgerow.trees import Recipe
+from hedgerow.trees.forest import ForestPlan
+from hedgerow.trees.grower import Layer
+from hedgerow.trees.leaves import CountRelease
+from hedgerow.trees.splits import OneSelection
+
+NUMBER = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+COIN = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+COINS = hr.Schema({"a": hr.Categorical(["x", "y"]), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+X = np.random.default_rng(0).uniform(0, 0.9, (200, 1))
+Y = np.where(X[:, 0] > 0.4, "yes", "no")
+
+
+def fitted(kind=hr.ForestClassifier, **parameters):
+    return kind(epsilon=1.0, schema=NUMBER, n_estimators=2, max_depth=1, **parameters).fit(X, Y)
+
+
+def halve_the_noise(plant):
+    plant.setattr("hedgerow.mechanisms.budget.Geometric", TwiceTheNoise)
+
+
+def drop_a_level(plant):
+    """The tests of the first level are booked by nobody, so the leaves get their budget once more."""
+    level = Recipe._level
+
+    def whole_leaves(self, number, budget, left, candidates):
+        again = left * Fraction(3, 2)  # the first of two harmonic levels has half of what the second has
+        return level(self, number, budget, left if number == 1 else again, candidates)
+
+    plant.setattr(OneSelection, "events", lambda self, level: ())
+    plant.setattr(Recipe, "_level", whole_leaves)
+    plant.setattr(Curator, "_check_budget", lambda self, *charge: None)
+
+
+def assign_by_position(plant):
+    roots = Table.roots
+
+    def chunks(self, part, parts, weights=None):
+        return roots(self, (np.arange(len(part)) * parts // max(len(part), 1)).astype(part.dtype), parts, weights)
+
+    plant.setattr(Table, "roots", chunks)
+
+
+def take_bins_from_the_data(plant):
+    transform = Encoder.transform
+
+    def by_median(self, records, **how):
+        self._all_edges = np.array([np.median([float(row[0]) for row in records])])
+        self.edges = (self._all_edges,)
+        return transform(self, records, **how)
+
+    plant.setattr(Encoder, "transform", by_median)
+
+
+def keep_raw_counts(plant):
+    class_counts, grow_by = Curator.class_counts, ForestPlan.grow_by
+
+    def counted(self, nodes, noise):
+        self.raw = self._table.class_counts(self._frontier(nodes))
+        return class_counts(self, nodes, noise)
+
+    def kept(self, curator):
+        model = grow_by(self, curator)
+        object.__setattr__(model, "raw", curator.raw)
+        return model
+
+    plant.setattr(Curator, "class_counts", counted)
+    plant.setattr(ForestPlan, "grow_by", kept)
+
+
+def release_real_noise(plant):
+    of_leaves = Layer.of_leaves.__func__
+    draws = np.random.default_rng(1)
+
+    def of_reals(cls, start, count, columns):
+        layer = of_leaves(cls, start, count, columns)
+        return Layer(layer.start, layer.test, layer.first_child, layer.released.astype(float), layer.size)
+
+    def asked(self, curator, nodes):
+        counts = curator._table.class_counts(curator._charge(nodes, self.noise.price))
+        return counts + draws.laplace(scale=float(1 / self.noise.epsilon), size=counts.shape)
+
+    plant.setattr(Layer, "of_leaves", classmethod(of_reals))
+    plant.setattr(CountRelease, "ask", asked)
+
+
+AHEAD = [("x", "x", "no")] * 9 + [("y", "x", "yes")] * 9  # the first feature is best, the second will rise
+RISING = (AHEAD, [*AHEAD, ("x", "x", "yes")])
+ONE_MORE = ([("x", "no")], [("x", "no"), ("x", "no")])
+IN_FRONT = ([("x", "no"), ("x", "yes"), ("x", "yes")], [("x", "no"), ("x", "no"), ("x", "yes"), ("x", "yes")])
+MEDIAN = [(0.1, "no")] * 4 + [(0.2, "yes")] * 3  # one more above, and four records change sides
+BY_EXACT_LAW = {
+    "a noise scale is halved": (
+        halve_the_noise, hr.ForestClassifier(schema=COIN, n_estimators=1, max_depth=1), ONE_MORE,
+    ),
+    "a level is not in the ledger": (
+        drop_a_level, hr.ForestClassifier(schema=COINS, n_estimators=1, max_depth=1), RISING,
+    ),
+    "records are assigned by position": (
+        assign_by_position, hr.RandomTreesClassifier(schema=COIN, n_estimators=2, max_depth=0), IN_FRONT,
+    ),
+    "bins are taken from the data": (
+        take_bins_from_the_data,
+        hr.ForestClassifier(schema=NUMBER, n_estimators=1, max_depth=1, max_bins=2, candidates="multiway"),
+        (MEDIAN, [*MEDIAN, (0.9, "yes")]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bug", BY_EXACT_LAW)
+def test_the_exact_law_refutes(bug, monkeypatch):
+    plant, estimator, pair = BY_EXACT_LAW[bug]
+    assert not exact_loss(estimator, *pair).refuted
+    plant(monkeypatch)
+    finding = exact_loss(estimator, *pair)
+    assert finding.refuted
+    assert finding.loss > 1.05
+
+
+BY_CONTENTS = {
+    "bins are taken from the data": (take_bins_from_the_data, {"max_bins": 2}, "model_.encoder._all_edges"),
+    "raw counts are kept": (keep_raw_counts, {}, "attribute model_.raw"),
+    "noise is not rounded": (release_real_noise, {}, "the array counts holds real numbers, such as"),
+}
+
+
+@pytest.mark.parametrize("bug", BY_CONTENTS)
+def test_the_contents_refute(bug, monkeypatch):
+    plant, parameters, words = BY_CONTENTS[bug]
+    assert check_model(fitted(**parameters)) == []
+    with monkeypatch.context() as planted:
+        plant(planted)
+        model = fitted(**parameters)
+    findings = check_model(model)
+    assert any(words in finding.words for finding in findings)
+    assert all(finding.refuted for finding in findings)
+
+
+def test_a_pickled_model_shows_the_raw_counts_that_it_keeps(monkeypatch):
+    with monkeypatch.context() as planted:
+        keep_raw_counts(planted)
+        model = pickle.loads(pickle.dumps(fitted()))
+    assert any("model_.raw" in finding.words for finding in check_model(model))
+
+
+def test_the_certificate_of_a_ledger_that_dropped_a_level_is_not_that_of_its_plan(monkeypatch, tmp_path):
+    with monkeypatch.context() as planted:
+        planted.setattr(OneSelection, "events", lambda self, level: ())
+        model = fitted(hr.EDPRFClassifier)
+    assert "test of a node" not in str(model.certificate_)
+    model.save(tmp_path / "model")
+    findings = check_model(tmp_path / "model")
+    assert any("leaves out what the plan does on level 1: test of a node" in finding.words for finding in findings)

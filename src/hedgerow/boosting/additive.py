@@ -117,23 +117,31 @@ class FeatureRound:
             )
         )
 
-    def run(self, curator: Curator, encoder: Encoder) -> tuple[int, Integers]:
-        """Return the feature and the votes for its codes, (codes, classes), in fixed point."""
-        curator.open_round(self.gradients)
-        feature = curator.select_feature(self.selection, self._handicap(encoder.n_codes))
-        sums = curator.sums(feature, self.noise)
-        return feature, self._votes(sums, numeric=encoder.schema.is_numeric[feature])
+    def run(self, curator: Curator, encoder: Encoder, curvature: Floats) -> tuple[int, Integers, Floats]:
+        """Return the feature, the votes for its codes, (codes, classes), in fixed point, and the curvature of all records.
 
-    def _handicap(self, n_codes: Integers) -> Integers:
-        """Return what a feature's score loses for its bins: what noise of their sums would add to it by itself."""
+        The curvature is known from what was released before: its sum over the records for each scored channel.
+        """
+        curator.open_round(self.gradients)
+        feature = curator.select_feature(self.selection, self._handicap(encoder.n_codes, curvature))
+        sums = curator.sums(feature, self.noise)
+        scored = self.gradients.scored
+        measured = sums[:, scored:] / (UNIT * self.gradients.curvature)
+        votes = self._votes(sums[:, :scored] / UNIT, measured, numeric=encoder.schema.is_numeric[feature])
+        return feature, votes, measured.sum(axis=0)
+
+    def _handicap(self, n_codes: Integers, curvature: Floats) -> Integers:
+        """Return what a feature's score loses for its bins: what noise of their sums, and chance, would add to it by themselves.
+
+        By chance alone residuals of records add up to about the root of their curvature in each bin, most where bins are even.
+        """
+        chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
         noise = self.noise.deviation * self.gradients.scored
-        handicap: Integers = np.rint(np.sqrt(2 / np.pi) * noise * np.sqrt(n_codes)).astype(np.int64)
+        handicap: Integers = np.rint(np.sqrt(2 / np.pi * n_codes) * (noise + chance)).astype(np.int64)
         return handicap
 
-    def _votes(self, sums: Integers, *, numeric: bool) -> Integers:
-        scored, curvature = self.gradients.scored, self.gradients.curvature
-        gradient, deviation = sums[:, :scored] / UNIT, self.noise.deviation / UNIT
-        measured = sums[:, scored:] / (UNIT * curvature)
+    def _votes(self, gradient: Floats, measured: Floats, *, numeric: bool) -> Integers:
+        curvature, deviation = self.gradients.curvature, self.noise.deviation / UNIT
         steps = self.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
         if self.gradients.n_classes == 2:
             steps = np.hstack([-steps / 2, steps / 2])
@@ -232,13 +240,15 @@ class AdditivePlan:
     def boost(self, curator: Curator) -> AdditiveModel:
         """Fit by asking a curator whose records were encoded as this plan's schema says, in fine bins."""
         survey = self._survey(self._budget)
-        rounds, bins = self._sizes(survey.records(curator))
+        records = survey.records(curator)
+        rounds, bins = self._sizes(records)
         merges = survey.merges(curator, bins)
         curator.merge(merges)
         encoder, one = self._encoder.merged(merges), self._round(self._budget, rounds)
+        curvature = one.gradients.first_curvature(records or 0.0)
         stumps = []
         for _ in range(rounds):
-            feature, votes = one.run(curator, encoder)
+            feature, votes, curvature = one.run(curator, encoder, curvature)
             curator.learn(lambda codes, margins, f=feature, v=votes: np.add(margins, v[codes[:, f]], out=margins))
             stumps.append((feature, votes))
         return additive_model(encoder, stumps)

@@ -80,6 +80,10 @@ class Gradients:
         """The multiple of the curvature that is measured."""
         return self._thousandths / 1000
 
+    def first_curvature(self, records: float) -> Floats:
+        """Return the sum of the curvature over so many records before the first round, of shape (scored channels,)."""
+        return np.full(self.scored, records * (1 / self.n_classes) * (1 - 1 / self.n_classes))
+
     @property
     def _thousandths(self) -> int:
         return MULTIPLES[min(self.n_classes, 3), self.normal]

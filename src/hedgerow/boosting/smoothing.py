@@ -42,9 +42,8 @@ class Smoothing:
 
         ``curvature`` is of that shape too; ``noise`` and ``curvature_noise`` are their standard deviations.
         """
-        certain = np.maximum(curvature, 0)
         columns = [
-            self._column(gradient[:, k], _denoised(certain[:, k], curvature_noise), noise, numeric)
+            self._column(gradient[:, k], _denoised(curvature[:, k], curvature_noise), noise, numeric)
             for k in range(gradient.shape[1])
         ]
         return np.stack(columns, axis=1)

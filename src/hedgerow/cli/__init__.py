@@ -17,6 +17,8 @@ COMMANDS = {
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
     "schema": ("hedgerow.cli.schema", "Draft a schema, or check one against its data."),
     "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),
+    "reproduce": ("hedgerow.cli.reproduce", "Run the papers' experiments again."),
+    "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
     "systems": ("hedgerow.cli.systems", "List every system and what it guarantees."),
 }
 
@@ -35,7 +37,7 @@ def main(context: click.Context) -> None:
       1    unexpected failure, or a file that could not be read or written
       2    wrong usage: an option, a path, the schema, the columns or a file's format
       3    the privacy budget was refused; nothing was drawn
-      4    an audit refuted a guarantee (reserved: no command audits yet)
+      4    an audit refuted a guarantee
       130  interrupted; no file was left half written
     """
     show_help_if_alone(context)

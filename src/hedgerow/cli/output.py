@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hedgerow.estimator import PrivateClassifier
+from hedgerow.plots.tree_values import printable
 from hedgerow.privacy.certificate import Certificate
 
 __all__ = ["counted", "it_or_them", "listed", "model_values", "printable", "write_json"]
@@ -54,8 +55,3 @@ def it_or_them(names: Sequence[object]) -> str:
 def listed(names: Sequence[object]) -> str:
     """Return names in a row as Python writes them, the first ten of them."""
     return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def printable(text: str) -> str:
-    """Return a text on one line, without characters that would steer a terminal."""
-    return text if text.isprintable() else json.dumps(text)[1:-1]

@@ -1,0 +1,261 @@
+"""Pairs of neighboring data sets on which a learner's loss is large, and why.
+
+Most are the counterexamples of the privacy reviews in ``docs/proofs``; the others are where a tree has least to hide behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hedgerow.audit.pairs import Case
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema import Categorical, Numeric, Schema
+
+__all__ = ["GENERAL", "OWN", "PUBLISHED", "case", "cases_of"]
+
+NO, YES = "no", "yes"
+CLASSES = [NO, YES]
+TWO = Schema({"a": Categorical(["0", "1"]), "b": Categorical(["0", "1"])}, classes=CLASSES)
+ONE = Schema({"a": Categorical(["0", "1"])}, classes=CLASSES)
+LINE = Schema({"x": Numeric(0, 1)}, classes=CLASSES)
+SMALL = {"n_estimators": 1, "specializations": 1}
+
+
+NOTHING = (0,) * 5
+CLASS_AND_USELESS = Schema(
+    {"f": Categorical([0, 1, 2, 3]), **{f"u{i}": Categorical([0, 1]) for i in range(len(NOTHING))}},
+    classes=[f"class {i}" for i in range(4)],
+)
+
+LEAF = {**SMALL, "max_depth": 0}
+STUMP = {**SMALL, "max_depth": 1}
+
+GENERAL = (
+    Case(
+        "one-leaf",
+        "One leaf: one record of class no, and one of class yes that ties with it.",
+        ONE,
+        (("0", NO),),
+        ("0", YES),
+        ("0", NO),
+        LEAF,
+    ),
+    Case(
+        "nothing",
+        "No record that counts (one without a label), and one of class yes.",
+        ONE,
+        (("0", None),),
+        ("0", YES),
+        ("0", NO),
+        LEAF,
+    ),
+    Case(
+        "single-class",
+        "Six equal records of class no, and one of class yes: no node is pure any more.",
+        TWO,
+        (("0", "0", NO),) * 6,
+        ("1", "1", YES),
+        ("0", "0", NO),
+        STUMP,
+    ),
+    Case(
+        "tied-tests",
+        "Two tests tie, and one record decides for the first one.",
+        TWO,
+        (("0", "0", NO), ("1", "1", YES)),
+        ("1", "0", YES),
+        ("0", "1", YES),
+        STUMP,
+    ),
+    Case(
+        "empty-branch",
+        "All records share a branch, and one record is alone in the other.",
+        ONE,
+        (("0", NO),) * 3,
+        ("1", YES),
+        ("0", NO),
+        STUMP,
+    ),
+    Case(
+        "lone-category",
+        "A category that one record alone has, among three.",
+        Schema({"a": Categorical(["0", "1", "2"]), "b": Categorical(["0", "1"])}, classes=CLASSES),
+        (("0", "0", NO), ("1", "1", NO)) * 2,
+        ("2", "0", YES),
+        ("0", "0", NO),
+        STUMP,
+    ),
+    Case(
+        "outside",
+        "Numbers of .4 and .6, and one record at 7, far outside the public range from 0 to 1.",
+        LINE,
+        ((0.4, NO), (0.6, NO), (0.4, YES), (0.6, YES)),
+        (7.0, YES),
+        (0.6, YES),
+        {**STUMP, "max_bins": 4},
+    ),
+    Case(
+        "three-trees",
+        "Eight equal records in three trees: with the ninth every tree could have one more.",
+        ONE,
+        (("0", NO),) * 8,
+        ("0", NO),
+        ("0", YES),
+        {"n_estimators": 3, "max_depth": 0, "specializations": 1},
+    ),
+)
+
+PUBLISHED = (
+    Case(
+        "pure-node",
+        "Six equal records of class no, and one of class yes: a root of a single class is a leaf for certain, with "
+        "the last record it is split.",
+        TWO,
+        (("0", "0", NO),) * 6,
+        ("1", "1", YES),
+        ("0", "0", NO),
+        {"n_estimators": 1, "max_depth": 1},
+        runs=2000,
+    ),
+    Case(
+        "node-bins",
+        "Numbers of .4 and .6 in both classes, and one record at .9: the bins of a node end at its largest value.",
+        LINE,
+        ((0.4, NO), (0.6, NO), (0.4, YES), (0.6, YES)),
+        (0.9, YES),
+        (0.6, YES),
+        {"n_estimators": 1, "max_depth": 1, "max_bins": 4},
+        runs=2000,
+    ),
+    Case(
+        "equal-parts",
+        "34 equal records for 35 trees, one too few for one each: with the last one, every tree has one.",
+        ONE,
+        (("0", NO),) * 34,
+        ("0", NO),
+        ("0", YES),
+        {"n_estimators": 35, "max_depth": 0, "rule": "smooth"},
+        runs=2000,
+    ),
+    Case(
+        "bootstrap",
+        "Five records of class no, and one of class yes, in one leaf: a bootstrap sample may hold the last one many "
+        "times.",
+        ONE,
+        (("0", NO),) * 5,
+        ("0", YES),
+        ("0", NO),
+        {"n_estimators": 1, "max_depth": 0},
+        3.5,
+        64_000,
+    ),
+    Case(
+        "new-class",
+        "Four records of class no, and one of class yes: the classes are those that the records have.",
+        ONE,
+        (("0", NO), ("1", NO)) * 2,
+        ("0", YES),
+        ("0", NO),
+        {"specializations": 1},
+        runs=2000,
+    ),
+    Case(
+        "smooth-gap",
+        "One record of class no, and another one, in one leaf: the noise of a label shrinks with the gap between the "
+        "classes.",
+        ONE,
+        (("0", NO),),
+        ("0", NO),
+        ("0", YES),
+        {"n_estimators": 1, "max_depth": 0, "rule": "smooth"},
+        runs=6000,
+    ),
+    Case(
+        "empty-node",
+        "Four records in one half of the range, and one in the other: a node without records is not split.",
+        LINE,
+        ((0.1, NO),) * 4,
+        (0.9, NO),
+        (0.1, NO),
+        {"n_estimators": 1, "max_depth": 2, "rule": "smooth"},
+        runs=2000,
+    ),
+    Case(
+        "chunks",
+        "19 records, two of class no and two of class yes in turn, and one before them all: ten trees get records by "
+        "position, so all pairs are torn apart.",
+        ONE,
+        tuple(("0", CLASSES[i // 2 % 2]) for i in range(19)),
+        ("0", YES),
+        ("0", NO),
+        {"n_estimators": 10, "max_depth": 0, "rule": "chunks"},
+        runs=2000,
+        front=True,
+    ),
+    Case(
+        "first-stump",
+        "Records (0, 0) of classes no, no and yes, and (0, 1) of class yes: the first stump errs on one in 3 or on "
+        "one in 4, its exact weight says which, and the label of (0, 1) turns.",
+        TWO,
+        (("0", "0", NO), ("0", "0", NO), ("0", "0", YES)),
+        ("0", "1", YES),
+        ("0", "0", NO),
+        {"n_estimators": 1},
+        runs=2000,
+    ),
+    Case(
+        "flat-weights",
+        "100 records of which any stump gets half wrong, and one more: only then is there noise on the weights.",
+        ONE,
+        (("0", NO), ("0", YES)) * 50,
+        ("0", NO),
+        ("0", YES),
+        {"n_estimators": 2},
+        runs=2000,
+    ),
+    Case(
+        "power-of-two",
+        "2048 records of four classes, and one more; a feature that is the class, and five that say nothing: noise is scaled to "
+        "the next power of two.",
+        CLASS_AND_USELESS,
+        tuple((i % 4, *NOTHING, f"class {i % 4}") for i in range(2048)),
+        (0, *NOTHING, "class 0"),
+        (0, *NOTHING, "class 0"),
+        {"max_depth": 1, "criterion": "information-gain"},
+        0.075,
+        30_000,
+    ),
+)
+
+OWN: Mapping[str, tuple[str, ...]] = {
+    "edprf": ("pure-node", "node-bins", "equal-parts"),
+    "pfdpdt": ("pure-node", "node-bins"),
+    "tradition": ("pure-node", "node-bins"),
+    "diffprf": ("bootstrap",),
+    "diffprfs": ("bootstrap",),
+    "deng-diffprf": ("bootstrap",),
+    "diffprf-linear": ("bootstrap",),
+    "tpdprf": ("pure-node",),
+    "diffp-id3": ("power-of-two",),
+    "diffp-c45": ("power-of-two",),
+    "diffgen": ("new-class",),
+    "dt-diff": ("new-class",),
+    "dp-adaboost": ("first-stump",),
+    "cart-dps-adaboost": ("pure-node", "first-stump"),
+    "dpada": ("first-stump", "flat-weights"),
+    "random-trees": ("smooth-gap", "equal-parts", "empty-node", "chunks"),
+}  # the counterexamples to each published form; the others have none in real numbers
+
+
+def case(name: str) -> Case:
+    """Return a case by its name, or raise ConfigurationError with the names that exist."""
+    known = {found.name: found for found in (*GENERAL, *PUBLISHED)}
+    if name not in known:
+        raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")
+    return known[name]
+
+
+def cases_of(system: str, variant: str) -> list[Case]:
+    """Return the counterexamples to a system's published form, and for other forms the general cases with them."""
+    own = [case(name) for name in OWN.get(system, ())]
+    return own if variant == "published" and own else [*GENERAL, *own]

@@ -1,0 +1,127 @@
+"""The systems of this library as targets of an attack: planned once, run on fresh randomness each time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, get_args
+
+import numpy as np
+
+from hedgerow.audit.attack import Target, Trial
+from hedgerow.audit.cases import OWN, cases_of
+from hedgerow.audit.cases import case as case_named
+from hedgerow.audit.pairs import Case
+from hedgerow.estimator import Model, Plan, PrivateClassifier
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import check_parameters
+from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
+from hedgerow.privacy.exact import exact
+from hedgerow.schema.columns import read_records
+from hedgerow.systems import list_systems, system_class
+
+__all__ = ["SystemFit", "private_trials", "published_trials", "system_trial"]
+
+DELTA = 1e-5
+WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gaussian noise are attacked
+
+
+@dataclass
+class SystemFit:
+    """What ``fit`` of one of our estimators does with records, without the checks and the booking.
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier
+        Not fitted, with a schema.
+    queries : mapping
+        Records that every model is asked about.
+    """
+
+    estimator: PrivateClassifier
+    queries: Mapping[str, Any]
+    _plan: Plan | None = field(default=None, repr=False)
+
+    @cached_property
+    def _planner(self) -> tuple[PrivateClassifier, Fraction]:
+        """The estimator with plain parameters, and its add/remove budget."""
+        kind = type(self.estimator)
+        parameters = check_parameters(self.estimator.get_params(deep=False), kind._rules())
+        budget = plan_budget(exact(parameters["epsilon"]), check_adjacency(parameters["adjacency"]))
+        return kind(**parameters), budget
+
+    def fit(self, X: Any, y: Any) -> Model:
+        """Return what one fit releases."""
+        (estimator, budget), randomness = self._planner, Randomness()
+        assert estimator.schema is not None
+        if self._plan is None or type(estimator)._draw_public is not PrivateClassifier._draw_public:
+            estimator._draw_public(randomness, budget)
+            self._plan = estimator._plan(estimator.schema, budget)
+        _, labels = read_records(X, y, estimator.schema.names)
+        return self._plan.run(X, labels, randomness)
+
+    def answer(self, model: Model) -> dict[str, Any]:
+        """Return the released arrays of a model, and its labels and probabilities for the queries."""
+        probabilities = np.round(model.probabilities(self.queries), 9)
+        return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
+
+
+def system_trial(
+    name: str,
+    case: Case,
+    adjacency: Adjacency,
+    *,
+    variant: str = "private",
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    settings: Mapping[str, Any] | None = None,
+) -> Trial:
+    """Return the attack on a system of the registry.
+
+    Parameters
+    ----------
+    name : str
+        The system.
+    case : Case
+        The pair; its settings hold where the system takes them and ``settings`` does not say otherwise.
+    adjacency, variant, epsilon, delta
+        The claim; without an epsilon, the one at which the case tells most.
+    settings : mapping
+        Parameters of the system.
+    """
+    kind = system_class(name)
+    claim = case.epsilon if epsilon is None else epsilon
+    rules = kind._constraints
+    chosen = {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
+    chosen |= dict(settings or {})
+    if variant != "private":
+        chosen["variant"] = variant
+    words = ", ".join(f"{key}={value}" for key, value in sorted(chosen.items()) if key != "variant")
+    if delta:
+        chosen["delta"] = delta
+    fit = SystemFit(kind(epsilon=claim, schema=case.schema, adjacency=adjacency, **chosen), case.queries)
+    subject = f"{name}, {variant}" + (f" ({words})" if words else "")
+    return Trial(Target(subject, fit.fit, fit.answer, words), case.pair(adjacency), claim, delta, case.runs)
+
+
+def private_trials(systems: Sequence[str] | None = None) -> list[Trial]:
+    """Return the attacks on the private form of every system: both adjacencies, and with a delta where there is one."""
+    names = [info.name for info in list_systems()] if systems is None else systems
+    trials = []
+    for name, adjacency in product(names, get_args(Adjacency)):
+        trials += [system_trial(name, case, adjacency) for case in cases_of(name, "private")]
+        if "delta" in system_class(name)._constraints:
+            trials += [system_trial(name, case_named(pair), adjacency, delta=DELTA) for pair in WITH_DELTA]
+    return trials
+
+
+def published_trials() -> list[Trial]:
+    """Return the attacks on the published forms, each on the counterexamples to it."""
+    return [
+        system_trial(name, case_named(pair), "add-remove", variant="published")
+        for name, pairs in OWN.items()
+        for pair in pairs
+    ]

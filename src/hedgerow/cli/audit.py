@@ -1,0 +1,214 @@
+"""``hedgerow audit``: attack a claim, or check what a saved model holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from hedgerow.audit.findings import Finding
+from hedgerow.cli.group import AUDIT_REFUTED
+from hedgerow.cli.options import InputFile, OutputFile, checked_delta, checked_epsilon, json_option
+from hedgerow.cli.output import counted, write_json
+from hedgerow.cli.settings import read_delta, read_parameters, read_variant
+from hedgerow.privacy.accounting import Adjacency, check_adjacency
+from hedgerow.systems import system_class
+
+__all__ = ["audit"]
+
+SUMMARY = "What was attacked, what it claims, and the least that any epsilon can be."
+
+
+def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    return None if value is None else checked_epsilon(context, parameter, value)
+
+
+@click.command()
+@click.argument("model", type=InputFile(), required=False)
+@click.option("--system", help="Attack this one of `hedgerow systems`.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Attack every system: private forms under both adjacencies, published ones on their counterexamples.",
+)
+@click.option(
+    "--variant",
+    type=click.Choice(["private", "published"]),
+    default="private",
+    show_default=True,
+    help="The form whose guarantee is proved, or what the paper prints.",
+)
+@click.option(
+    "--epsilon", type=float, callback=_checked_epsilon, help="The claim. [default: where the pair tells most, mostly 1]"
+)
+@click.option("--delta", type=float, callback=checked_delta, help="The delta of the claim, where a system has one.")
+@click.option(
+    "--adjacency",
+    "adjacencies",
+    type=click.Choice(get_args(Adjacency)),
+    multiple=True,
+    help="What neighboring data sets are; repeatable. [default: add-remove]",
+)
+@click.option("--pair", "names", multiple=True, help="Attack on this pair; repeatable. [default: all of the system's]")
+@click.option("--search", type=click.IntRange(0), default=0, help="Also look for a worse pair, trying so many.")
+@click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
+@click.option("--view", "views", multiple=True, help="Look at this part of an answer only, such as labels; repeatable.")
+@click.option(
+    "--runs", type=click.IntRange(200), help="Trainings on each data set, at most. [default: as the pair needs]"
+)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="The budget of time for all pairs.")
+@click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=0.999, show_default=True)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="A folder for the runs; an audit goes on there."
+)
+@click.option("--page", type=OutputFile(), help="Write a page for a reviewer: HTML with a plot.")
+@json_option
+def audit(
+    model: Path | None,
+    system: str | None,
+    everything: bool,
+    page: Path | None,
+    as_json: bool,
+    **request: Any,
+) -> None:
+    """Attack the privacy claim of a system, or check the file MODEL that `hedgerow train` wrote.
+
+    A system is trained many times on pairs of data sets that differ in one record. What tells the two apart bounds epsilon
+    from below, with the stated confidence for all pairs together. If a bound is above the claim, the claim is refuted, and
+    the exit code is 4.
+
+    A MODEL is checked against its certificate: what it holds must be explained by what was paid for.
+    """
+    if sum((model is not None, system is not None, everything)) != 1:
+        raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
+    findings = _attacked(system, request) if model is None else _checked(model, request)
+    if page is not None:
+        write_page(findings, page)
+    if as_json:
+        write_json({"findings": [found.to_dict() for found in findings], "refuted": sum(f.refuted for f in findings)})
+    elif model is not None and not findings:
+        click.echo(f"{model}: the certificate explains everything that it holds")
+    else:
+        _say(findings)
+    if any(found.refuted for found in findings):
+        click.get_current_context().exit(AUDIT_REFUTED)
+
+
+def _checked(model: Path, request: dict[str, Any]) -> list[Finding]:
+    """Return what the contents of a saved model say."""
+    from hedgerow.audit.contents import check_model
+
+    given = [
+        name for name in ("epsilon", "delta", "names", "pairs", "views", "runs", "minutes", "out") if request[name]
+    ]
+    if given:
+        raise click.UsageError("a MODEL file is checked as it is; the options of an attack go with --system or --all.")
+    return list(check_model(model))
+
+
+def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
+    """Return what the attacks found."""
+    from hedgerow.audit.attack import attack
+    from hedgerow.audit.cases import case
+    from hedgerow.audit.systems import private_trials, published_trials
+
+    if system is None:
+        if any(request[name] for name in ("epsilon", "delta", "pairs", "adjacencies", "search")):
+            raise click.UsageError(
+                "--all attacks every system as it is; claims, --search and --param go with --system."
+            )
+        trials = private_trials() if request["variant"] == "private" else published_trials()
+        wanted = {case(name).name for name in request["names"]}
+        trials = [trial for trial in trials if not wanted or trial.pair.name in wanted]
+    else:
+        trials = _trials(system, request)
+    return attack(
+        trials,
+        runs=request["runs"],
+        minutes=request["minutes"],
+        confidence=request["confidence"],
+        folder=request["out"],
+        n_jobs=request["jobs"],
+        progress=True,
+        views=request["views"] or None,
+    )
+
+
+def _trials(system: str, request: dict[str, Any]) -> list[Any]:
+    """Return the attacks on one system."""
+    from hedgerow.audit.cases import case, cases_of
+    from hedgerow.audit.search import worsen
+    from hedgerow.audit.systems import system_trial
+
+    kind = system_class(system)
+    variant = request["variant"]
+    settings = {**read_parameters(kind, request["pairs"]), **read_delta(kind, request["delta"])}
+    read_variant(kind, variant)
+    delta = settings.pop("delta", 0.0)
+    cases = [case(name) for name in request["names"]] or cases_of(system, variant)
+
+    def trial_on(adjacency: Adjacency, found: Any) -> Any:
+        return system_trial(
+            system, found, adjacency, variant=variant, epsilon=request["epsilon"], delta=delta, settings=settings
+        )
+
+    trials = []
+    for adjacency in map(check_adjacency, request["adjacencies"] or ("add-remove",)):
+        on, tries = partial(trial_on, adjacency), request["search"]
+        found = [worsen(on, cases[0], adjacency, tries=tries, steps=tries // 2)] if tries else []
+        trials += [on(each) for each in (*cases, *found)]
+    return trials
+
+
+def _say(findings: Sequence[Finding]) -> None:
+    """Write the findings to stdout as text."""
+    for found in findings:
+        verdict = "REFUTED" if found.refuted else "not refuted"
+        claim = f"epsilon {found.epsilon:g}" + (f", delta {found.delta:g}" if found.delta else "")
+        click.echo(f"{found.subject}: {claim}, {found.adjacency}: {verdict}")
+        click.echo(f"  {found.pair}")
+        seen = f"; a loss of {found.power:.3g} would have been seen" if isfinite(found.power) else ""
+        click.echo(f"  the loss is at least {found.loss:.3g} ({_sure(found)}){seen}")
+        click.echo(f"  {found.words}")
+    refuted = sum(found.refuted for found in findings)
+    click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
+
+
+def _sure(found: Finding) -> str:
+    return "exact" if found.confidence >= 1 else f"{100 * found.confidence:g} % for all pairs together"
+
+
+def write_page(findings: Sequence[Finding], path: Path) -> None:
+    """Write the findings as a page with a plot."""
+    from hedgerow.plots import AuditDisplay, Page
+
+    page = Page("Audit")
+    page.text(SUMMARY)
+    page.figure(AuditDisplay.from_findings(findings).plot(), "The worst bound of each claim.")
+    headers = ["subject", "adjacency", "claim", "at least", "would be seen", "verdict", "pair", "event"]
+    page.table(
+        headers,
+        [
+            [
+                found.subject,
+                found.adjacency,
+                f"{found.epsilon:g}" + (f", delta {found.delta:g}" if found.delta else ""),
+                f"{found.loss:.3g}",
+                f"{found.power:.3g}",
+                "refuted" if found.refuted else "not refuted",
+                found.pair,
+                found.words,
+            ]
+            for found in findings
+        ],
+    )
+    page.text(
+        "Bounds hold together with the probability " + " or ".join(sorted({_sure(found) for found in findings})) + "."
+    )
+    page.write(path)

@@ -1,0 +1,53 @@
+"""``hedgerow reproduce``: run the papers' experiments again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["reproduce"]
+
+FULL_SEEDS = 10
+
+
+@click.command("reproduce")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--seeds", type=click.IntRange(1), help="Runs of every point.  [default: 10; with --quick 2]")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Fits that run at once.")
+@click.option("--quick", is_flag=True, help="Fewer values, fewer records: to see it work, not to conclude from.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reproductions"),
+    show_default=True,
+    help="The folder for figures, tables and pages; it is made if it does not exist.",
+)
+@click.option(
+    "--rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The CSV file of single fits; what stands there is not run again.  [default: rows.csv in --out]",
+)
+def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool, out: Path, rows: Path | None) -> None:
+    """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
+
+    NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list`
+    shows what there is. A run that was broken off goes on where it stopped.
+
+    The noise comes from seeds, so that the same command gives the same figures: on public data only.
+    """
+    from hedgerow.reproduce import PAPERS, Request
+    from hedgerow.reproduce import reproduce as run
+    from hedgerow.reproduce.run import QUICK_SEEDS
+
+    if names == ("list",):
+        for paper in PAPERS:
+            click.echo(f"{paper.title}: {paper.reference}")
+            for experiment in paper.experiments:
+                click.echo(f"  {experiment.name:<26}{experiment.title}")
+        return
+    request = Request(
+        names, seeds or (QUICK_SEEDS if quick else FULL_SEEDS), jobs, quick, out, rows or out / "rows.csv"
+    )
+    for path in run(request, say=lambda text: click.echo(text, err=True)):
+        click.echo(path)

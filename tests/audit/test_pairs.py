@@ -1,0 +1,113 @@
+"""The pairs are neighbors, every system can be attacked on its own ones, and the search finds worse ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit.attack import Target, Trial, attack
+from hedgerow.audit.cases import GENERAL, OWN, PUBLISHED, case, cases_of
+from hedgerow.audit.search import records_of, worsen
+from hedgerow.audit.systems import private_trials, system_trial
+
+ADJACENCIES = ("add-remove", "replace-one")
+SYSTEMS = {info.name: info for info in hr.list_systems()}
+VALID_AS_PUBLISHED = {"sulq-id3", "pinq-id3"}  # docs/proofs: no failure in real numbers, but for their floats
+
+
+def records(data):
+    columns, labels = data
+    return Counter(zip(*(column.tolist() for column in columns.values()), labels, strict=True))
+
+
+@pytest.mark.parametrize("found", [*GENERAL, *PUBLISHED], ids=lambda found: found.name)
+def test_pairs_are_neighbors(found):
+    added = found.pair("add-remove")
+    first, second = records(added.first), records(added.second)
+    assert second - first == Counter([found.record])
+    assert not first - second
+    replaced = found.pair("replace-one")
+    first, second = records(replaced.first), records(replaced.second)
+    assert first.total() == second.total()
+    assert (second - first).total() == (first - second).total() == (found.record != found.instead)
+    assert str(found.instead[-1]) in replaced.words
+
+
+def test_names_are_unique_and_unknown_ones_are_refused():
+    names = [found.name for found in (*GENERAL, *PUBLISHED)]
+    assert len(set(names)) == len(names)
+    with pytest.raises(hr.ConfigurationError, match="there is no pair 'nowhere'; choose one of one-leaf"):
+        case("nowhere")
+
+
+def test_every_published_form_has_its_counterexample():
+    published = {name for name, info in SYSTEMS.items() if "published" in info.variants}
+    assert set(OWN) == published - VALID_AS_PUBLISHED
+    assert all(case(pair) in PUBLISHED for pairs in OWN.values() for pair in pairs)
+
+
+def test_private_forms_are_attacked_on_all_of_them():
+    trials = private_trials()
+    subjects = {(trial.target.subject.split(",")[0], trial.pair.adjacency) for trial in trials}
+    assert subjects == {(name, adjacency) for name in SYSTEMS for adjacency in ADJACENCIES}
+    assert {found.name for found in cases_of("edprf", "private")} >= {*OWN["edprf"], "one-leaf", "three-trees"}
+    assert any(trial.delta for trial in trials)
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_every_system_runs_on_every_pair(name):
+    for found in GENERAL:
+        trial = system_trial(name, found, "replace-one")
+        model = trial.target.fit(*trial.pair.second)
+        answer = trial.target.answer(model)
+        assert len(answer["labels"]) == len(next(iter(found.queries.values())))
+        assert set(model.to_arrays()) < set(answer)
+
+
+def test_settings_of_the_caller_win():
+    trial = system_trial("edprf", case("one-leaf"), "add-remove", settings={"max_depth": 1}, epsilon=0.5)
+    assert "max_depth=1" in trial.target.settings
+    assert "n_estimators=1" in trial.target.settings
+    assert "specializations" not in trial.target.settings
+    assert trial.epsilon == 0.5
+
+
+def test_candidates_of_the_search_cover_a_schema():
+    schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical(["u", "v"])}, classes=["no", "yes"])
+    found = records_of(schema)
+    assert len(found) == len(set(found)) == 3 * 2 * 2
+
+
+class Leaky:
+    """Tells how many records of (1, 1) of class yes there are, if the first record is of class no."""
+
+    def fit(self, X, y):
+        hits = sum(cells == ("1", "1", "yes") for cells in zip(X["a"], X["b"], y, strict=True))
+        return min(hits, 1) if y[0] == "no" else 0
+
+    def answer(self, model):
+        return {"seen": model}
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_the_search_finds_a_worse_pair(adjacency):
+    learner, start = Leaky(), case("tied-tests")
+
+    def on(found):
+        return Trial(Target("leaky", learner.fit, learner.answer), found.pair(adjacency), 1.0)
+
+    assert attack([on(start)], runs=200)[0].loss == 0
+    worse = worsen(on, start, adjacency, tries=40, steps=15, runs=200, generator=np.random.default_rng(0))
+    assert worse.name == "found"
+    assert worse.record == ("1", "1", "yes")
+    assert attack([on(worse)], runs=400)[0].refuted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in OWN.items() for pair in pairs])
+def test_every_counterexample_refutes(name, pair):
+    (found,) = attack([system_trial(name, case(pair), "add-remove", variant="published")])
+    assert found.refuted, found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SchemaError,
     )
     from hedgerow.interface import Curator
+    from hedgerow.plots import AuditDisplay, BudgetDisplay, PrivacyUtilityDisplay, TreeDisplay
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.schema import Categorical, Numeric, Schema
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AuditDisplay": "hedgerow.plots",
+    "BudgetDisplay": "hedgerow.plots",
     "BudgetExceeded": "hedgerow.errors",
     "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
     "Categorical": "hedgerow.schema",
@@ -77,6 +80,7 @@ _HOME = {
     "PFDPDTClassifier": "hedgerow.systems.edprf",
     "PINQID3Classifier": "hedgerow.systems.pinq_id3",
     "PrivacyLeakWarning": "hedgerow.errors",
+    "PrivacyUtilityDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
@@ -85,11 +89,14 @@ _HOME = {
     "SystemInfo": "hedgerow.systems",
     "TpDPRFClassifier": "hedgerow.systems.tpdprf",
     "TraditionClassifier": "hedgerow.systems.tradition",
+    "TreeDisplay": "hedgerow.plots",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
 }
 
 __all__ = [
+    "AuditDisplay",
+    "BudgetDisplay",
     "BudgetExceeded",
     "CARTDPsAdaBoostClassifier",
     "Categorical",
@@ -118,6 +125,7 @@ __all__ = [
     "PFDPDTClassifier",
     "PINQID3Classifier",
     "PrivacyLeakWarning",
+    "PrivacyUtilityDisplay",
     "RandomTreesClassifier",
     "Schema",
     "SchemaError",
@@ -126,6 +134,7 @@ __all__ = [
     "SystemInfo",
     "TpDPRFClassifier",
     "TraditionClassifier",
+    "TreeDisplay",
     "datasets",
     "list_systems",
     "load",

@@ -1,0 +1,130 @@
+"""Claims beside what attacks found: a picture of findings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from hedgerow.plots.axes import BLUE, GREY, RED, new_axes, shown
+
+__all__ = ["AuditDisplay", "AuditRow", "FindingLike", "audit_rows"]
+
+
+class FindingLike(Protocol):
+    """What a picture needs of a finding; ``hedgerow.audit.findings.Finding`` has it."""
+
+    @property
+    def subject(self) -> str:
+        """What was attacked."""
+
+    @property
+    def attack(self) -> str:
+        """How."""
+
+    @property
+    def epsilon(self) -> float:
+        """The claim."""
+
+    @property
+    def loss(self) -> float:
+        """A lower bound on what is true; infinite where no epsilon is."""
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the bound is right."""
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """The worst that was found about one claim: the largest lower bound, by which attack, at which confidence."""
+
+    subject: str
+    epsilon: float
+    loss: float
+    attack: str
+    confidence: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the bound is above the claim."""
+        return self.loss > self.epsilon
+
+    @property
+    def words(self) -> str:
+        """The bound as a person reads it."""
+        bound = "infinite" if math.isinf(self.loss) else f"{self.loss:.3g}"
+        sure = "exact" if self.confidence >= 1 else f"at {100 * self.confidence:g} %"
+        return f"{bound} ({self.attack}, {sure})" if self.attack != sure else f"{bound} ({sure})"
+
+
+def audit_rows(findings: Iterable[FindingLike]) -> tuple[AuditRow, ...]:
+    """Return the worst finding of each subject and claim, in the order in which they first come."""
+    worst: dict[tuple[str, float], AuditRow] = {}
+    for found in findings:
+        key = (found.subject, found.epsilon)
+        if key not in worst or found.loss > worst[key].loss:
+            worst[key] = AuditRow(found.subject, found.epsilon, found.loss, found.attack, found.confidence)
+    return tuple(worst.values())
+
+
+class AuditDisplay:
+    """The claim of each subject and the lower bound that attacks proved, one line each.
+
+    A bound to the right of its claim refutes it and is red; an infinite one is an arrow that leaves the picture.
+
+    Parameters
+    ----------
+    rows : sequence of AuditRow
+        What to draw, from top to bottom.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, rows: Sequence[AuditRow]) -> None:
+        self.rows = tuple(rows)
+
+    @classmethod
+    def from_findings(cls, findings: Iterable[FindingLike]) -> Self:
+        """Make the display of findings; of several about one claim the worst is shown."""
+        return cls(audit_rows(findings))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        self.ax_ = ax = new_axes(ax, (9.0, 1.3 + 0.42 * len(self.rows)))
+        self.figure_ = ax.figure
+        finite = [value for row in self.rows for value in (row.epsilon, row.loss) if math.isfinite(value)]
+        right = 1.25 * max([*finite, 1e-9])
+        for place, row in enumerate(self.rows):
+            color = RED if row.refuted else BLUE
+            end = right if math.isinf(row.loss) else row.loss
+            ax.plot([0, end], [place, place], color=color, linewidth=5, solid_capstyle="butt", alpha=0.85)
+            if math.isinf(row.loss):
+                ax.plot([right], [place], marker=">", markersize=10, color=color, clip_on=False)
+            ax.plot([row.epsilon] * 2, [place - 0.36, place + 0.36], color="black", linewidth=1.6)
+            ax.annotate(
+                shown(row.words),
+                (1.03, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=9,
+                color=color,
+            )
+        self._finish(right)
+        return self
+
+    def _finish(self, right: float) -> None:
+        ax = self.ax_
+        ax.set_yticks(range(len(self.rows)), [shown(row.subject) for row in self.rows])
+        ax.set_ylim(max(len(self.rows), 1) - 0.4, -0.6)
+        ax.set_xlim(0, right)
+        ax.set_xlabel("epsilon: claimed (black mark), and the least that can be true (bar)")
+        ax.grid(axis="x", color=GREY, alpha=0.25)
+        ax.spines[["top", "right"]].set_visible(False)

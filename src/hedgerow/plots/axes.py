@@ -1,0 +1,50 @@
+"""The one door to matplotlib, which is imported when something is drawn and not before."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.plots.tree_values import printable
+
+__all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "png_bytes", "shown"]
+
+BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
+# Told apart with any color vision (Okabe and Ito), the palest left out.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+
+NO_MATPLOTLIB = 'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
+
+
+def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
+    """Return ``ax``, or the axes of a new pyplot figure of so many inches, which a notebook shows by itself."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ConfigurationError(NO_MATPLOTLIB) from error
+    _, axes = plt.subplots(figsize=size, layout="constrained")
+    return axes
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return a figure of so many inches that no window and no notebook knows of: for files."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ConfigurationError(NO_MATPLOTLIB) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def png_bytes(figure: Any, dpi: int = 110) -> bytes:
+    """Return a figure as the bytes of a PNG file, the same bytes for the same figure."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def shown(text: object) -> str:
+    """Return a text as matplotlib shows it letter by letter: on one line, dollar signs being no formulas."""
+    return printable(str(text)).replace("$", r"\$")

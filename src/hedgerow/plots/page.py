@@ -1,0 +1,102 @@
+"""A report in one HTML file that opens from disk: pictures inside, no scripts, no addresses."""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from hedgerow.archive import atomic_file
+from hedgerow.plots.axes import png_bytes
+
+__all__ = ["Page"]
+
+STYLE = """
+body { font: 16px/1.5 Georgia, serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em; }
+h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
+table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
+th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
+th { background: #f2f2f2; }
+figure { margin: 1.5em 0; } img { max-width: 100%; } figcaption { font-size: 14px; color: #555; }
+pre { background: #f6f6f6; padding: .8em; overflow-x: auto; font-size: 13px; }
+"""
+
+
+class Page:
+    """A page that grows from top to bottom and is written at the end; every text is escaped.
+
+    Parameters
+    ----------
+    title : str
+        The page's name and first heading.
+
+    Examples
+    --------
+    >>> page = Page("Accuracy").text("Ten runs.").table(["epsilon", "accuracy"], [[1, 0.83]])
+    >>> "<td>0.83</td>" in page.html()
+    True
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._parts: list[str] = [f"<h1>{html.escape(title)}</h1>"]
+
+    def heading(self, text: str, level: int = 2) -> Self:
+        """Add a heading."""
+        self._parts.append(f"<h{level}>{html.escape(text)}</h{level}>")
+        return self
+
+    def text(self, text: str) -> Self:
+        """Add text; an empty line begins a new paragraph."""
+        self._parts += [f"<p>{html.escape(part.strip())}</p>" for part in text.split("\n\n") if part.strip()]
+        return self
+
+    def items(self, texts: Iterable[str]) -> Self:
+        """Add a list."""
+        entries = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+        self._parts.append(f"<ul>{entries}</ul>")
+        return self
+
+    def verbatim(self, text: str) -> Self:
+        """Add text line by line as it stands, such as a certificate."""
+        self._parts.append(f"<pre>{html.escape(text)}</pre>")
+        return self
+
+    def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]]) -> Self:
+        """Add a table; every cell is shown as its text."""
+
+        def row(cells: Iterable[object], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+        body = "".join(row(cells, "td") for cells in rows)
+        self._parts.append(f"<table><thead>{row(headers, 'th')}</thead><tbody>{body}</tbody></table>")
+        return self
+
+    def figure(self, figure: Any, caption: str) -> Self:
+        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file."""
+        png = figure if isinstance(figure, bytes) else png_bytes(getattr(figure, "figure_", figure))
+        source = base64.b64encode(png).decode("ascii")
+        words = html.escape(caption)
+        self._parts.append(
+            f'<figure><img alt="{words}" src="data:image/png;base64,{source}"><figcaption>{words}</figcaption></figure>'
+        )
+        return self
+
+    def html(self) -> str:
+        """Return the page as HTML."""
+        return (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head>\n<body>\n"
+            + "\n".join(self._parts)
+            + "\n</body></html>\n"
+        )
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all, and return its path."""
+        with atomic_file(path) as part:
+            part.write_text(self.html(), encoding="utf-8")
+        return Path(path)

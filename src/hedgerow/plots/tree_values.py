@@ -1,0 +1,100 @@
+"""One tree of a private forest as plain values: a test, its branches, and what the leaves say, in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from hedgerow.boosting.plan import BoostedModel
+from hedgerow.schema import Categorical, Numeric
+from hedgerow.schema.features import Feature
+from hedgerow.trees import ForestModel
+
+__all__ = ["branch_text", "leaf_text", "printable", "tree_values"]
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, without characters that would steer a terminal."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
+def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
+    """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches."""
+    return _node(model, int(model.forest.roots[tree]))
+
+
+def leaf_text(leaf: dict[str, Any]) -> str:
+    """Return what a leaf says: its label, with its noisy counts if there are any, or its votes."""
+    text = printable(str(leaf["label"]))
+    if "votes" in leaf:
+        return f"votes {', '.join(f'{vote:+.3f}' for vote in leaf['votes'])}"
+    return f"{text}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}" if "noisy_counts" in leaf else text
+
+
+def _node(model: ForestModel, node: int) -> dict[str, Any]:
+    forest, schema = model.forest, model.encoder.schema
+    test = int(forest.test[node])
+    if test < 0:
+        leaf = {"label": schema.classes[int(forest.label[node])]}
+        if isinstance(model, BoostedModel) and model.share is not None:
+            leaf["votes"] = model.share[node].tolist()  # its counts may be weights, in units of their own
+        elif forest.counts is not None:
+            leaf["noisy_counts"] = forest.counts[node].tolist()
+        return leaf
+    feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
+    branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
+    name = schema.names[feature]
+    return {
+        "feature": name,
+        "branches": [
+            {
+                "when": branch_text(
+                    name,
+                    schema.features[name],
+                    np.flatnonzero(branch_of_code == branch).tolist(),
+                    model.encoder.max_bins,
+                ),
+                "node": _node(model, first + branch),
+            }
+            for branch in range(int(forest.candidates.arity[test]))
+        ],
+    }
+
+
+def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) -> str:
+    """Return which cells of a feature take a branch, such as "age in [18, 32.4) or missing" or "job = nurse"."""
+    if isinstance(feature, Categorical):
+        others = [code for code in range(feature.n_codes(max_bins)) if code not in codes]
+        if len(others) == 1 and len(codes) > 1:
+            return f"{printable(name)} not {_cells_text(feature, others, max_bins)}"
+    return f"{printable(name)} {_cells_text(feature, codes, max_bins)}"
+
+
+def _cells_text(feature: Feature, codes: list[int], max_bins: int) -> str:
+    n_values = feature.n_codes(max_bins) - (1 if isinstance(feature, Numeric) else 2)
+    values = [code for code in codes if code < n_values]
+    if isinstance(feature, Numeric):
+        parts = [f"in {_interval(feature, run, max_bins)}" for run in _runs(values)]
+    else:
+        parts = ["= " + ", ".join(printable(feature.code_label(code, max_bins)) for code in values)] if values else []
+    return " or ".join([*parts, *(feature.code_label(code, max_bins) for code in codes if code >= n_values)])
+
+
+def _runs(codes: list[int]) -> list[list[int]]:
+    """Return ascending codes as runs of neighbors."""
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and runs[-1][-1] == code - 1:
+            runs[-1].append(code)
+        else:
+            runs.append([code])
+    return runs
+
+
+def _interval(feature: Numeric, run: list[int], max_bins: int) -> str:
+    """Return neighboring bins as one interval."""
+    low, _ = feature.code_label(run[0], max_bins).split(", ")
+    _, high = feature.code_label(run[-1], max_bins).split(", ")
+    return f"{low}, {high}"

@@ -1,0 +1,188 @@
+"""What a budget buys: accuracy or AUC against epsilon, with spread, for several systems."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hedgerow.plots.axes import COLORS, new_axes, shown
+
+__all__ = ["Line", "PrivacyUtilityDisplay", "lines_of"]
+
+DASHES = ("-", "--", ":", "-.")
+MARKERS = "osD^vPX*"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One system: the mean of a measure at each x, and half the width of its band (the standard deviation of its runs).
+
+    ``like`` names the line whose color it shares, such as the same system in its other form.
+    """
+
+    label: str
+    x: tuple[float, ...]
+    mean: tuple[float, ...]
+    spread: tuple[float, ...]
+    like: str = ""
+
+
+def lines_of(
+    rows: Iterable[Mapping[str, Any]], *, measure: str = "accuracy", x: str = "epsilon", label: str = "system"
+) -> tuple[Line, ...]:
+    """Return one line per label from rows of which each is a run; rows without the measure are left out.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Such as the lines of a CSV file: numbers may be text.
+    measure, x, label : str
+        The names of the three columns.
+    """
+    found: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.get(measure) not in (None, ""):
+            found[str(row[label])][float(row[x])].append(float(row[measure]))
+    lines = []
+    for name, cells in found.items():
+        places = sorted(cells)
+        spread = [statistics.stdev(cells[at]) if len(cells[at]) > 1 else 0.0 for at in places]
+        lines.append(Line(name, tuple(places), tuple(statistics.mean(cells[at]) for at in places), tuple(spread)))
+    return tuple(lines)
+
+
+class PrivacyUtilityDisplay:
+    """A measure of utility against the privacy budget, or against anything else that was swept.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        What to draw.
+    reported : sequence of Line
+        Numbers that a paper prints, drawn as open marks in the color of the line that they are ``like``.
+    measure, x : str
+        What the axes show.
+    log : bool
+        Whether x is on a logarithmic scale.
+    order : sequence of str
+        The labels whose order gives the colors, for pictures side by side of which some lack a line.
+
+    Attributes
+    ----------
+    ax_, figure_, artists_
+        Where it was drawn, and each line's artist by label, for a legend; set by ``plot``.
+
+    Examples
+    --------
+    >>> rows = [{"system": "edprf", "epsilon": e, "accuracy": a} for e, a in [(0.1, 0.7), (1, 0.8), (1, 0.82)]]
+    >>> [line] = PrivacyUtilityDisplay.from_rows(rows).lines
+    >>> line.x, [round(mean, 2) for mean in line.mean]
+    ((0.1, 1.0), [0.7, 0.81])
+    """
+
+    ax_: Any
+    figure_: Any
+    artists_: dict[str, Any]
+
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        *,
+        reported: Sequence[Line] = (),
+        measure: str = "accuracy",
+        x: str = "epsilon",
+        log: bool = True,
+        order: Sequence[str] = (),
+    ) -> None:
+        self.lines = tuple(lines)
+        self.reported = tuple(reported)
+        self.measure = measure
+        self.x = x
+        self.log = log
+        self.order = tuple(order)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        measure: str = "accuracy",
+        x: str = "epsilon",
+        label: str = "system",
+        **settings: Any,
+    ) -> Self:
+        """Make the display of rows of which each is a run, such as the lines of a CSV file; see ``lines_of``."""
+        return cls(lines_of(rows, measure=measure, x=x, label=label), measure=measure, x=x, **settings)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any],
+        X: Any,
+        y: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        epsilons: Sequence[float] = (0.1, 0.25, 0.5, 1.0),
+        runs: int = 5,
+        **settings: Any,
+    ) -> Self:
+        """Fit each estimator ``runs`` times at each epsilon and make the display of its test accuracy.
+
+        Every fit is one more answer about the records ``X``, and the accuracy is one about ``X_test``: for public records, or
+        for those whose epsilons may add up.
+        """
+        from sklearn.base import clone
+
+        rows = [
+            {"system": name, "epsilon": epsilon, "accuracy": fitted.score(X_test, y_test)}
+            for name, estimator in estimators.items()
+            for epsilon in epsilons
+            for fitted in (clone(estimator).set_params(epsilon=epsilon).fit(X, y) for _ in range(runs))
+        ]
+        return cls.from_rows(rows, **settings)
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+        """Draw it and return the display."""
+        self.ax_ = ax = new_axes(ax, (6.4, 4.2))
+        self.figure_ = ax.figure
+        self.artists_ = {}
+        families = list(dict.fromkeys([*self.order, *(line.like or line.label for line in self.lines)]))
+        seen: dict[str, int] = defaultdict(int)
+        for line in self.lines:
+            family = line.like or line.label
+            number = families.index(family)
+            self._draw(line, COLORS[number % len(COLORS)], DASHES[seen[family] % len(DASHES)], MARKERS[number % 8])
+            seen[family] += 1
+        for line in self.reported:
+            color = COLORS[families.index(line.like) % len(COLORS)] if line.like in families else "black"
+            (drawn,) = ax.plot(
+                line.x, line.mean, linestyle="none", marker="o", markersize=9, markerfacecolor="none", color=color
+            )
+            self.artists_[line.label] = drawn
+        if self.log:
+            self._log_axis()
+        ax.set_xlabel(shown(self.x))
+        ax.set_ylabel(shown(self.measure))
+        ax.grid(alpha=0.25)
+        ax.spines[["top", "right"]].set_visible(False)
+        if legend and self.artists_:
+            ax.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
+        return self
+
+    def _draw(self, line: Line, color: str, dashes: str, marker: str) -> None:
+        (drawn,) = self.ax_.plot(line.x, line.mean, dashes, color=color, marker=marker, markersize=4, linewidth=1.5)
+        low = [mean - spread for mean, spread in zip(line.mean, line.spread, strict=True)]
+        high = [mean + spread for mean, spread in zip(line.mean, line.spread, strict=True)]
+        self.ax_.fill_between(line.x, low, high, color=color, alpha=0.13, linewidth=0)
+        self.artists_[line.label] = drawn
+
+    def _log_axis(self) -> None:
+        """Put x on a logarithmic scale whose ticks are the values that were asked for."""
+        values = sorted({x for line in self.lines for x in line.x})
+        self.ax_.set_xscale("log")
+        self.ax_.set_xticks(values, [f"{value:g}" for value in values])
+        self.ax_.minorticks_off()

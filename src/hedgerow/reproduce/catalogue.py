@@ -1,0 +1,75 @@
+"""Every experiment by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.reproduce import cart, dpada, edprf
+from hedgerow.reproduce.experiment import Experiment
+
+__all__ = ["PAPERS", "Paper", "experiments_named"]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its short name, its reference, its experiments, its systems, and in short what the committed run shows."""
+
+    name: str
+    title: str
+    reference: str
+    experiments: tuple[Experiment, ...]
+    systems: tuple[str, ...]
+    summary: tuple[str, ...] = ()
+
+
+PAPERS = (
+    Paper(
+        "edprf",
+        "eDPRF",
+        "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025",
+        edprf.EXPERIMENTS,
+        edprf.SYSTEMS,
+        edprf.SUMMARY,
+    ),
+    Paper(
+        "cart-dps-adaboost",
+        "CART-DPsAdaBoost",
+        "Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021",
+        cart.EXPERIMENTS,
+        cart.SYSTEMS,
+        cart.SUMMARY,
+    ),
+    Paper(
+        "dpada",
+        "DPAda",
+        "Zhang, Dong, Xu and Wang, Journal on Communications, 2023",
+        dpada.EXPERIMENTS,
+        dpada.SYSTEMS,
+        dpada.SUMMARY,
+    ),
+)
+
+
+def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:
+    """Return the experiments of these names; a paper's name stands for all of its own, ``"all"`` for every one.
+
+    Raises
+    ------
+    ConfigurationError
+        If a name is unknown.
+    """
+    known = {experiment.name: (experiment,) for paper in PAPERS for experiment in paper.experiments}
+    groups = {paper.name: paper.experiments for paper in PAPERS}
+    everything = {"all": tuple(experiment for paper in PAPERS for experiment in paper.experiments)}
+    found: list[Experiment] = []
+    for name in names:
+        chosen = {**known, **groups, **everything}.get(name)
+        if chosen is None:
+            raise ConfigurationError(
+                f"{name!r} is no experiment. `hedgerow reproduce list` shows them; a paper's name ({', '.join(groups)}) "
+                "stands for all of its own, and 'all' for every one."
+            )
+        found += chosen
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,128 @@
+"""An experiment as a picture in the paper's own axes: one column per panel, one row per form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.plots import PrivacyUtilityDisplay
+from hedgerow.plots.axes import new_figure, shown
+from hedgerow.plots.utility import Line
+from hedgerow.reproduce.experiment import FORMS, Experiment, Form, Panel
+from hedgerow.reproduce.results import Results
+
+__all__ = ["draw"]
+
+COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
+FLAT = 3.0
+
+
+def draw(results: Results) -> Any | None:
+    """Return the figure of an experiment, or None where there is nothing to draw but a table."""
+    experiment = results.experiment
+    if experiment.picture is not None:
+        return experiment.picture()
+    if len(experiment.axis.values) < 2 or not results.cells:
+        return None
+    panels, forms = _drawn(experiment), experiment.forms
+    figure = new_figure(max(COLUMN * len(panels), 6.0), ROW * len(forms) + LEGEND)
+    grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
+    artists: dict[str, Any] = {}
+    for row, form in enumerate(forms):
+        for column, panel in enumerate(panels):
+            ax = grid[row][column]
+            artists.update(_fill(ax, results, panel, form))
+            if form == _last_form(experiment, panel):
+                ax.tick_params(labelbottom=True)
+                ax.set_xlabel(shown(experiment.axis.words))
+            else:
+                ax.set_xlabel("")
+            ax.set_ylabel(f"{FORMS[form]}\n{_word(panel)}" if column == 0 else _word(panel))
+            if row == 0:
+                ax.set_title(shown(panel.name), fontsize=10)
+    for forms_of_panel in zip(*grid, strict=True):
+        _same_scale([ax for ax in forms_of_panel if ax.axison])
+    longest = max(map(len, artists), default=1)
+    columns = max(1, min(len(artists), int(figure.get_figwidth() / (0.6 + 0.085 * longest))))
+    figure.legend(
+        artists.values(), map(shown, artists), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+    )
+    return figure
+
+
+def _drawn(experiment: Experiment) -> tuple[Panel, ...]:
+    """Return the panels that show more than a rule without privacy, which some have for a claim only."""
+    private = {curve.panel for curve in experiment.curves if curve.form is not None}
+    return tuple(panel for panel in experiment.panels if panel in private)
+
+
+def _same_scale(column: list[Any]) -> None:
+    """Give the forms of a panel one scale, unless that would press one of them flat."""
+    limits = [ax.get_ylim() for ax in column]
+    low, high = min(limit[0] for limit in limits), max(limit[1] for limit in limits)
+    if high - low < FLAT * min(end - start for start, end in limits):
+        for ax in column:
+            ax.set_ylim(low, high)
+
+
+def _last_form(experiment: Experiment, panel: Panel) -> Form | None:
+    """Return the form of the lowest row in which a panel shows something."""
+    forms = {curve.form for curve in experiment.curves if curve.panel == panel}
+    return [form for form in experiment.forms if form in forms][-1]
+
+
+def _word(panel: Panel) -> str:
+    return {"auc": "ROC AUC", "f1": "F1", "training_accuracy": "accuracy in training"}.get(panel.measure, panel.measure)
+
+
+def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]:
+    """Draw one panel of one form and return its artists by label."""
+    experiment = results.experiment
+    curves = [curve for curve in experiment.curves if curve.panel == panel and curve.form in (form, None)]
+    # Of every form, so that colors are the same in all rows.
+    labels = dict.fromkeys(
+        curve.label for curve in experiment.curves if curve.panel == panel and curve.form is not None
+    )
+    lines = [results.line(curve) for curve in curves if curve.form is not None]
+    if not lines:  # a panel that this form has not
+        ax.set_axis_off()
+        return {}
+    reported = [
+        Line(f"{label}, as the paper prints", *_numbers(experiment, panel, label), (), label)
+        for label in dict.fromkeys(number.label for number in experiment.reported if number.panel == panel)
+    ]
+    display = PrivacyUtilityDisplay(
+        lines,
+        reported=reported,
+        measure=panel.measure,
+        x=experiment.axis.words,
+        log=experiment.axis.log,
+        order=list(labels),
+    ).plot(ax, legend=False)
+    if not experiment.axis.log:
+        ax.set_xticks(experiment.axis.values, [f"{value:g}" for value in experiment.axis.values])
+    for curve in curves:
+        if curve.form is None:
+            _rule(ax, results.line(curve), display.artists_)
+    return display.artists_
+
+
+def _numbers(experiment: Experiment, panel: Panel, label: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the x and the values of the numbers that a paper prints."""
+    found = [number for number in experiment.reported if number.panel == panel and number.label == label]
+    return tuple(number.x for number in found), tuple(number.value for number in found)
+
+
+def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
+    """Draw what has no privacy; one that is far below all else is named in the corner, so that the others can be told apart."""
+    low, high = ax.get_ylim()
+    if line.mean and max(line.mean) < low - 0.4 * (high - low):
+        ends = [(drawn.get_ydata()[0], drawn.get_ydata()[-1]) for drawn in ax.lines if len(drawn.get_ydata())]
+        left = min(first for first, _ in ends) >= min(last for _, last in ends)  # where the curves leave room
+        place, side = (0.02, "left") if left else (0.98, "right")
+        words = shown(f"{line.label}: {line.mean[0]:.3f}")
+        ax.text(place, 0.03, words, transform=ax.transAxes, fontsize=8, color="#555555", ha=side)
+        return
+    (drawn,) = ax.plot(
+        line.x, line.mean, "--" if line.label == "majority rule" else ":", color="#222222", linewidth=1.4
+    )
+    artists[line.label] = drawn

@@ -1,0 +1,197 @@
+"""An experiment as data: what is fitted where, what a paper prints of it, and what the paper says of it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from hedgerow.reproduce.baselines import BASELINES
+from hedgerow.reproduce.fits import Fit, Setting
+from hedgerow.reproduce.tasks import TASKS
+
+if TYPE_CHECKING:
+    from hedgerow.reproduce.claims import Claim
+
+__all__ = ["FORMS", "Axis", "Curve", "Experiment", "Form", "Panel", "Reported", "curves_of"]
+
+Form = Literal["published", "private", "coded"]
+FORMS: Mapping[Form, str] = {"published": "as printed", "private": "private form", "coded": "as its authors coded it"}
+QUICK_RECORDS = 4000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is swept: the parameter's name, the values, which of them a quick run keeps, and the words under the axis.
+
+    ``parameter`` is ``"epsilon"``, ``"records"`` or a setting of the systems; ``shift`` is what has to be added to a value to
+    give the parameter.
+    """
+
+    parameter: str
+    words: str
+    values: tuple[float, ...]
+    quick: tuple[float, ...]
+    log: bool = False
+    shift: int = 0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes: a title, and the measure on its y axis."""
+
+    name: str
+    measure: str = "accuracy"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel: its label, whose form it is (None: it is drawn beside every form), and the fit at each x."""
+
+    panel: Panel
+    label: str
+    form: Form | None
+    points: tuple[tuple[float, Fit], ...]
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One number that a paper prints."""
+
+    panel: Panel
+    label: str
+    x: float
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A figure or table of a paper.
+
+    Parameters
+    ----------
+    name : str
+        The paper and the figure, such as ``"edprf/fig9"``.
+    title, settings : str
+        What it shows, and with which settings, in the words of the page.
+    axis : Axis
+        What is swept.
+    curves : tuple of Curve
+        What is fitted and drawn.
+    reported : tuple of Reported
+        The paper's numbers.
+    claims : tuple of Claim
+        What the paper says of it.
+    notes : tuple of str
+        What does not follow from the numbers alone: readings, reasons.
+    picture : callable or None
+        Draws the figure where it is none of curves.
+    """
+
+    name: str
+    title: str
+    settings: str
+    axis: Axis
+    curves: tuple[Curve, ...] = ()
+    reported: tuple[Reported, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = ()
+    picture: Callable[[], Any] | None = field(default=None, compare=False)
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """The panels, in the order in which they first come."""
+        return tuple(dict.fromkeys(curve.panel for curve in self.curves))
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """The forms that some curve has."""
+        return tuple(form for form in FORMS if any(curve.form == form for curve in self.curves))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The data sets that are needed."""
+        return tuple(dict.fromkeys(fit.data for curve in self.curves for _, fit in curve.points))
+
+    def quickly(self) -> Experiment:
+        """Return the experiment with fewer values on its axis and fewer records."""
+        return replace(self, curves=tuple(_quick(curve, self.axis) for curve in self.curves))
+
+    def fits(self, seeds: int) -> Iterator[Fit]:
+        """Yield every fit, each as many times as there are seeds unless it has no noise."""
+        for run in range(seeds):
+            for curve in self.curves:
+                for _, fit in curve.points:
+                    yield fit.numbered(run)
+
+
+def _quick(curve: Curve, axis: Axis) -> Curve:
+    points = tuple(
+        (x, fit if 0 < fit.records < QUICK_RECORDS else replace(fit, records=QUICK_RECORDS))
+        for x, fit in curve.points
+        if x in axis.quick
+    )
+    return replace(curve, points=points)
+
+
+def curves_of(
+    axis: Axis,
+    methods: Mapping[str, tuple[str, Mapping[str, Setting]]],
+    tasks: Sequence[str],
+    *,
+    forms: Iterable[Form] = ("published", "private"),
+    measures: Mapping[str, str] | None = None,
+    panel: str = "{task}",
+    fixed: Mapping[str, Setting] | None = None,
+    epsilon: float = 1.0,
+) -> tuple[Curve, ...]:
+    """Return one curve per method, form, data set and measure.
+
+    Parameters
+    ----------
+    axis : Axis
+        What is swept.
+    methods : mapping of label to (system, settings)
+        What is compared. A setting of a method overrides one of ``fixed``, and the axis overrides both.
+    tasks : sequence of str
+        The data sets, each with a panel of its own.
+    forms : iterable of Form
+        The forms of each method; one without privacy has a single curve, beside all of them.
+    measures : mapping of measure to words, optional
+        One panel each; the accuracy if left out.
+    panel : str
+        The panels' name, in which ``{task}`` and ``{measure}`` stand for these.
+    fixed, epsilon
+        What all methods share.
+    """
+    curves = []
+    for task in tasks:
+        for measure, words in (measures or {"accuracy": "accuracy"}).items():
+            place = Panel(panel.format(task=TASKS[task].title, measure=words), measure)
+            for label, (system, settings) in methods.items():
+                given = {**(fixed or {}), **settings}
+                for form in (None,) if system in BASELINES else tuple(forms):
+                    points = tuple((x, _fit(task, system, form, given, axis, x, epsilon)) for x in axis.values)
+                    curves.append(Curve(place, label, form, points))
+    return tuple(curves)
+
+
+OWN_SETTINGS: Mapping[str, tuple[str, ...]] = {"adaboost": ("n_estimators",), "majority": ()}
+
+
+def _fit(
+    task: str, system: str, form: Form | None, given: Mapping[str, Setting], axis: Axis, x: float, epsilon: float
+) -> Fit:
+    settings, records = dict(given), 0
+    if axis.parameter == "epsilon":
+        epsilon = x
+    elif axis.parameter == "records":
+        records = int(x)
+    else:
+        settings[axis.parameter] = int(x) + axis.shift
+    if form is None:  # nothing but the size matters to what has no privacy
+        settings = {name: value for name, value in settings.items() if name in OWN_SETTINGS[system]}
+        return Fit(task, system, "none", 0.0, tuple(sorted(settings.items())), records)
+    if form == "coded":
+        return Fit(task, system, "published", epsilon, tuple(sorted({**settings, "as_coded": True}.items())), records)
+    return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)

@@ -1,0 +1,120 @@
+"""One fit of an experiment: everything that decides it, and what is measured of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
+
+from hedgerow.reproduce.allocations import AllocationForest
+from hedgerow.reproduce.baselines import BASELINES, Baseline
+from hedgerow.reproduce.tasks import Split, load_split
+from hedgerow.schema import Schema
+from hedgerow.systems import system_class
+
+__all__ = ["KEY", "MEASURES", "Fit", "estimator", "measured"]
+
+Setting = str | int | bool
+
+KEY = ("data", "records", "system", "variant", "epsilon", "settings", "run")
+MEASURES = ("accuracy", "auc", "precision", "recall", "f1", "training_accuracy", "seconds")
+LARGEST_CURVE = 3200  # records of the learning curves, which alone show the accuracy on the training records
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fit.
+
+    Parameters
+    ----------
+    data : str
+        A task of ``TASKS``.
+    system : str
+        A system of the registry; ``"allocation"``, eDPRF's trees with another paper's budgets; ``"adaboost"``, scikit-learn's;
+        or ``"majority"``.
+    variant : str
+        ``"published"``, ``"private"``, or ``"none"`` where there is no privacy.
+    epsilon : float
+        The budget.
+    settings : tuple of (name, value)
+        Further parameters of the system.
+    records : int
+        How many records train, 0 for all.
+    run : int
+        The seed of the noise; the split is the same for all runs.
+    """
+
+    data: str
+    system: str
+    variant: str
+    epsilon: float = 1.0
+    settings: tuple[tuple[str, Setting], ...] = ()
+    records: int = 0
+    run: int = 0
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What stands in the first columns of the fit's row."""
+        settings = " ".join(f"{name}={value}" for name, value in sorted(self.settings))
+        return (self.data, str(self.records), self.system, self.variant, f"{self.epsilon:g}", settings, str(self.run))
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every run gives the same result."""
+        return self.system in BASELINES
+
+    def numbered(self, run: int) -> Fit:
+        """Return the same fit with the noise of another run; what has no noise is run once."""
+        return replace(self, run=0 if self.is_certain else run)
+
+
+def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
+    """Return the estimator of a fit."""
+    if fit.system in BASELINES:
+        return Baseline(fit.system, schema, **dict(fit.settings))
+    kind: type[Any] = AllocationForest if fit.system == "allocation" else system_class(fit.system)
+    return kind(
+        epsilon=fit.epsilon, schema=schema, random_state=random_state, variant=fit.variant, **dict(fit.settings)
+    )
+
+
+def measured(fit: Fit) -> dict[str, str]:
+    """Fit, and return the row of the results: the key and every measure.
+
+    Precision, recall and F1 are those of the schema's first class, which is the larger one of every set: only so do the
+    papers' own figures for them fit their accuracies.
+    """
+    split = load_split(fit.data).first(fit.records)
+    start = time.perf_counter()
+    model = estimator(fit, split.schema, fit.run).fit(split.X_train, split.y_train)
+    seconds = time.perf_counter() - start
+    probabilities = model.predict_proba(split.X_test)
+    predicted = model.classes_[probabilities.argmax(axis=1)]
+    auc = float(roc_auc_score(split.y_test == model.classes_[1], probabilities[:, 1]))
+    training = _training_accuracy(model, split) if 0 < fit.records <= LARGEST_CURVE else math.nan
+    found = _measures(split, predicted, auc, training, seconds)
+    values = {name: "" if math.isnan(value) else f"{value:.5g}" for name, value in found.items()}
+    return {**dict(zip(KEY, fit.key, strict=True)), **values}
+
+
+def _training_accuracy(model: Any, split: Split) -> float:
+    predicted = model.classes_[model.predict_proba(split.X_train).argmax(axis=1)]
+    return float(np.mean(predicted == split.y_train))
+
+
+def _measures(
+    split: Split, predicted: npt.NDArray[Any], auc: float, training: float, seconds: float
+) -> Mapping[str, float]:
+    """Return every measure of predictions on the test records."""
+    actual, called = (labels == split.schema.classes[0] for labels in (split.y_test, predicted))
+    right = float(np.sum(actual & called))
+    precision, recall = right / max(1, int(called.sum())), right / max(1, int(actual.sum()))
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    accuracy = float(np.mean(actual == called))
+    return dict(zip(MEASURES, (accuracy, auc, precision, recall, f1, training, seconds), strict=True))

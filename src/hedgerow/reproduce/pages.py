@@ -1,0 +1,207 @@
+"""What a person reads: one page per paper, as Markdown beside its figures and as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hedgerow.plots import Page
+from hedgerow.privacy.accounting import unprotected
+from hedgerow.reproduce.catalogue import Paper
+from hedgerow.reproduce.experiment import FORMS, Experiment, Form
+from hedgerow.reproduce.fits import Fit, estimator
+from hedgerow.reproduce.results import Results
+from hedgerow.schema import Categorical, Numeric, Schema
+
+__all__ = ["Guarantees", "Section", "guarantees", "html_page", "markdown_page", "sections_of"]
+
+OURS = "(ours"  # marks a claim that is not the paper's
+PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
+PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
+LEGEND = (
+    "Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; where one "
+    "scale would press a row flat, each row has its own. Clearly means by more than two standard errors; a claim that is right "
+    "in three places of four mostly holds."
+)
+WORTH = (
+    "Read off the certificates of fits at epsilon 1 and default size. A form that does not hold protects nobody at any "
+    "epsilon, and its figures must not be compared with private ones as if it did."
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """What certificates say: a line for each form, and the reasons that the lines name by number."""
+
+    table: Table
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment on a page; ``tally`` says of each form how many of the paper's claims hold."""
+
+    name: str
+    title: str
+    settings: str
+    tally: Mapping[str, str]
+    claims: Table
+    numbers: Table | None
+    notes: tuple[str, ...]
+    png: bytes | None
+
+
+def sections_of(results: Iterable[tuple[Results, bytes | None]]) -> tuple[Section, ...]:
+    """Return the sections of experiments, each with its picture if it has one."""
+    return tuple(
+        Section(
+            found.experiment.name,
+            found.experiment.title,
+            found.experiment.settings,
+            _tally(found),
+            _claims(found),
+            _numbers(found),
+            found.experiment.notes,
+            png,
+        )
+        for found, png in results
+    )
+
+
+def _forms(experiment: Experiment) -> tuple[Form, ...]:
+    """Return the forms that claims are checked for; of an experiment without curves, what both share."""
+    return experiment.forms or ("published",)
+
+
+def _claims(results: Results) -> Table:
+    forms = _forms(results.experiment)
+    titles = tuple(FORMS[form] for form in forms) if results.experiment.forms else ("holds",)
+    rows = tuple(
+        (claim.text, *(str(claim.check(results, form)) for form in forms)) for claim in results.experiment.claims
+    )
+    return Table(("claim", *titles), rows)
+
+
+def _tally(results: Results) -> Mapping[str, str]:
+    """Return for each form, by its words, how many of the paper's claims hold."""
+    found = {}
+    for form in _forms(results.experiment):
+        verdicts = [claim.check(results, form).holds for claim in results.experiment.claims if OURS not in claim.text]
+        mostly = f", {verdicts.count('mostly')} mostly" if "mostly" in verdicts else ""
+        found[FORMS[form]] = f"{verdicts.count('yes')} of {len(verdicts)}{mostly}"
+    return found
+
+
+def _in_short(sections: Sequence[Section]) -> Table:
+    """Return a table that says of each experiment how many of the paper's claims hold."""
+    forms = dict.fromkeys(form for section in sections for form in section.tally)
+    rows = tuple(
+        (f"{section.name}: {section.title}", *(section.tally.get(form, "") for form in forms)) for section in sections
+    )
+    return Table(("claims of the paper that hold", *forms), rows)
+
+
+def _numbers(results: Results) -> Table | None:
+    """Return the paper's numbers beside ours, of a table also what it does not print; None where there is nothing to show."""
+    experiment = results.experiment
+    printed = {(number.panel, number.label, number.x): number.value for number in experiment.reported}
+    places = list(printed)
+    if len(experiment.axis.values) == 1:
+        places += [(curve.panel, curve.label, x) for curve in experiment.curves if curve.form for x, _ in curve.points]
+    rows = []
+    for panel, label, x in dict.fromkeys(places):
+        cells = [results.cell(panel, label, form, x) for form in experiment.forms]
+        ours = [f"{cell.mean:.3f} ± {cell.spread:.3f}" if cell is not None else "" for cell in cells]
+        value = printed.get((panel, label, x))
+        rows.append((panel.name, label, f"{x:g}", "" if value is None else f"{value:.3f}", *ours))
+    headers = ("panel", "method", experiment.axis.words, "paper", *(FORMS[form] for form in experiment.forms))
+    return Table(headers, tuple(rows)) if rows else None
+
+
+def guarantees(systems: Sequence[str]) -> Guarantees:
+    """Return what each form's certificate says at epsilon 1 and default size: whether it holds, and every reason why not."""
+    schema = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
+    rows = []
+    reasons: list[str] = []
+    for system in systems:
+        for form in PAPER_AND_PRIVATE:
+            # A certificate depends on the schema and the parameters, and on no record: two will do.
+            model = estimator(Fit("", system, form), schema, None).fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"])
+            certificate = model.certificate_
+            found = unprotected(certificate.event)
+            reasons += [reason for reason in found if reason not in reasons]
+            spent = "" if certificate.spent is None else f"epsilon {float(certificate.spent):.3g} is spent"
+            words = ", ".join(map(str, sorted(1 + reasons.index(reason) for reason in found)))
+            rows.append(
+                (system, FORMS[form], "yes" if certificate.holds else "no", f"reasons {words}" if words else spent)
+            )
+    return Guarantees(Table(("system", "form", "holds", "why"), tuple(rows)), tuple(reasons))
+
+
+def markdown_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> str:
+    """Return a paper's page as Markdown; pictures are files beside it."""
+    return "\n".join(_markdown(paper, sections, settings, found)) + "\n"
+
+
+def _markdown(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> Iterator[str]:
+    yield from (f"# {paper.title}: the paper's experiments, run again", "", f"{paper.reference}.", "")
+    yield from (f"{LEGEND} {' '.join(settings)}", "", "## In short", "", *_pipes(_in_short(sections)), "")
+    yield from (*(f"- {line}" for line in paper.summary), "")
+    for section in sections:
+        yield from (f"## {section.name}: {section.title}", "", section.settings, "")
+        if section.png is not None:
+            yield from (f"![{section.name}](figures/{file_name(section.name)}.png)", "")
+        yield from (*_pipes(section.claims), "")
+        if section.numbers is not None:
+            yield from ("The paper's numbers beside ours:", "", *_pipes(section.numbers), "")
+        yield from (f"- {note}" for note in section.notes)
+        yield ""
+    yield from ("## What the guarantees are worth", "", WORTH, "", *_pipes(found.table), "")
+    yield from (*(f"{number}. {reason}." for number, reason in enumerate(found.reasons, 1)), "")
+    yield _proofs(paper)
+
+
+def _proofs(paper: Paper) -> str:
+    """Say where the proofs stand, in the sources of the library."""
+    names = dict.fromkeys(PROOFS.get(system, system) for system in paper.systems)
+    pages = ", ".join(f"docs/proofs/{name}.md" for name in names)
+    return f"Proofs of the private forms, and pairs of data sets that tell the published ones apart: {pages}."
+
+
+def file_name(experiment: str) -> str:
+    """Return the name of an experiment's files, without their ending."""
+    return experiment.replace("/", "-")
+
+
+def _pipes(table: Table) -> Iterator[str]:
+    yield "| " + " | ".join(table.headers) + " |"
+    yield "|" + " -- |" * len(table.headers)
+    for row in table.rows:
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+
+
+def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> Page:
+    """Return a paper's page as HTML with its pictures in it."""
+    page = Page(f"{paper.title}: the paper's experiments, run again")
+    page.text(f"{paper.reference}.\n\n{LEGEND} {' '.join(settings)}").heading("In short")
+    short = _in_short(sections)
+    page.table(short.headers, short.rows).items(paper.summary)
+    for section in sections:
+        page.heading(f"{section.name}: {section.title}").text(section.settings)
+        if section.png is not None:
+            page.figure(section.png, f"{section.name}. {LEGEND}")
+        page.table(section.claims.headers, section.claims.rows)
+        if section.numbers is not None:
+            page.table(section.numbers.headers, section.numbers.rows)
+        page.items(section.notes)
+    page.heading("What the guarantees are worth").text(WORTH).table(found.table.headers, found.table.rows)
+    page.items(f"{number}. {reason}." for number, reason in enumerate(found.reasons, 1)).text(_proofs(paper))
+    return page

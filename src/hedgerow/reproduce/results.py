@@ -1,0 +1,112 @@
+"""What an experiment's fits gave: looked up by panel, label, form and x."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from hedgerow.archive import atomic_file
+from hedgerow.plots.utility import Line
+from hedgerow.reproduce.experiment import Curve, Experiment, Form, Panel
+from hedgerow.reproduce.grid import Row
+
+__all__ = ["Cell", "Results", "write_table"]
+
+Place = tuple[Panel, str, Form | None, float]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one point."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Their mean."""
+        return statistics.fmean(self.values)
+
+    @property
+    def spread(self) -> float:
+        """Their standard deviation; 0 of a single run."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+
+    @property
+    def error(self) -> float:
+        """The standard error of their mean."""
+        return self.spread / math.sqrt(len(self.values))
+
+
+class Results:
+    """The rows of one experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was asked.
+    rows : mapping of key to row
+        Every row that there is, also of other experiments.
+    seeds : int
+        How many runs count.
+    """
+
+    def __init__(self, experiment: Experiment, rows: Mapping[tuple[str, ...], Row], seeds: int) -> None:
+        self.experiment = experiment
+        self.seeds = seeds
+        self._rows = rows
+
+    @cached_property
+    def cells(self) -> Mapping[Place, Cell]:
+        """The runs of every point that has any."""
+        found: dict[Place, Cell] = {}
+        for curve in self.experiment.curves:
+            for x, fit in curve.points:
+                keys = dict.fromkeys(fit.numbered(run).key for run in range(self.seeds))
+                texts = [self._rows[key][curve.panel.measure] for key in keys if key in self._rows]
+                values = tuple(float(text) for text in texts if text)
+                if values:
+                    found[curve.panel, curve.label, curve.form, x] = Cell(values)
+        return found
+
+    def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:
+        """Return the runs of a point; of a method without privacy, whatever the form."""
+        return self.cells.get((panel, label, form, x)) or self.cells.get((panel, label, None, x))
+
+    def line(self, curve: Curve) -> Line:
+        """Return a curve as it is drawn."""
+        cells = [(x, self.cells.get((curve.panel, curve.label, curve.form, x))) for x, _ in curve.points]
+        there = [(x, cell) for x, cell in cells if cell is not None]
+        return Line(
+            curve.label,
+            tuple(x for x, _ in there),
+            tuple(cell.mean for _, cell in there),
+            tuple(cell.spread for _, cell in there),
+        )
+
+    def table(self) -> Iterator[dict[str, str]]:
+        """Yield one line per point: where it is, its mean, its standard deviation, its runs."""
+        for (panel, label, form, x), cell in self.cells.items():
+            yield {
+                "panel": panel.name,
+                "measure": panel.measure,
+                "method": label,
+                "form": form or "without privacy",
+                "x": f"{x:g}",
+                "mean": f"{cell.mean:.5f}",
+                "sd": f"{cell.spread:.5f}",
+                "runs": str(len(cell.values)),
+            }
+
+
+def write_table(results: Results, path: str | os.PathLike[str]) -> None:
+    """Write an experiment's points as a small CSV file."""
+    fields = ("panel", "measure", "method", "form", "x", "mean", "sd", "runs")
+    with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(results.table())

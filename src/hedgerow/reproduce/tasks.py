@@ -1,0 +1,97 @@
+"""The papers' data sets, split as the papers say; where they do not say how, by a fixed permutation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow import datasets
+from hedgerow.datasets import Dataset
+from hedgerow.schema import Schema
+
+__all__ = ["TASKS", "Split", "Task", "load_split"]
+
+CENSUS_RECORDS = 20_000  # that train; half as many test
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Records to train on and to test on, column by column, and what is public about them."""
+
+    schema: Schema
+    X_train: Columns
+    y_train: npt.NDArray[Any]
+    X_test: Columns
+    y_test: npt.NDArray[Any]
+
+    def first(self, records: int) -> Split:
+        """Return the split with fewer records to train on: the first of a fixed permutation; 0 stands for all."""
+        if not 0 < records < len(self.y_train):
+            return self
+        rows = np.random.RandomState(1).permutation(len(self.y_train))[:records]
+        X_train = {name: column[rows] for name, column in self.X_train.items()}
+        return Split(self.schema, X_train, self.y_train[rows], self.X_test, self.y_test)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set and how it is split: a share for testing by a fixed permutation, or the set's own test part."""
+
+    title: str
+    load: Callable[[], Dataset]
+    test_share: float = 0.0
+    seed: int = 0
+    most: int = 0  # records to train on, and half as many to test on, at random; 0: all
+
+
+TASKS: Mapping[str, Task] = {
+    "diabetes": Task("diabetes", lambda: datasets.load_diabetes_prediction(balanced=True), 0.2, 42),
+    "robot": Task("wall-following robot", lambda: datasets.load_wall_following(classes=2), 0.2, 42),
+    "adult": Task("Adult", datasets.load_adult),
+    "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
+    "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
+    "census": Task("Census-Income", datasets.load_census_income, most=CENSUS_RECORDS),
+}
+
+
+@lru_cache(maxsize=len(TASKS))  # a split of Census-Income is small, once it is drawn
+def load_split(name: str) -> Split:
+    """Return the records of a task.
+
+    Raises
+    ------
+    DatasetError
+        If the data set is not at hand; the message says where to get it.
+    """
+    task = TASKS[name]
+    data = task.load()
+    if task.test_share:
+        X_train, X_test, y_train, y_test = data.split(task.test_share, task.seed)
+    else:
+        assert data.X_test is not None
+        assert data.y_test is not None
+        X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
+    if task.most:
+        X_train, y_train = _some(X_train, y_train, task.most, task.seed)
+        X_test, y_test = _some(X_test, y_test, task.most // 2, task.seed)
+    return Split(data.schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
+
+
+def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
+    """Return records column by column, numbers that were text as numbers: read once, and not in every fit."""
+    return {
+        name: X[:, place].astype(np.float64) if schema.is_numeric[place] else X[:, place]
+        for place, name in enumerate(schema.names)
+    }
+
+
+def _some(X: npt.NDArray[Any], y: npt.NDArray[Any], most: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    rows = np.random.RandomState(seed).permutation(len(y))[:most]
+    return X[rows], y[rows]

@@ -1,0 +1,206 @@
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ConfigurationError
+from hedgerow.plots import AuditDisplay, Page, PrivacyUtilityDisplay, TreeDisplay
+from hedgerow.plots.audit import audit_rows
+from hedgerow.plots.axes import new_figure, png_bytes, shown
+from hedgerow.plots.tree import placed_nodes
+from hedgerow.plots.utility import Line, lines_of
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    yield
+    plt.close("all")
+
+
+@dataclass(frozen=True)
+class Found:
+    subject: str
+    loss: float
+    epsilon: float = 1.0
+    attack: str = "exact"
+    confidence: float = 1.0
+
+
+ROWS = [
+    {"system": "one", "epsilon": "1", "accuracy": "0.8"},
+    {"system": "one", "epsilon": "0.1", "accuracy": "0.6"},
+    {"system": "one", "epsilon": "1", "accuracy": "0.9"},
+    {"system": "two", "epsilon": "1", "accuracy": ""},
+    {"system": "two", "epsilon": "0.1", "accuracy": "0.5"},
+]
+
+
+def test_a_line_is_the_mean_and_the_spread_of_its_runs():
+    one, two = lines_of(ROWS)
+    assert (one.label, one.x) == ("one", (0.1, 1.0))
+    assert one.mean == pytest.approx((0.6, 0.85))
+    assert one.spread == pytest.approx((0.0, math.sqrt(0.005)))
+    assert two == Line("two", (0.1,), (0.5,), (0.0,))
+
+
+def test_the_utility_picture_has_a_log_axis_a_band_and_the_papers_numbers():
+    reported = [Line("the paper's one", (1.0,), (0.7,), (), "one")]
+    display = PrivacyUtilityDisplay.from_rows(ROWS, reported=reported).plot()
+    assert display.ax_.get_xscale() == "log"
+    assert list(display.artists_) == ["one", "two", "the paper's one"]
+    assert len(display.ax_.collections) == 2
+    assert display.artists_["one"].get_color() == display.artists_["the paper's one"].get_color()
+    assert display.artists_["one"].get_color() != display.artists_["two"].get_color()
+    assert [tick.get_text() for tick in display.ax_.get_xticklabels()] == ["0.1", "1"]
+
+
+def test_two_forms_of_one_system_share_a_color_and_not_a_dash():
+    lines = [Line("published", (1.0,), (0.7,), (0.0,), "one"), Line("private", (1.0,), (0.7,), (0.0,), "one")]
+    first, second = PrivacyUtilityDisplay(lines, log=False).plot().artists_.values()
+    assert first.get_color() == second.get_color()
+    assert first.get_linestyle() != second.get_linestyle()
+
+
+def test_colors_follow_an_order_that_is_given():
+    alone = PrivacyUtilityDisplay.from_rows(ROWS[-1:], order=["one", "two"], log=False).plot()
+    both = PrivacyUtilityDisplay.from_rows(ROWS, log=False).plot()
+    assert alone.artists_["two"].get_color() == both.artists_["two"].get_color()
+    assert alone.artists_["two"].get_marker() == both.artists_["two"].get_marker()
+
+
+def test_the_utility_of_estimators():
+    schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    X, y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
+    estimator = hr.PFDPDTClassifier(schema=schema, max_depth=1)
+    display = PrivacyUtilityDisplay.from_estimators({"tree": estimator}, X, y, X, y, epsilons=(0.01, 50), runs=2)
+    [line] = display.lines
+    assert line.x == (0.01, 50.0)
+    assert line.mean[1] == 1.0
+
+
+def test_the_worst_finding_of_each_claim_counts():
+    rows = audit_rows(
+        [Found("a", 0.5), Found("b", 0.2), Found("a", 3.0, attack="canaries", confidence=0.95), Found("a", 1.0)]
+    )
+    assert [(row.subject, row.loss, row.refuted) for row in rows] == [("a", 3.0, True), ("b", 0.2, False)]
+    assert [row.words for row in rows] == ["3 (canaries, at 95 %)", "0.2 (exact)"]
+    assert len(audit_rows([Found("a", 0.5), Found("a", 0.6, epsilon=2.0)])) == 2
+
+
+def test_an_infinite_loss_is_red_and_leaves_the_picture():
+    display = AuditDisplay.from_findings([Found("$a", math.inf), Found("b", 0.5)]).plot()
+    red, mark, _, blue, _ = display.ax_.lines
+    assert red.get_xdata()[1] == display.ax_.get_xlim()[1]
+    assert mark.get_marker() == ">"
+    assert red.get_color() != blue.get_color()
+    assert "infinite (exact)" in [text.get_text() for text in display.ax_.texts]
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [r"\$a", "b"]
+
+
+def test_no_finding_is_an_empty_picture():
+    assert AuditDisplay.from_findings([]).plot().rows == ()
+
+
+LEAF = {"label": "no"}
+TREE = {
+    "feature": "a",
+    "branches": [
+        {"when": "a = x", "node": LEAF},
+        {"when": "a = y", "node": LEAF},
+        {
+            "when": "a missing",
+            "node": {
+                "feature": "b",
+                "branches": [
+                    {"when": "b in [0, 1)", "node": {"label": "no", "noisy_counts": [3, 1]}},
+                    {"when": "b in [1, 2]", "node": {"label": "no", "noisy_counts": [2, 1]}},
+                ],
+            },
+        },
+    ],
+}
+
+
+def test_every_leaf_has_a_row_and_siblings_that_say_the_same_share_one():
+    nodes = placed_nodes(TREE)
+    assert [(node.column, node.row, node.text) for node in nodes] == [
+        (0, 0.75, "a"),
+        (1, 0, "no"),
+        (1, 1.5, "b"),
+        (2, 1, "no, noisy counts 3, 1"),
+        (2, 2, "no, noisy counts 2, 1"),
+    ]
+    assert [node.when for node in nodes[1:]] == ["= x, y", "missing", "in [0, 1)", "in [1, 2]"]
+    assert [node.parent_row for node in nodes] == [None, 0.75, 0.75, 1.5, 1.5]
+
+
+def test_what_is_below_the_last_level_is_counted():
+    assert [node.text for node in placed_nodes(TREE, max_depth=1)] == ["a", "no", "test of b (2 leaves below)"]
+    assert [node.text for node in placed_nodes(LEAF)] == ["no"]
+
+
+@pytest.fixture(scope="module")
+def forest():
+    schema = hr.Schema({"a": hr.Categorical(["x", "$y"]), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    return hr.EDPRFClassifier(schema=schema, n_estimators=2, max_depth=2).fit([["x", 0.5]], ["no"])
+
+
+def test_a_tree_of_a_fitted_forest_is_drawn(forest):
+    display = TreeDisplay.from_estimator(forest, tree=1).plot()
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert display.ax_.get_title(loc="left") == "EDPRFClassifier, tree 2 of 2"
+    assert {"no", "yes"} & set(texts)
+    assert {"a", "b"} & set(texts)
+
+
+def test_what_has_no_such_tree_is_refused(forest):
+    with pytest.raises(ConfigurationError, match="the model has 2"):
+        TreeDisplay.from_estimator(forest, tree=2)
+    published = hr.EDPRFClassifier(schema=forest.schema, variant="published").fit([["x", 0.5]], ["no"])
+    with pytest.raises(ConfigurationError, match=r"EDPRFClassifier \(published\) is none"):
+        TreeDisplay.from_estimator(published)
+
+
+def test_a_page_is_one_file_that_needs_no_other(tmp_path):
+    figure = new_figure(1, 1)
+    page = Page("a <b>").text("one & one\n\ntwo").table(["x<y"], [["<script>"]]).figure(figure, 'a "caption"')
+    path = page.heading("more").items(["<i>"]).verbatim("a\n<c>").write(tmp_path / "page.html")
+    text = path.read_text("utf-8")
+    assert text.count('src="data:image/png;base64,') == 1
+    assert [word for word in ("<script", "http", "<i>", "<b>", "<c>", "url(", "@import") if word in text] == []
+    assert [word for word in ("a &lt;b&gt;", "<p>two</p>", "&lt;script&gt;", "one &amp; one") if word not in text] == []
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_page_takes_figures_displays_and_bytes():
+    figure = new_figure(1, 1)
+    display = PrivacyUtilityDisplay.from_rows(ROWS, log=False).plot(figure.subplots())
+    figure.set_size_inches(4, 3)
+    pages = [Page("p").figure(picture, "c").html() for picture in (figure, display, png_bytes(figure))]
+    assert pages[0] == pages[1] == pages[2]
+
+
+def test_dollar_signs_are_no_formulas():
+    assert shown("$1 to $2\n") == r"\$1 to \$2\n"
+
+
+def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):
+    display = PrivacyUtilityDisplay.from_rows(ROWS)
+    for name in ("matplotlib.pyplot", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for draw in (display.plot, lambda: new_figure(1, 1)):
+        with pytest.raises(ConfigurationError, match=r"pip install \"hedgerow\[plot\]\""):
+            draw()
+
+
+def test_importing_plots_does_not_import_matplotlib():
+    code = "import sys, hedgerow.plots; print('matplotlib' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"

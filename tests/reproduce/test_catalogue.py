@@ -1,0 +1,147 @@
+from fractions import Fraction
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ConfigurationError
+from hedgerow.plots.budget import budget_paths
+from hedgerow.reproduce import PAPERS, cart, dpada, edprf, experiments_named
+from hedgerow.reproduce.fits import Fit, estimator
+from hedgerow.reproduce.results import Results
+from hedgerow.reproduce.tasks import TASKS
+
+EXPERIMENTS = experiments_named(["all"])
+SCHEMA = hr.Schema(
+    {f"f{i}": hr.Numeric(0, 1) for i in range(5)} | {"c": hr.Categorical(["x", "y"])}, classes=["no", "yes"]
+)
+RECORDS = {name: [0.2, 0.4, 0.6, 0.9] * 3 for name in SCHEMA.names[:-1]} | {"c": ["x", "y", "x", "y"] * 3}
+LABELS = ["no", "no", "yes", "yes"] * 3
+
+
+def named(name):
+    [experiment] = experiments_named([name])
+    return experiment
+
+
+def test_every_figure_and_table_of_the_issue_is_there():
+    names = [experiment.name for experiment in EXPERIMENTS]
+    assert len(set(names)) == len(names)
+    assert {f"edprf/{part}" for part in ("table2", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(names)
+    assert {f"cart-dps-adaboost/{part}" for part in ("fig2", "fig3", "fig4", "fig5", "table3", "table4")} <= set(names)
+    assert {f"dpada/fig{number}" for number in range(2, 7)} <= set(names)
+    assert len(names) == 18
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_an_experiment_is_whole(experiment):
+    assert experiment.claims
+    assert experiment.title
+    assert set(experiment.tasks) <= set(TASKS)
+    places = {(curve.panel, curve.label) for curve in experiment.curves}
+    for number in experiment.reported:
+        assert (number.panel, number.label) in places
+        assert number.x in experiment.axis.values
+    if experiment.curves:
+        assert {"published", "private"} <= set(experiment.forms)
+        assert set(experiment.axis.quick) <= set(experiment.axis.values)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_without_rows_no_claim_holds(experiment):
+    found = Results(experiment, {}, 3)
+    for claim in experiment.claims:
+        if experiment.curves:
+            assert claim.check(found, "published").holds == "not measured", claim.text
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_a_quick_run_is_a_small_part(experiment):
+    quick = list(experiment.quickly().fits(1))
+    assert len(quick) <= len(list(experiment.fits(1)))
+    assert all(0 < fit.records <= 4000 for fit in quick)
+
+
+def every_kind():
+    """One fit of each system, form and settings, at its smallest size."""
+    found = {}
+    for experiment in EXPERIMENTS:
+        for fit in experiment.fits(1):
+            shape = {name: value for name, value in fit.settings if name not in ("n_estimators", "max_depth")}
+            found.setdefault((fit.system, fit.variant, tuple(shape.items())), fit)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("fit", every_kind(), ids=lambda fit: "-".join(fit.key[2:6]))
+def test_every_kind_of_fit_runs(fit):
+    small = Fit(
+        "", fit.system, fit.variant, fit.epsilon, tuple((n, 2 if n == "n_estimators" else v) for n, v in fit.settings)
+    )
+    import numpy as np
+
+    records = {name: np.array(column, dtype=object if name == "c" else float) for name, column in RECORDS.items()}
+    model = estimator(small, SCHEMA, 0).fit(records, np.array(LABELS))
+    assert model.predict_proba(records).shape == (12, 2)
+    if fit.variant == "published":
+        assert not model.certificate_.holds
+    if fit.variant == "private":
+        assert model.certificate_.reasons[0].startswith("the noise came from random_state")
+        assert len(model.certificate_.reasons) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("linear", Fraction(2, 27)), ("deng", Fraction(1, 63)), ("tpdprf", Fraction(20, 294))]
+)
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_the_rivals_budgets_are_a_tree_each(variant, name, first):
+    fit = Fit("", "allocation", variant, 1.0, (("allocation", name), ("max_depth", 5), ("n_estimators", 35)))
+    event = estimator(fit, SCHEMA, 0).fit(RECORDS, LABELS).certificate_.event
+    budget = budget_paths(event)
+    assert budget.words == "one of 35 trees or rounds, all on the same records"
+    steps = budget.paths[-1].steps
+    assert float(steps[0].amount) == pytest.approx(float(first) / 35, rel=1e-6)
+    assert float(sum(step.amount for step in steps)) == pytest.approx(1 / 35, rel=1e-6)
+
+
+def test_the_printed_f1_are_those_of_the_printed_precision_and_recall():
+    for task in cart.TABLE_3.values():
+        for precision, recall, f1 in task.values():
+            assert 2 * precision * recall / (precision + recall) == pytest.approx(f1, abs=1.1e-5)
+
+
+def test_the_accuracy_that_precision_and_recall_imply():
+    # 60 of 100 are of the class; 48 of them are called so, and 12 others: 48 + 28 are right.
+    assert cart.implied_accuracy(48 / 60, 48 / 60, 0.6) == pytest.approx(0.76)
+
+
+def test_numbers_of_the_papers():
+    assert {number.label: number.value for number in named("edprf/table2").reported} == {
+        "DiffPRF_linear": 0.8295,
+        "TpDPRF": 0.8191,
+        "DiffPRF": 0.7889,
+        "eDPRF": 0.8598,
+    }
+    assert len(named("cart-dps-adaboost/table3").reported) == 30
+    assert len(named("cart-dps-adaboost/table4").reported) == 12
+
+
+def test_the_budgets_of_figure_3_are_booked():
+    experiment = named("edprf/fig3")
+    [claim] = experiment.claims
+    assert str(claim.check(Results(experiment, {}, 1), "published")) == "yes: booked: 0.18, 0.27, 0.55, 0.82"
+    assert experiment.picture().axes
+
+
+def test_treedepth_counts_levels():
+    for _, fit in named("edprf/fig5").curves[0].points:
+        assert dict(fit.settings)["max_depth"] in (3, 4, 5, 6, 7)
+
+
+def test_a_papers_name_stands_for_all_of_its_own():
+    assert experiments_named(["edprf"]) == edprf.EXPERIMENTS
+    assert experiments_named(["dpada/fig2", "dpada"]) == dpada.EXPERIMENTS
+    assert len(EXPERIMENTS) == sum(len(paper.experiments) for paper in PAPERS)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ConfigurationError, match="reproduce list"):
+        experiments_named(["edprf/fig99"])

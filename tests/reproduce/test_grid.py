@@ -1,0 +1,125 @@
+import io
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+from hedgerow.progress import Progress
+from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
+from hedgerow.reproduce.grid import read_rows, run_grid
+from hedgerow.reproduce.tasks import load_split
+
+FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
+
+
+def quiet(*arguments):
+    return Progress(*arguments, file=io.StringIO())
+
+
+class Work:
+    """Fits that cost nothing, counted; at `broken` the run is interrupted."""
+
+    def __init__(self, broken=None):
+        self.done = []
+        self.broken = broken
+
+    def __call__(self, fit):
+        if len(self.done) == self.broken:
+            raise KeyboardInterrupt
+        self.done.append(fit)
+        return {**dict(zip(KEY, fit.key, strict=True)), **dict.fromkeys(MEASURES, f"0.{fit.run}")}
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    path, first = tmp_path / "folder" / "rows.csv", Work(broken=3)
+    with pytest.raises(KeyboardInterrupt):
+        run_grid(FITS, path, work=first, progress=quiet)
+    assert list(read_rows(path)) == [fit.key for fit in FITS[:3]]
+    second = Work()
+    rows = run_grid(FITS, path, work=second, progress=quiet)
+    assert second.done == FITS[3:]
+    assert list(rows) == list(read_rows(path)) == [fit.key for fit in FITS]
+    assert [row["accuracy"] for row in rows.values()] == ["0.0", "0.1", "0.2", "0.3", "0.4"]
+
+
+def test_nothing_is_run_twice(tmp_path):
+    run_grid(FITS, tmp_path / "rows.csv", work=Work(), progress=quiet)
+    again = Work()
+    run_grid(FITS, tmp_path / "rows.csv", work=again, progress=quiet)
+    assert again.done == []
+    twice = Work()
+    run_grid([*FITS, *FITS], tmp_path / "others.csv", work=twice, progress=quiet)
+    assert twice.done == FITS
+
+
+@pytest.mark.parametrize("cut", [1, 9, 30])
+def test_a_line_that_was_cut_by_a_crash_is_run_again(tmp_path, cut):
+    path = tmp_path / "rows.csv"
+    run_grid(FITS, path, work=Work(), progress=quiet)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    assert list(read_rows(path)) == [fit.key for fit in FITS[:4]]
+    again = Work()
+    run_grid(FITS, path, work=again, progress=quiet)
+    assert again.done == FITS[4:]
+    assert path.read_bytes() == whole
+
+
+def test_other_rows_stay(tmp_path):
+    path = tmp_path / "rows.csv"
+    run_grid(FITS[:2], path, work=Work(), progress=quiet)
+    assert len(run_grid(FITS[2:], path, work=Work(), progress=quiet)) == 5
+
+
+def test_the_bar_counts_what_was_there(tmp_path):
+    file = io.StringIO()
+    run_grid(FITS[:2], tmp_path / "rows.csv", work=Work(), progress=quiet)
+    run_grid(FITS, tmp_path / "rows.csv", work=Work(), progress=lambda *given: Progress(*given, file=file))
+    assert file.getvalue().splitlines()[0].split()[1] == "2/5"
+    assert file.getvalue().splitlines()[-1].split()[1] == "5/5"
+
+
+def test_what_decides_a_fit_is_its_key():
+    assert len({fit.key for fit in FITS}) == 5
+    assert Fit("d", "s", "private", settings=(("b", 1), ("a", True))).key == (
+        "d",
+        "0",
+        "s",
+        "private",
+        "1",
+        "a=True b=1",
+        "0",
+    )
+    assert FITS[0].numbered(4) == FITS[4]
+    assert Fit("d", "adaboost", "none").numbered(4).run == 0
+
+
+@pytest.mark.usefixtures("small_tasks")
+class TestMeasured:
+    def test_the_same_seed_gives_the_same_row(self):
+        first, second = (measured(FITS[1]) for _ in range(2))
+        assert float(first.pop("seconds")) > 0
+        assert float(second.pop("seconds")) > 0
+        assert first == second
+
+    def test_the_measures_of_a_rule_that_can_be_worked_out(self):
+        row = measured(Fit("small", "majority", "none"))
+        assert row["auc"] == "0.5"
+        assert row["precision"] == row["recall"] == row["f1"] == "0"  # it never answers the first class
+        assert float(row["accuracy"]) == np.mean(load_split("small").y_test == "yes")
+
+    def test_adaboost_learns_the_rule(self):
+        assert float(measured(Fit("small", "adaboost", "none", 0.0, (("n_estimators", 5),)))["accuracy"]) > 0.9
+
+    def test_only_learning_curves_have_a_training_accuracy(self):
+        assert measured(FITS[0])["training_accuracy"] == ""
+        few = Fit("small", "edprf", "private", 100.0, records=20)
+        assert 0 <= float(measured(few)["training_accuracy"]) <= 1
+
+    def test_several_jobs_write_the_same_rows(self, tmp_path):
+        alone = run_grid(FITS[:3], tmp_path / "alone.csv", progress=quiet)
+        with parallel_config(backend="threading"):  # processes would not know the made-up tasks
+            together = run_grid(FITS[:3], tmp_path / "together.csv", jobs=2, progress=quiet)
+        assert {key: row["accuracy"] for key, row in alone.items()} == {
+            key: row["accuracy"] for key, row in together.items()
+        }

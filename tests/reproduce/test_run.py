@@ -1,0 +1,151 @@
+import csv
+import io
+import sys
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pytest
+
+from hedgerow.errors import ConfigurationError, DatasetError
+from hedgerow.reproduce import Request, run, tasks
+from hedgerow.reproduce.catalogue import Paper
+from hedgerow.reproduce.claims import Claim, above
+from hedgerow.reproduce.experiment import Axis, Experiment, Panel, Reported, curves_of
+from hedgerow.reproduce.tasks import load_split
+
+matplotlib.use("Agg")
+
+AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), (1.0,), log=True)
+
+
+def made_up_paper():
+    """A paper with one figure that can be drawn and one whose data set is lost."""
+    methods = {"tree": ("pfdpdt", {"max_depth": 1}), "majority rule": ("majority", {})}
+    small = Experiment(
+        name="paper/fig1",
+        title="A small figure",
+        settings="Two budgets.",
+        axis=AXIS,
+        curves=curves_of(AXIS, methods, ["small"]),
+        reported=(Reported(Panel("made up"), "tree", 1.0, 0.5),),
+        claims=(Claim("the tree is above the rule", above("tree", ["majority rule"])),),
+        notes=("Of no paper | at all.",),
+    )
+    other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))
+    return Paper("paper", "A paper", "Somebody, 2020", (small, other), ("pfdpdt",), ("In short, nothing.",))
+
+
+@pytest.fixture
+def request_of(tmp_path, monkeypatch, small_tasks):
+    """A request for experiments of a made-up paper."""
+    paper = made_up_paper()
+    known = {experiment.name: experiment for experiment in paper.experiments}
+    monkeypatch.setattr(run, "PAPERS", (paper,))
+    monkeypatch.setattr(run, "experiments_named", lambda names: tuple(known[name] for name in names))
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+
+    def make(*names, **changes):
+        given = {"seeds": 2, "jobs": 1, "quick": False, "out": tmp_path / "out", "rows": tmp_path / "rows.csv"}
+        return Request(names, **{**given, **changes})
+
+    return make
+
+
+def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
+    written = run.reproduce(request_of("paper/fig1"))
+    assert [path.relative_to(tmp_path / "out").as_posix() for path in written] == [
+        "figures/paper-fig1.png",
+        "figures/paper-fig1.csv",
+        "paper-fig1.md",
+        "paper-fig1.html",
+    ]
+    assert all(path.stat().st_size for path in written)
+    png, table, markdown, page = (path.read_bytes() for path in written)
+    assert png.startswith(b"\x89PNG")
+    rows = list(csv.DictReader(table.decode().splitlines()))
+    assert [(row["method"], row["form"], row["x"], row["runs"]) for row in rows] == [
+        ("tree", "published", "0.1", "2"),
+        ("tree", "published", "1", "2"),
+        ("tree", "private", "0.1", "2"),
+        ("tree", "private", "1", "2"),
+        ("majority rule", "without privacy", "0.1", "1"),
+        ("majority rule", "without privacy", "1", "1"),
+    ]
+    text = markdown.decode()
+    assert "![paper/fig1](figures/paper-fig1.png)" in text
+    assert "| claim | as printed | private form |" in text
+    assert "above in " in text
+    assert "| paper/fig1: A small figure | " in text
+    assert "- In short, nothing." in text
+    assert "| made up | tree | 1 | 0.500 | " in text
+    assert "2 runs of every point" in text
+    assert "| pfdpdt | private form | yes | epsilon 1 is spent |" in text
+    assert "| pfdpdt | as printed | no | reasons 1, 2, 3 |" in text
+    assert "1. a node becomes a leaf when its records are of a single class" in text
+    assert "docs/proofs/edprf.md" in text
+    assert page.decode().count("data:image/png;base64") == 1
+
+
+def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of, tmp_path):
+    first = {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))}
+    rows = (tmp_path / "rows.csv").read_bytes()
+    assert {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))} == first
+    assert (tmp_path / "rows.csv").read_bytes() == rows
+
+
+def test_a_quick_run_says_so_and_has_fewer_points(request_of, tmp_path):
+    written = run.reproduce(request_of("paper/fig1", quick=True, seeds=1))
+    assert "nothing to conclude from" in written[-2].read_text()
+    assert {row["x"] for row in csv.DictReader((tmp_path / "out/figures/paper-fig1.csv").read_text().splitlines())} == {
+        "1"
+    }
+
+
+def test_what_is_not_at_hand_is_said_and_left_out(request_of):
+    said = []
+    written = run.reproduce(request_of("paper/fig1", "paper/fig2", seeds=1), said.append)
+    assert [path.name for path in written if "fig2" in path.name] == []
+    assert said == [
+        "the lost set is not at hand: the set is on no disk; put it there.",
+        "paper/fig2 is left out: it needs the lost set.",
+    ]
+
+
+def test_with_no_data_at_all_the_error_says_where_to_get_it(request_of, tmp_path):
+    with pytest.raises(DatasetError, match="put it there"):
+        run.reproduce(request_of("paper/fig2"), lambda text: None)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_matplotlib_nothing_is_run(request_of, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ConfigurationError, match="hedgerow\\[plot\\]"):
+        run.reproduce(request_of("paper/fig1"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fewer_records_are_a_part_of_more(small_tasks):
+    split = load_split("small")
+    few, more = split.first(10), split.first(20)
+    assert len(few.y_train) == 10
+    assert np.array_equal(few.X_train["a"], more.X_train["a"][:10])
+    assert split.first(0) is split
+    assert split.first(10**6) is split
+    assert (len(split.y_train), len(split.y_test)) == (90, 30)
+
+
+def test_numbers_are_numbers_and_words_stay_words(small_tasks):
+    split = load_split("small")
+    assert split.X_train["a"].dtype == np.float64
+    assert split.X_train["b"].dtype == object
+
+
+def test_a_random_part_of_a_large_set_is_the_same_each_time(small_tasks, monkeypatch):
+    monkeypatch.setitem(tasks.TASKS, "part", replace(small_tasks["small"], most=40))
+    splits = []
+    for _ in range(2):
+        load_split.cache_clear()
+        splits.append(load_split("part"))
+    assert [len(splits[0].y_train), len(splits[0].y_test)] == [40, 20]
+    assert np.array_equal(splits[0].X_train["a"], splits[1].X_train["a"])

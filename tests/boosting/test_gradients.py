@@ -87,6 +87,16 @@ def test_residuals_are_those_of_the_softmax(margins):
         assert channels[n_classes:] == pytest.approx(1.5 * weight * p * (1 - p), abs=3e-4)
 
 
+@pytest.mark.parametrize("normal", [True, False])
+def test_looked_up_channels_are_the_worked_out_ones(normal):
+    rule = Gradients(2, normal)
+    leads = np.concatenate([np.arange(-20 * VOTE_STEPS, 20 * VOTE_STEPS, 37), [10**9, -(10**9)]])
+    margins = np.stack([np.full_like(leads, 5), leads + 5], axis=1)
+    for label in (-1, 0, 1):
+        labels = np.full(len(leads), label, dtype=np.int16)
+        assert np.array_equal(rule(margins, labels), rule._worked_out(margins, labels))
+
+
 def test_a_record_without_a_label_adds_nothing_and_others_do_not_matter():
     rule = Gradients(2, normal=True)
     margins = np.array([[0, 100], [0, -700], [0, 900]])

@@ -61,10 +61,15 @@ def test_the_papers_numbers_stand_in_every_row():
         assert [list(mark.get_ydata()) for mark in marks] == [[0.66]]
 
 
-@pytest.mark.parametrize(("values", "same"), [((0.6, 0.75), True), ((0.750, 0.751), False)])
+@pytest.mark.parametrize(("values", "same"), [((0.55, 0.8), True), ((0.70, 0.75), False)])
 def test_rows_share_a_scale_unless_it_presses_one_flat(values, same):
     axes = picture([(LEFT, "a", "published", (0.5, 0.8)), (LEFT, "a", "private", values)]).axes
     assert (axes[0].get_ylim() == axes[1].get_ylim()) == same
+
+
+def test_a_flat_row_is_not_blown_up():
+    axes = picture([(LEFT, "a", "published", (0.72, 0.78)), (LEFT, "a", "private", (0.75, 0.7501))]).axes
+    assert axes[0].get_ylim() == axes[1].get_ylim()
 
 
 @pytest.mark.parametrize(("values", "side"), [((0.70, 0.80), "right"), ((0.80, 0.70), "left")])
@@ -79,6 +84,17 @@ def test_a_rule_nearby_is_a_line():
     [ax] = picture([(LEFT, "a", "published", (0.7, 0.8)), (LEFT, "majority rule", None, (0.69, 0.69))]).axes
     assert list(ax.texts) == []
     assert len(ax.lines) == 2
+
+
+def test_a_rule_above_is_in_the_picture():
+    [ax] = picture([(LEFT, "a", "published", (0.4, 0.5)), (LEFT, "majority rule", None, (0.8, 0.8))]).axes
+    assert ax.get_ylim()[1] > 0.8
+    assert len(ax.lines) == 2
+
+
+def test_a_band_does_not_leave_what_is_possible():
+    [ax] = picture([(LEFT, "a", "published", (0.4, 1.0))]).axes
+    assert ax.get_ylim()[1] <= 1.01
 
 
 def test_panels_for_a_claim_only_are_not_drawn():

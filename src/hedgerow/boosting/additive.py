@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.boosting import kernels
 from hedgerow.boosting.gradients import Gradients, calibrated
 from hedgerow.boosting.plan import BoostedModel, restored
 from hedgerow.boosting.smoothing import Smoothing
@@ -31,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
-MENU = (2, 3, 5, 8, 12, 18, 28, 42, 64)  # rounds to choose from
+MENU = (2, 3, 5, 8, 12, 18, 28, 42)  # rounds to choose from
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ class AdditivePlan:
         stumps = []
         for _ in range(rounds):
             feature, votes, curvature = one.run(curator, encoder, curvature)
-            curator.learn(lambda codes, margins, f=feature, v=votes: np.add(margins, v[codes[:, f]], out=margins))
+            curator.learn(lambda codes, margins, f=feature, v=votes: kernels.add_votes(codes, f, v, margins))
             stumps.append((feature, votes))
         return additive_model(encoder, stumps)
 

@@ -94,11 +94,27 @@ class Gradients:
         table: Integers = np.rint(np.exp(-2 * places / VOTE_STEPS) * EXPONENTIALS).astype(np.int64)
         return table
 
+    @cached_property
+    def _by_lead(self) -> Integers:
+        """The channels of two classes by label and the second class's lead, (2, leads, 2); the ends stand for all beyond."""
+        most = len(self._exponentials) - 1
+        margins = np.zeros((2 * most + 1, 2), dtype=np.int64)
+        margins[:, 1] = np.arange(-most, most + 1)
+        return np.stack([self._worked_out(margins, np.full(len(margins), label, dtype=np.int16)) for label in (0, 1)])
+
     def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return the channels of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: nothing).
 
         The answer is of shape (records, 2) for two classes, otherwise (records, 2 classes), in units rounded towards zero.
         """
+        if self.n_classes > 2:
+            return self._worked_out(margins, labels)
+        out = np.empty((len(labels), 2), dtype=np.int64)
+        table = self._by_lead
+        for_slices(len(labels), lambda rows: kernels.look_up_channels(margins[rows], labels[rows], table, out[rows]))
+        return out
+
+    def _worked_out(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
         out = np.empty((len(labels), 2 * self.scored), dtype=np.int64)
         exponentials = self._exponentials
 

@@ -54,7 +54,7 @@ class HedgerowClassifier(BoostingClassifier):
     epsilon, delta, schema, adjacency, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: from 2 to 64, by the budget and the noisy number of records (docs/decisions/0012-hedgerow.md).
+        Rounds. None: from 2 to 42, by the budget and the noisy number of records (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
 

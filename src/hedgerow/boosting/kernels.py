@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["logistic_channels", "look_up"]
+__all__ = ["add_votes", "logistic_channels", "look_up", "look_up_channels"]
 
 
 @compiled
@@ -67,3 +67,30 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
             for k in range(classes):
                 out[record, k] = min(wrong, cap) if k == label else -(mass[k] * of // to)
                 out[record, classes + k] = mass[k] * (total - mass[k]) // total * of // to * curvature // 1000
+
+
+@compiled
+def look_up_channels(margins, labels, table, out):
+    """Write table[label, lead], the lead being the second class's, or 0 for a record without a label.
+
+    IN margins (records, 2) int64, labels (records,), table (2, leads, 2) int64, of which lead 0 is in the middle.
+    OUT out (records, 2) int64.
+    """
+    most = np.int64(table.shape[1] // 2)
+    for record in range(len(labels)):
+        label = np.int64(labels[record])
+        if label < 0:
+            out[record, 0] = out[record, 1] = 0
+            continue
+        lead = min(max(margins[record, 1] - margins[record, 0], -most), most) + most
+        out[record, 0] = table[label, lead, 0]
+        out[record, 1] = table[label, lead, 1]
+
+
+@compiled
+def add_votes(codes, feature, votes, margins):
+    """Add votes[code of one feature] to every record's margins.  IN codes, votes (codes, classes)  INOUT margins."""
+    for record in range(np.uint64(codes.shape[0])):
+        code = np.uint64(codes[record, np.uint64(feature)])
+        for k in range(np.uint64(margins.shape[1])):
+            margins[record, k] += votes[code, k]

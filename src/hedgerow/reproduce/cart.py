@@ -17,8 +17,9 @@ SUMMARY = (
     "What agrees: the best accuracy on Adult and its ROC AUC at epsilon 1 are reached, as printed and by the private form; "
     "the private form's ROC AUC rises with epsilon, as the paper's does.",
     "What does not: as printed, nothing depends on epsilon. Noise has the scale max w / epsilon', and weights sum to 1 over "
-    "thousands of records: a count is off by far less than one record, and with the same seed the curves of all epsilons lie on "
-    "one another. So the printed rise from .64 to .87 cannot come from the printed algorithm; the private form's rise is real.",
+    "thousands of records: a count is off by far less than one record, and with the same seed the curves of all epsilons nearly "
+    "lie on one another. So the printed rise from .64 to .87 cannot come from the printed algorithm; the private form's "
+    "rise is real.",
     "Census-Income: the printed best accuracy, .799, is far below the majority rule, which all three forms reach or nearly "
     "reach, and the printed precision and recall do not fit it either: with the set's share of the larger class they imply "
     "less. The paper may have weighted or drawn the classes evenly; it does not say so.",
@@ -173,8 +174,8 @@ def _figure3() -> Experiment:
         ),
         notes=(
             "A curve that begins at .35 on a set of which .764 has one class is that of a rule that is wrong most of the "
-            "time. As printed and as coded ours begin at the majority rule. The private form can begin below it: with fifty "
-            "records and a tenth of epsilon for each round, noise decides.",
+            "time. As coded ours begin at the majority rule, as printed a little below it. The private form can begin far below: "
+            "with fifty records and a tenth of epsilon for each round, noise decides.",
             RAW,
         ),
     )

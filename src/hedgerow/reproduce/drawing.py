@@ -13,7 +13,7 @@ from hedgerow.reproduce.results import Results
 __all__ = ["draw"]
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
-FLAT = 3.0
+FLAT, LEAST_SPAN = 2.0, 0.05
 
 
 def draw(results: Results) -> Any | None:
@@ -56,12 +56,14 @@ def _drawn(experiment: Experiment) -> tuple[Panel, ...]:
 
 
 def _same_scale(column: list[Any]) -> None:
-    """Give the forms of a panel one scale, unless that would press one of them flat."""
+    """Give the forms of a panel one scale, unless that would press flat one that has something to show."""
     limits = [ax.get_ylim() for ax in column]
     low, high = min(limit[0] for limit in limits), max(limit[1] for limit in limits)
-    if high - low < FLAT * min(end - start for start, end in limits):
-        for ax in column:
-            ax.set_ylim(low, high)
+    if high - low < FLAT * max(LEAST_SPAN, min(end - start for start, end in limits)):
+        limits = [(low, high)] * len(column)
+    for ax, (start, end) in zip(column, limits, strict=True):
+        more = max(0.0, LEAST_SPAN - (end - start)) / 2  # what hardly moves is not blown up
+        ax.set_ylim(start - more, end + more)
 
 
 def _last_form(experiment: Experiment, panel: Panel) -> Form | None:
@@ -103,6 +105,8 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
     for curve in curves:
         if curve.form is None:
             _rule(ax, results.line(curve), display.artists_)
+    if panel.measure != "seconds":
+        ax.set_ylim(top=min(ax.get_ylim()[1], 1.01))  # where a band would leave what is possible
     return display.artists_
 
 

@@ -128,9 +128,11 @@ def sums(codes, channels, used, offsets, out):
     """
     features = np.uint64(codes.shape[1])
     for record in range(np.uint64(codes.shape[0])):
+        first = channels[record, 0]
         for feature in range(features):
             place = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-            for channel in range(np.uint64(used)):
+            out[place, 0] += first
+            for channel in range(np.uint64(1), np.uint64(used)):
                 out[place, channel] += channels[record, channel]
 
 

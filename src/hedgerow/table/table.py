@@ -196,10 +196,16 @@ class Table:
 
     def feature_sums(self, channels: Integers, feature: int) -> Integers:
         """Return the sums of all channels by the codes of one feature, of shape (codes, channels)."""
-        codes = int(self.offsets[feature + 1] - self.offsets[feature])
-        out = np.zeros((codes, channels.shape[1]), dtype=np.int64)
-        kernels.feature_sums(self._codes, channels, feature, out)
-        return out
+        shape = (int(self.offsets[feature + 1] - self.offsets[feature]), channels.shape[1])
+        parts: list[Integers] = []
+
+        def work(rows: slice) -> None:
+            out = np.zeros(shape, dtype=np.int64)
+            kernels.feature_sums(self._codes[rows], channels[rows], feature, out)
+            parts.append(out)
+
+        for_slices(len(self), work)
+        return sum(parts, np.zeros(shape, dtype=np.int64))
 
     def learn(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins."""

@@ -10,6 +10,8 @@ import hedgerow as hr
 from hedgerow.boosting import smoothing
 from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.exact import exact
 
 GENERATOR = np.random.default_rng(5)
 X = GENERATOR.uniform(0, 1, (3000, 3))
@@ -65,7 +67,11 @@ def test_an_unknown_feature_is_named():
 def test_every_certificate_holds_and_uses_its_claim(epsilon, delta, adjacency):
     model = hr.HedgerowClassifier(epsilon, delta=delta, schema=SCHEMA, adjacency=adjacency).fit(X[:300], Y[:300])
     assert model.certificate_.holds
-    assert float(model.certificate_.delta) == delta
+    spent = cost(model.certificate_.event).under(adjacency)
+    if delta:
+        assert 0.9 * delta < spent.delta(exact(epsilon)) <= delta
+    else:
+        assert 0.99 * epsilon < spent.epsilon <= exact(epsilon)
 
 
 @pytest.mark.parametrize("n", [1, 50, 400])
@@ -105,7 +111,7 @@ def test_steps_without_noise_or_prior_are_newtons():
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_no_round_moves_a_class_by_more_than_one(delta):
+def test_no_round_moves_two_classes_apart_by_more_than_two(delta):
     model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
     stages = np.stack([np.zeros(3000), *model.staged_decision_function(X)])
     assert 1.5 < 2 * np.abs(np.diff(stages, axis=0)).max() <= 2

@@ -72,8 +72,8 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
     curator = Curator(table, Fraction(1), Randomness(0), delta=Fraction(delta), adjacency=adjacency)
     model = plan.boost(curator)
     charged = curator.total
-    assert (charged.epsilon, charged.mu_squared, charged.rho) <= (planned.epsilon, planned.mu_squared, planned.rho)
-    assert charged.rho <= planned.rho
+    for part in ("epsilon", "mu_squared", "rho", "total_mu_squared", "draws"):
+        assert getattr(charged, part) <= getattr(planned, part), part
     if delta:  # nearly all of it is used
         assert charged.rho > Fraction(9, 10) * planned.rho
     else:
@@ -137,3 +137,9 @@ def test_the_arrays_give_the_model_back():
     model = plan_of(5).run(X, Y, Randomness(3))
     again = plan_of(5).restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
+
+
+def test_one_class_is_learned_without_a_word():
+    schema = hr.Schema({"wide": hr.Numeric(0, 1000)}, classes=["yes"])
+    model = hr.HedgerowClassifier(schema=schema).fit({"wide": X["wide"]}, ["yes"] * 4000)
+    assert (model.predict_proba({"wide": X["wide"][:5]}) == 1).all()

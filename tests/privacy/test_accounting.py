@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.privacy.accounting import (
     Cost,
     amplified,
@@ -30,12 +30,15 @@ from hedgerow.privacy.events import (
     BoundedRange,
     Event,
     Gaussian,
+    OneOf,
     Parallel,
     PerRecordAssignment,
     Pure,
     Sequence,
     Subsampled,
     Unprotected,
+    event_from_dict,
+    event_to_dict,
 )
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
@@ -114,6 +117,30 @@ def test_an_event_of_an_unknown_kind_costs_infinity():
 def test_unprotected_reasons_come_once_and_in_order():
     event = Sequence((Unprotected("b"), pure(1), Parallel((Unprotected("a"), Unprotected("b")))))
     assert unprotected(event) == ("b", "a")
+
+
+@given(st.lists(events, min_size=1, max_size=4))
+@settings(max_examples=60)
+def test_one_of_costs_what_its_costliest_choice_does_and_one_choice_draws(parts):
+    chosen, apart = cost(OneOf(tuple(parts))), [cost(part) for part in parts]
+    for name in ("epsilon", "mu_squared", "draws", "rho", "total_mu_squared"):
+        assert getattr(chosen, name) == max(getattr(part, name) for part in apart)
+    assert event_from_dict(event_to_dict(OneOf(tuple(parts), "by n"))) == OneOf(tuple(parts), "by n")
+
+
+def test_a_choice_of_nothing_is_refused():
+    with pytest.raises(FileFormatError):
+        event_from_dict({"event": "OneOf", "parts": [], "label": ""})
+
+
+@given(st.lists(events, min_size=1, max_size=4))
+@settings(max_examples=60)
+def test_repeated_parts_cost_what_they_cost_one_by_one(parts):
+    together = cost(Sequence(tuple(parts * 3)))
+    assert together == sum((cost(part) for part in parts * 3), Cost())
+    alike = cost(Sequence((parts[0],) * 7))
+    one_by_one = sum((cost(parts[0]) for _ in range(7)), Cost())
+    assert (alike, alike.rho, alike.total_mu_squared) == (one_by_one, one_by_one.rho, one_by_one.total_mu_squared)
 
 
 @given(st.lists(events, max_size=4))

@@ -32,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
+LARGEST_HANDICAP = 2.0**61  # where noise is near the samplers' largest
 MENU = (2, 3, 5, 8, 12, 18, 28, 42)  # rounds to choose from
 
 
@@ -138,7 +139,8 @@ class FeatureRound:
         """
         chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
         noise = self.noise.deviation * self.gradients.scored
-        handicap: Integers = np.rint(np.sqrt(2 / np.pi * n_codes) * (noise + chance)).astype(np.int64)
+        by_itself = np.rint(np.sqrt(2 / np.pi * n_codes) * (noise + chance))
+        handicap: Integers = np.minimum(by_itself, LARGEST_HANDICAP).astype(np.int64)
         return handicap
 
     def _votes(self, gradient: Floats, measured: Floats, *, numeric: bool) -> Integers:
@@ -226,7 +228,7 @@ class AdditivePlan:
         choices = tuple(Sequence((self._round(budget, rounds).event,) * rounds) for rounds in self._menu)
         label = f"{', '.join(map(str, self._menu))} rounds, as the noisy number of records says"
         boosting = choices[0] if len(choices) == 1 else OneOf(choices, label)
-        return Sequence((*self._survey(budget).event.parts, boosting))  # type: ignore[attr-defined]
+        return Sequence((*self._survey(budget).event.parts, boosting))
 
     @property
     def event(self) -> Event:
@@ -257,7 +259,8 @@ class AdditivePlan:
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""
         if records is None:
-            return self._rounds or 0, self._bins or FINE
+            assert self._rounds is not None
+            return self._rounds, self._bins or FINE
         left = float(self._budget.amount * self._survey(self._budget).left)
         precision = records * (np.sqrt(2 * left) if self._budget.concentrated else left)
         sizes = self._recipe.sizes(self._budget)

@@ -86,7 +86,7 @@ class Gradients:
 
     @property
     def _thousandths(self) -> int:
-        return MULTIPLES[min(self.n_classes, 3), self.normal]
+        return MULTIPLES[min(max(self.n_classes, 2), 3), self.normal]
 
     @cached_property
     def _exponentials(self) -> Integers:

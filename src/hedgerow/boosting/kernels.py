@@ -1,4 +1,4 @@
-"""Weights of records by lookup from their margins."""
+"""What records weigh and add by their margins, and votes that are added to these."""
 
 from __future__ import annotations
 

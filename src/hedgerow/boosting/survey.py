@@ -81,7 +81,7 @@ class Survey:
         return 1 - count - (self.recipe.histograms if self.histogram_noise else Fraction(0))
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Sequence:
         """What it costs."""
         parts: list[Event] = []
         if self.count_noise:

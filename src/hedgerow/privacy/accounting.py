@@ -308,9 +308,9 @@ def largest(
                 raise ConfigurationError("the noise would be larger than the sampler draws.")
     except ConfigurationError as error:
         raise ConfigurationError(
-            f"no plan of this kind keeps to delta {float(delta):.3g} at epsilon {float(epsilon):.3g}: {error} At a large epsilon "
-            "it is the samplers' own error, times e^epsilon, that is above delta. Pass a larger delta, fewer rounds, another "
-            "epsilon, or delta=0."
+            f"no plan of this kind keeps to delta {float(delta):.3g} at epsilon {float(epsilon):.3g}. Either epsilon is so "
+            "large that the samplers' own error, times e^epsilon, is above delta, or both are so small that the noise would be "
+            "larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or delta=0."
         ) from error
     for _ in range(SEARCH_STEPS):
         middle = (low + high) / 2

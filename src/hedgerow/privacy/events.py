@@ -100,6 +100,10 @@ class OneOf(Parallel):
     ``label`` says in words what chooses.
     """
 
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("a choice needs something to choose from.")
+
 
 @dataclass(frozen=True)
 class PerRecordAssignment(Event):

@@ -151,7 +151,7 @@ class Table:
         return len(self._labels)
 
     def merge(self, into: Sequence[Integers]) -> None:
-        """Replace the codes of each feature by ``into[feature][code]``, which are the numbers from 0 to some number."""
+        """Replace the codes of each feature by ``into[feature][code]``, the numbers from 0 to some number; in place."""
         sizes = [int(codes.max()) + 1 for codes in into]
         together = np.concatenate(into).astype(self._codes.dtype)
         for_slices(len(self), lambda rows: kernels.merge(self._codes[rows], self.offsets, together))

@@ -7,7 +7,7 @@ import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots import BudgetDisplay
 from hedgerow.plots.budget import budget_paths
-from hedgerow.privacy.events import Gaussian, Parallel, Pure, Sequence, Unprotected
+from hedgerow.privacy.events import Gaussian, OneOf, Parallel, Pure, Sequence, Subsampled, Unprotected
 
 matplotlib.use("Agg")
 
@@ -81,6 +81,37 @@ def test_gaussian_noise_is_counted_as_rho():
     sums, test = budget.paths[0].steps
     assert float(sums.amount) == pytest.approx(0.1)
     assert 0 < test.amount <= Fraction(1, 8)
+
+
+@pytest.mark.parametrize(("delta", "unit"), [(0.0, "epsilon"), (1e-6, "rho")])
+def test_of_alternative_plans_the_first_is_shown(delta, unit):
+    event = fitted(hr.HedgerowClassifier, delta=delta).certificate_.event
+    budget = budget_paths(event)
+    [path] = budget.paths
+    assert [step.purpose for step in path.steps][-2:] == [
+        "feature of a round",
+        "gradients and curvatures of the feature's bins",
+    ]
+    *survey, choice = event.parts
+    assert isinstance(choice, OneOf)
+    assert path == budget_paths(Sequence((*survey, choice.parts[0]))).paths[0]
+    assert path != budget_paths(Sequence((*survey, choice.parts[1]))).paths[0]
+    assert budget.words == f"{choice.label}; drawn is the first of the {len(choice.parts)} choices"
+    assert budget.unit == unit
+
+
+def test_alternatives_are_found_in_every_kind_of_plan():
+    small, large = Pure(Fraction(1, 4), "m", "small"), Pure(Fraction(1, 2), "m", "large")
+    plan = Subsampled(Parallel((OneOf((small, large), "the size chooses"), large)), Fraction(1, 2))
+    budget = budget_paths(plan)
+    assert [path.name for path in budget.paths] == ["small", "large"]
+    assert budget.words.endswith("at most; the size chooses; drawn is the first of the 2 choices")
+
+
+def test_paths_are_shortest_first():
+    test, leaf = Pure(Fraction(1, 4), "m", "test", 1), Pure(Fraction(1, 2), "m", "leaf", 1)
+    budget = budget_paths(Parallel((Sequence((test, leaf)), leaf)))
+    assert [len(path.steps) for path in budget.paths] == [1, 2]
 
 
 def test_without_a_budget_there_is_nothing_to_draw():

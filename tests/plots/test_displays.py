@@ -29,6 +29,8 @@ class Found:
     subject: str
     loss: float
     epsilon: float = 1.0
+    delta: float = 0.0
+    adjacency: str = "add-remove"
     attack: str = "exact"
     confidence: float = 1.0
 
@@ -91,7 +93,23 @@ def test_the_worst_finding_of_each_claim_counts():
     )
     assert [(row.subject, row.loss, row.refuted) for row in rows] == [("a", 3.0, True), ("b", 0.2, False)]
     assert [row.words for row in rows] == ["3 (canaries, at 95 %)", "0.2 (exact)"]
-    assert len(audit_rows([Found("a", 0.5), Found("a", 0.6, epsilon=2.0)])) == 2
+
+
+def test_claims_that_differ_have_rows_of_their_own():
+    found = [
+        Found("a", 0.5),
+        Found("a", 0.6, epsilon=2.0),
+        Found("a", 0.7, delta=1e-6),
+        Found("a", 0.8, adjacency="replace-one"),
+    ]
+    rows = audit_rows(found)
+    assert [row.loss for row in rows] == [0.5, 0.6, 0.7, 0.8]
+    assert [row.name for row in rows] == [
+        "a; add-remove",
+        "a; add-remove",
+        "a; add-remove, delta 1e-06",
+        "a; replace-one",
+    ]
 
 
 def test_an_infinite_loss_is_red_and_leaves_the_picture():
@@ -101,7 +119,7 @@ def test_an_infinite_loss_is_red_and_leaves_the_picture():
     assert mark.get_marker() == ">"
     assert red.get_color() != blue.get_color()
     assert "infinite (exact)" in [text.get_text() for text in display.ax_.texts]
-    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [r"\$a", "b"]
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == [r"\$a; add-remove", "b; add-remove"]
 
 
 def test_no_finding_is_an_empty_picture():
@@ -171,12 +189,16 @@ def test_what_has_no_such_tree_is_refused(forest):
 def test_a_page_is_one_file_that_needs_no_other(tmp_path):
     figure = new_figure(1, 1)
     page = Page("a <b>").text("one & one\n\ntwo").table(["x<y"], [["<script>"]]).figure(figure, 'a "caption"')
-    path = page.heading("more").items(["<i>"]).verbatim("a\n<c>").write(tmp_path / "page.html")
+    path = page.heading("more").items(["<i>"]).write(tmp_path / "page.html")
     text = path.read_text("utf-8")
     assert text.count('src="data:image/png;base64,') == 1
-    assert [word for word in ("<script", "http", "<i>", "<b>", "<c>", "url(", "@import") if word in text] == []
+    assert [word for word in ("<script", "http", "<i>", "<b>", "url(", "@import") if word in text] == []
     assert [word for word in ("a &lt;b&gt;", "<p>two</p>", "&lt;script&gt;", "one &amp; one") if word not in text] == []
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_an_empty_list_is_left_out():
+    assert "<ul>" not in Page("p").items([]).html()
 
 
 def test_a_page_takes_figures_displays_and_bytes():

@@ -23,7 +23,7 @@ def named(name):
     return experiment
 
 
-def test_every_figure_and_table_of_the_issue_is_there():
+def test_every_figure_and_table_of_the_papers_is_there():
     names = [experiment.name for experiment in EXPERIMENTS]
     assert len(set(names)) == len(names)
     assert {f"edprf/{part}" for part in ("table2", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(names)

@@ -1,8 +1,7 @@
 import pytest
 
 from hedgerow.reproduce import claims
-from hedgerow.reproduce.claims import Claim
-from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel, Reported
+from hedgerow.reproduce.experiment import Axis, Claim, Curve, Experiment, Panel, Reported
 from hedgerow.reproduce.fits import Fit
 from hedgerow.reproduce.results import Results, write_table
 
@@ -72,7 +71,17 @@ def test_rises_and_falls(ours, up, down):
     found = results({"a": ours})
     assert claims.rises("a")(found, "published").holds == up
     assert claims.falls("a")(found, "published").holds == down
-    assert f"data: {ours[1] - ours[0]:+.3f}" in claims.rises("a")(found, "published").words
+    clearly = " (clearly)" if ours[0] != ours[1] else ""
+    assert claims.rises("a")(found, "published").words.endswith(f"data: {ours[1] - ours[0]:+.3f}{clearly}")
+
+
+@pytest.mark.parametrize(("change", "clear"), [(0.027, False), (0.029, True)])
+def test_a_change_within_the_noise_is_none(change, clear):
+    # Each end has a standard error of .01, so that the difference's is .01 * sqrt(2), twice that .0283.
+    for check, ours in ((claims.rises("a"), (0.5, 0.5 + change)), (claims.falls("a"), (0.5 + change, 0.5))):
+        verdict = check(results({"a": ours}), "published")
+        assert verdict.holds == ("yes" if clear else "no")
+        assert ("(clearly)" in verdict.words) == clear
 
 
 @pytest.mark.parametrize(("ours", "holds"), [((0.88, 0.92), "yes"), ((0.7, 0.7), "no"), ((1.2, 1.2), "no")])

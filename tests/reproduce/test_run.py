@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ConfigurationError, DatasetError
-from hedgerow.reproduce import Request, run, tasks
+from hedgerow.reproduce import Request, pages, run, tasks
 from hedgerow.reproduce.catalogue import Paper
-from hedgerow.reproduce.claims import Claim, above
-from hedgerow.reproduce.experiment import Axis, Experiment, Panel, Reported, curves_of
+from hedgerow.reproduce.claims import above
+from hedgerow.reproduce.experiment import Axis, Claim, Experiment, Panel, Reported, curves_of
 from hedgerow.reproduce.tasks import load_split
 
 matplotlib.use("Agg")
@@ -30,7 +30,7 @@ def made_up_paper():
         curves=curves_of(AXIS, methods, ["small"]),
         reported=(Reported(Panel("made up"), "tree", 1.0, 0.5),),
         claims=(Claim("the tree is above the rule", above("tree", ["majority rule"])),),
-        notes=("Of no paper | at all.",),
+        notes=("Of no paper | at all.", f"A long note: {'epsilon / 10 - ln(alpha), ' * 12}and its end."),
     )
     other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))
     return Paper("paper", "A paper", "Somebody, 2020", (small, other), ("pfdpdt",), ("In short, nothing.",))
@@ -77,7 +77,7 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     assert "| claim | as printed | private form |" in text
     assert "above in " in text
     assert "| paper/fig1: A small figure | " in text
-    assert "- In short, nothing." in text
+    assert "- In short, nothing." not in text
     assert "| made up | tree | 1 | 0.500 | " in text
     assert "2 runs of every point" in text
     assert "| pfdpdt | private form | yes | epsilon 1 is spent |" in text
@@ -85,6 +85,56 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     assert "1. a node becomes a leaf when its records are of a single class" in text
     assert "docs/proofs/edprf.md" in text
     assert page.decode().count("data:image/png;base64") == 1
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "!"))]
+    assert max(map(len, prose)) <= 130
+    assert "\n\n\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "printed"),
+    [
+        ({"seeds": 10}, True),
+        ({"seeds": 9}, False),
+        ({"seeds": 10, "quick": True}, False),
+        ({"seeds": 10, "part": True}, False),
+    ],
+)
+def test_conclusions_stand_only_above_a_whole_run(request_of, monkeypatch, changes, printed):
+    paper = made_up_paper()
+    first = paper.experiments[0]
+    known = (first, replace(first, name="paper/fig3"))
+    monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
+    chosen = known[:1] if changes.pop("part", False) else known
+    monkeypatch.setattr(run, "experiments_named", lambda names: chosen)
+    *_, markdown, page = run.reproduce(request_of("paper", **changes))
+    assert ("- In short, nothing." in markdown.read_text()) == printed
+    assert ("<li>In short, nothing.</li>" in page.read_text()) == printed
+
+
+def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
+    paper = made_up_paper()
+    first = paper.experiments[0]
+    known = (first, replace(first, name="paper/fig3", notes=(*first.notes, "Of figure 3 alone.")))
+    monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
+    monkeypatch.setattr(run, "experiments_named", lambda names: known)
+    *_, markdown, page = run.reproduce(request_of("paper", seeds=1))
+    for text in (markdown.read_text(), page.read_text()):
+        assert text.count("Of no paper | at all.") == 1
+        assert (
+            text.index(pages.SHARED)
+            < text.index("Of no paper")
+            < text.index("paper/fig1: A small figure", text.index(pages.SHARED))
+        )
+        assert text.index("paper/fig3: A small figure", text.index(pages.SHARED)) < text.index("Of figure 3 alone.")
+
+
+@pytest.mark.parametrize("sign", ["-", "+", "*", "#", ">", "1.", "2)"])
+def test_no_wrapped_line_begins_like_a_list(sign):
+    for words in range(30, 45):
+        lines = pages._wrapped(f"{'ab ' * words}x {sign} y {'ab ' * 40}z", "- ")
+        assert all(not line.lstrip().startswith(f"{sign} ") for line in lines if not line.startswith("- "))
+        assert not any(line.strip() == sign for line in lines)
+        assert " ".join(line[2:] for line in lines) == f"{'ab ' * words}x {sign} y {'ab ' * 40}z"
 
 
 def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of, tmp_path):

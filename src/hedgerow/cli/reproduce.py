@@ -8,8 +8,6 @@ import click
 
 __all__ = ["reproduce"]
 
-FULL_SEEDS = 10
-
 
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
@@ -38,7 +36,7 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool,
     """
     from hedgerow.reproduce import PAPERS, Request
     from hedgerow.reproduce import reproduce as run
-    from hedgerow.reproduce.run import QUICK_SEEDS
+    from hedgerow.reproduce.run import FULL_SEEDS, QUICK_SEEDS
 
     if names == ("list",):
         for paper in PAPERS:

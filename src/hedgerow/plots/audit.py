@@ -24,8 +24,16 @@ class FindingLike(Protocol):
         """How."""
 
     @property
+    def adjacency(self) -> str:
+        """What makes two data sets neighbors."""
+
+    @property
     def epsilon(self) -> float:
         """The claim."""
+
+    @property
+    def delta(self) -> float:
+        """The delta of the claim."""
 
     @property
     def loss(self) -> float:
@@ -41,10 +49,17 @@ class AuditRow:
     """The worst that was found about one claim: the largest lower bound, by which attack, at which confidence."""
 
     subject: str
+    adjacency: str
     epsilon: float
+    delta: float
     loss: float
     attack: str
     confidence: float
+
+    @property
+    def name(self) -> str:
+        """What was attacked and what the claim is for; the claimed epsilon is the mark in the picture."""
+        return f"{self.subject}; {self.adjacency}" + (f", delta {self.delta:g}" if self.delta else "")
 
     @property
     def refuted(self) -> bool:
@@ -61,11 +76,11 @@ class AuditRow:
 
 def audit_rows(findings: Iterable[FindingLike]) -> tuple[AuditRow, ...]:
     """Return the worst finding of each subject and claim, in the order in which they first come."""
-    worst: dict[tuple[str, float], AuditRow] = {}
+    worst: dict[tuple[str, str, float, float], AuditRow] = {}
     for found in findings:
-        key = (found.subject, found.epsilon)
+        key = (found.subject, found.adjacency, found.epsilon, found.delta)
         if key not in worst or found.loss > worst[key].loss:
-            worst[key] = AuditRow(found.subject, found.epsilon, found.loss, found.attack, found.confidence)
+            worst[key] = AuditRow(*key, found.loss, found.attack, found.confidence)
     return tuple(worst.values())
 
 
@@ -122,7 +137,7 @@ class AuditDisplay:
 
     def _finish(self, right: float) -> None:
         ax = self.ax_
-        ax.set_yticks(range(len(self.rows)), [shown(row.subject) for row in self.rows])
+        ax.set_yticks(range(len(self.rows)), [shown(row.name) for row in self.rows])
         ax.set_ylim(max(len(self.rows), 1) - 0.4, -0.6)
         ax.set_xlim(0, right)
         ax.set_xlabel("epsilon: claimed (black mark), and the least that can be true (bar)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import (
     Event,
     Gaussian,
+    OneOf,
     Parallel,
     PerRecordAssignment,
     Pure,
@@ -68,20 +69,36 @@ class Budget:
 def budget_paths(event: Event) -> Budget:
     """Return what the paths of one tree cost, shortest first.
 
-    Where several trees each have the same plan, ``words`` says how many and how they share the records. Unprotected steps have
-    no cost and are left out. Amounts are epsilon, or rho where some of the noise is Gaussian.
+    Where several trees each have the same plan, ``words`` says how many and how they share the records; where one of several
+    plans runs, ``words`` says what chooses, and the first one is shown. Unprotected steps have no cost and are left out.
+    Amounts are epsilon, or rho where some of the noise is Gaussian.
 
     Raises
     ------
     ConfigurationError
         If no step of the event has a budget.
     """
-    tree, words = _one_tree(event)
+    choices: list[str] = []
+    tree, words = _one_tree(_first_choice(event, choices))
     unit = "rho" if any(isinstance(step, Gaussian) for step in _leaves(tree)) else "epsilon"
     paths = tuple(dict.fromkeys(BudgetPath(_together(steps)) for steps in _paths(tree, unit) if steps))
     if not paths:
         raise ConfigurationError("no step of this plan has a budget, so there is nothing to draw.")
-    return Budget(paths, unit, words)
+    shortest_first = tuple(sorted(paths, key=lambda path: len(path.steps)))
+    return Budget(shortest_first, unit, "; ".join(filter(None, (words, *dict.fromkeys(choices)))))
+
+
+def _first_choice(event: Event, choices: list[str]) -> Event:
+    """Return the event with the first of all alternatives in their place, and add to ``choices`` what chooses."""
+    match event:
+        case OneOf(parts, label):
+            choices.append(f"{label}; drawn is the first of the {len(parts)} choices")
+            return _first_choice(parts[0], choices)
+        case InSequence(parts) | Parallel(parts):
+            return replace(event, parts=tuple(_first_choice(part, choices) for part in parts))
+        case PerRecordAssignment(part) | Subsampled(part):
+            return replace(event, part=_first_choice(part, choices))
+    return event
 
 
 def _one_tree(event: Event) -> tuple[Event, str]:
@@ -223,7 +240,8 @@ class BudgetDisplay:
             self._plot_paths()
         else:
             self._plot_tree()
-        ax.set_title("\n".join(map(shown, filter(None, (self.title, self.budget.words)))), fontsize=10, loc="left")
+        lines = filter(None, (self.title, *self.budget.words.split("; ")))
+        ax.set_title("\n".join(map(shown, lines)), fontsize=10, loc="left", wrap=True)
         return self
 
     def _plot_paths(self) -> None:

@@ -21,7 +21,6 @@ table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; 
 th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
 th { background: #f2f2f2; }
 figure { margin: 1.5em 0; } img { max-width: 100%; } figcaption { font-size: 14px; color: #555; }
-pre { background: #f6f6f6; padding: .8em; overflow-x: auto; font-size: 13px; }
 """
 
 
@@ -55,14 +54,10 @@ class Page:
         return self
 
     def items(self, texts: Iterable[str]) -> Self:
-        """Add a list."""
+        """Add a list; nothing if it is empty."""
         entries = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
-        self._parts.append(f"<ul>{entries}</ul>")
-        return self
-
-    def verbatim(self, text: str) -> Self:
-        """Add text line by line as it stands, such as a certificate."""
-        self._parts.append(f"<pre>{html.escape(text)}</pre>")
+        if entries:
+            self._parts.append(f"<ul>{entries}</ul>")
         return self
 
     def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]]) -> Self:

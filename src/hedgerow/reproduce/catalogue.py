@@ -14,7 +14,7 @@ __all__ = ["PAPERS", "Paper", "experiments_named"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its short name, its reference, its experiments, its systems, and in short what the committed run shows."""
+    """A paper: its short name, its reference, its experiments, its systems, and in short what a full run shows."""
 
     name: str
     title: str

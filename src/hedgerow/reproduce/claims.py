@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
-from hedgerow.reproduce.experiment import Form, Panel
-from hedgerow.reproduce.results import Cell, Results
+from hedgerow.reproduce.experiment import MAJORITY, Cell, Check, Form, Measured, Panel, Verdict
 
 __all__ = [
-    "Check",
-    "Claim",
     "Pick",
-    "Verdict",
     "above",
     "above_majority",
     "closest",
@@ -23,33 +18,14 @@ __all__ = [
     "near_reported",
     "reaches",
     "rises",
+    "within",
 ]
 
 MOSTLY = 0.75  # the share of places from which a claim mostly holds
 SURE = 2.0  # standard errors
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a claim holds (``"yes"``, ``"mostly"``, ``"no"``, or ``"not measured"``), and by how much."""
-
-    holds: str
-    words: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.holds}: {self.words}" if self.words else self.holds
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, and what decides it for one form of the systems."""
-
-    text: str
-    check: Callable[[Results, Form], Verdict]
-
-
 Pick = Callable[[Panel], bool]
-Check = Callable[[Results, Form], Verdict]
 
 
 def everywhere(panel: Panel) -> bool:
@@ -60,14 +36,14 @@ def everywhere(panel: Panel) -> bool:
 def above(first: str, others: Sequence[str], *, panels: Pick = everywhere) -> Check:
     """Return the check that one method is above all others in every panel at every x."""
 
-    def check(results: Results, form: Form) -> Verdict:
+    def check(results: Measured, form: Form) -> Verdict:
         return compared(list(_pairs(results, form, first, others, panels)))
 
     return check
 
 
 def _pairs(
-    results: Results, form: Form, first: str, others: Sequence[str], panels: Pick
+    results: Measured, form: Form, first: str, others: Sequence[str], panels: Pick
 ) -> Iterator[tuple[Cell, Cell]]:
     """Yield the runs of one method and of each other, place by place."""
     for panel in filter(panels, results.experiment.panels):
@@ -100,47 +76,46 @@ def graded(right: int, places: int) -> str:
     return "yes" if right == places else "mostly" if right >= MOSTLY * places else "no"
 
 
-def above_majority(label: str, majority: str = "majority rule") -> Check:
+def above_majority(label: str, *, panels: Pick = everywhere) -> Check:
     """Return the check that a method is above the majority rule everywhere."""
-    return above(label, [majority])
+    return above(label, list(MAJORITY), panels=panels)
 
 
 def rises(label: str, *, panels: Pick = everywhere) -> Check:
-    """Return the check that a method is better at the end of its curve than at its beginning, in every panel."""
-
-    def check(results: Results, form: Form) -> Verdict:
-        return _slope(results, form, label, panels, 1.0)
-
-    return check
+    """Return the check that a method is clearly better at the end of its curve than at its beginning, in every panel."""
+    return _slope(label, panels, 1.0)
 
 
 def falls(label: str, *, panels: Pick = everywhere) -> Check:
-    """Return the check that a method is worse at the end of its curve than at its beginning, in every panel."""
+    """Return the check that a method is clearly worse at the end of its curve than at its beginning, in every panel."""
+    return _slope(label, panels, -1.0)
 
-    def check(results: Results, form: Form) -> Verdict:
-        return _slope(results, form, label, panels, -1.0)
+
+def _slope(label: str, panels: Pick, sign: float) -> Check:
+    """Return the check that a curve goes up, or with the sign -1 down, by more than the noise of its ends."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        words, right = [], 0
+        for panel in filter(panels, results.experiment.panels):
+            cells = [results.cell(panel, label, form, x) for x in results.experiment.axis.values]
+            there = [cell for cell in cells if cell is not None]
+            if len(there) < 2:
+                continue
+            change = there[-1].mean - there[0].mean
+            clearly = abs(change) > SURE * math.hypot(there[0].error, there[-1].error)
+            right += clearly and sign * change > 0
+            words.append(f"{panel.name}: {change:+.3f}{' (clearly)' if clearly else ''}")
+        if not words:
+            return Verdict("not measured")
+        return Verdict(graded(right, len(words)), f"from the first to the last point {'; '.join(words)}")
 
     return check
-
-
-def _slope(results: Results, form: Form, label: str, panels: Pick, sign: float) -> Verdict:
-    changes = []
-    for panel in filter(panels, results.experiment.panels):
-        cells = [results.cell(panel, label, form, x) for x in results.experiment.axis.values]
-        there = [cell.mean for cell in cells if cell is not None]
-        if len(there) > 1:
-            changes.append((panel, there[-1] - there[0]))
-    if not changes:
-        return Verdict("not measured")
-    right = sum(sign * change > 0 for _, change in changes)
-    words = "; ".join(f"{panel.name}: {change:+.3f}" for panel, change in changes)
-    return Verdict(graded(right, len(changes)), f"from the first to the last point {words}")
 
 
 def closest(label: str, others: Sequence[str], target: str) -> Check:
     """Return the check that of all methods one is closest to another, in every panel at every x."""
 
-    def check(results: Results, form: Form) -> Verdict:
+    def check(results: Measured, form: Form) -> Verdict:
         firsts: list[str] = []
         own: list[float] = []
         for panel in results.experiment.panels:
@@ -168,7 +143,7 @@ def closest(label: str, others: Sequence[str], target: str) -> Check:
 def reaches(label: str, panel: Panel, x: float, value: float) -> Check:
     """Return the check that a method reaches a number that the paper prints."""
 
-    def check(results: Results, form: Form) -> Verdict:
+    def check(results: Measured, form: Form) -> Verdict:
         cell = results.cell(panel, label, form, x)
         if cell is None:
             return Verdict("not measured")
@@ -186,7 +161,7 @@ def near_reported(within: float, *, anywhere: bool = False) -> Check:
     in one of them.
     """
 
-    def check(results: Results, form: Form) -> Verdict:
+    def check(results: Measured, form: Form) -> Verdict:
         gaps: dict[tuple[object, ...], list[float]] = defaultdict(list)
         for number in results.experiment.reported:
             cell = results.cell(number.panel, number.label, form, number.x)
@@ -207,7 +182,7 @@ def near_reported(within: float, *, anywhere: bool = False) -> Check:
 def within(label: str, panel: Panel, low: float, high: float) -> Check:
     """Return the check that a whole curve lies between two values."""
 
-    def check(results: Results, form: Form) -> Verdict:
+    def check(results: Measured, form: Form) -> Verdict:
         cells = [results.cell(panel, label, form, x) for x in results.experiment.axis.values]
         means = [cell.mean for cell in cells if cell is not None]
         if not means:

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from hedgerow.reproduce.baselines import BASELINES
 from hedgerow.reproduce.fits import Fit, Setting
 from hedgerow.reproduce.tasks import TASKS
 
-if TYPE_CHECKING:
-    from hedgerow.reproduce.claims import Claim
-
-__all__ = ["FORMS", "Axis", "Curve", "Experiment", "Form", "Panel", "Reported", "curves_of"]
+__all__ = [
+    "FORMS",
+    "MAJORITY",
+    "Axis",
+    "Cell",
+    "Check",
+    "Claim",
+    "Curve",
+    "Experiment",
+    "Form",
+    "Measured",
+    "Methods",
+    "Panel",
+    "Reported",
+    "Verdict",
+    "curves_of",
+]
 
 Form = Literal["published", "private", "coded"]
 FORMS: Mapping[Form, str] = {"published": "as printed", "private": "private form", "coded": "as its authors coded it"}
 QUICK_RECORDS = 4000
+
+Methods = Mapping[str, tuple[str, Mapping[str, Setting]]]  # label to system and settings
+MAJORITY: Methods = {"majority rule": ("majority", {})}
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,61 @@ class Reported:
     label: str
     x: float
     value: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one point."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Their mean."""
+        return statistics.fmean(self.values)
+
+    @property
+    def spread(self) -> float:
+        """Their standard deviation; 0 of a single run."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+
+    @property
+    def error(self) -> float:
+        """The standard error of their mean."""
+        return self.spread / math.sqrt(len(self.values))
+
+
+class Measured(Protocol):
+    """What a claim is checked against; ``hedgerow.reproduce.results.Results`` is it."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """What was asked."""
+
+    def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:
+        """Return the runs of a point; of a method without privacy, whatever the form."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim holds (``"yes"``, ``"mostly"``, ``"no"``, or ``"not measured"``), and by how much."""
+
+    holds: str
+    words: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.holds}: {self.words}" if self.words else self.holds
+
+
+Check = Callable[[Measured, Form], Verdict]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, and what decides it for one form of the systems."""
+
+    text: str
+    check: Check
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +209,7 @@ def _quick(curve: Curve, axis: Axis) -> Curve:
 
 def curves_of(
     axis: Axis,
-    methods: Mapping[str, tuple[str, Mapping[str, Setting]]],
+    methods: Methods,
     tasks: Sequence[str],
     *,
     forms: Iterable[Form] = ("published", "private"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hedgerow.plots import Page
 from hedgerow.privacy.accounting import unprotected
@@ -15,13 +18,15 @@ from hedgerow.schema import Categorical, Numeric, Schema
 
 __all__ = ["Guarantees", "Section", "guarantees", "html_page", "markdown_page", "sections_of"]
 
+WIDTH = 130
+SHARED = "Notes on several experiments"
 OURS = "(ours"  # marks a claim that is not the paper's
 PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
 LEGEND = (
     "Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; where one "
-    "scale would press a row flat, each row has its own. Clearly means by more than two standard errors; a claim that is right "
-    "in three places of four mostly holds."
+    "scale would press a row flat, each row has its own. Clearly means by more than two standard errors, "
+    "and only such a rise or fall counts; a claim that is right in three places of four mostly holds."
 )
 WORTH = (
     "Read off the certificates of fits at epsilon 1 and default size. A form that does not hold protects nobody at any "
@@ -148,25 +153,69 @@ def guarantees(systems: Sequence[str]) -> Guarantees:
 
 def markdown_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> str:
     """Return a paper's page as Markdown; pictures are files beside it."""
-    return "\n".join(_markdown(paper, sections, settings, found)) + "\n"
+    return "\n\n".join("\n".join(block) for block in _markdown(paper, sections, settings, found) if block) + "\n"
 
 
-def _markdown(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> Iterator[str]:
-    yield from (f"# {paper.title}: the paper's experiments, run again", "", f"{paper.reference}.", "")
-    yield from (f"{LEGEND} {' '.join(settings)}", "", "## In short", "", *_pipes(_in_short(sections)), "")
-    yield from (*(f"- {line}" for line in paper.summary), "")
+def _markdown(
+    paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees
+) -> Iterator[Sequence[str]]:
+    """Yield the lines of each block; between blocks stands an empty line."""
+    shared, sections = _apart(sections)
+    yield [f"# {paper.title}: the paper's experiments, run again"]
+    yield _wrapped(f"{paper.reference}.")
+    yield _wrapped(f"{LEGEND} {' '.join(settings)}")
+    yield ["## In short"]
+    yield list(_pipes(_in_short(sections)))
+    yield _bullets(paper.summary)
+    if shared:
+        yield [f"## {SHARED}"]
+        yield _bullets(shared)
     for section in sections:
-        yield from (f"## {section.name}: {section.title}", "", section.settings, "")
-        if section.png is not None:
-            yield from (f"![{section.name}](figures/{file_name(section.name)}.png)", "")
-        yield from (*_pipes(section.claims), "")
-        if section.numbers is not None:
-            yield from ("The paper's numbers beside ours:", "", *_pipes(section.numbers), "")
-        yield from (f"- {note}" for note in section.notes)
-        yield ""
-    yield from ("## What the guarantees are worth", "", WORTH, "", *_pipes(found.table), "")
-    yield from (*(f"{number}. {reason}." for number, reason in enumerate(found.reasons, 1)), "")
-    yield _proofs(paper)
+        yield from _markdown_section(section)
+    yield ["## What the guarantees are worth"]
+    yield _wrapped(WORTH)
+    yield list(_pipes(found.table))
+    yield [line for number, reason in enumerate(found.reasons, 1) for line in _wrapped(f"{reason}.", f"{number}. ")]
+    yield _wrapped(_proofs(paper))
+
+
+def _markdown_section(section: Section) -> Iterator[Sequence[str]]:
+    yield [f"## {section.name}: {section.title}"]
+    yield _wrapped(section.settings)
+    if section.png is not None:
+        yield [f"![{section.name}](figures/{file_name(section.name)}.png)"]
+    yield list(_pipes(section.claims))
+    if section.numbers is not None:
+        yield ["The paper's numbers beside ours:"]
+        yield list(_pipes(section.numbers))
+    yield _bullets(section.notes)
+
+
+def _apart(sections: Sequence[Section]) -> tuple[tuple[str, ...], tuple[Section, ...]]:
+    """Return the notes that several sections have, and the sections without these."""
+    times = Counter(note for section in sections for note in section.notes)
+    own = tuple(
+        replace(section, notes=tuple(note for note in section.notes if times[note] == 1)) for section in sections
+    )
+    return tuple(note for note, count in times.items() if count > 1), own
+
+
+def _bullets(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in _wrapped(text, "- ")]
+
+
+def _wrapped(text: str, mark: str = "") -> list[str]:
+    """Return text in lines behind a mark of a list; none begins with a sign that Markdown would read as such a mark."""
+    kept = re.sub(r" (?=([-+*#>]|\d+[.)])( |$))", "\N{NO-BREAK SPACE}", text)
+    lines = textwrap.wrap(
+        kept,
+        WIDTH,
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def _proofs(paper: Paper) -> str:
@@ -190,10 +239,13 @@ def _pipes(table: Table) -> Iterator[str]:
 
 def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> Page:
     """Return a paper's page as HTML with its pictures in it."""
+    shared, sections = _apart(sections)
     page = Page(f"{paper.title}: the paper's experiments, run again")
     page.text(f"{paper.reference}.\n\n{LEGEND} {' '.join(settings)}").heading("In short")
     short = _in_short(sections)
     page.table(short.headers, short.rows).items(paper.summary)
+    if shared:
+        page.heading(SHARED).items(shared)
     for section in sections:
         page.heading(f"{section.name}: {section.title}").text(section.settings)
         if section.png is not None:

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import csv
-import math
 import os
-import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from hedgerow.archive import atomic_file
 from hedgerow.plots.utility import Line
-from hedgerow.reproduce.experiment import Curve, Experiment, Form, Panel
+from hedgerow.reproduce.experiment import Cell, Curve, Experiment, Form, Panel
 from hedgerow.reproduce.grid import Row
 
-__all__ = ["Cell", "Results", "write_table"]
+__all__ = ["Results", "write_table"]
 
 Place = tuple[Panel, str, Form | None, float]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The runs of one point."""
-
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Their mean."""
-        return statistics.fmean(self.values)
-
-    @property
-    def spread(self) -> float:
-        """Their standard deviation; 0 of a single run."""
-        return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
-
-    @property
-    def error(self) -> float:
-        """The standard error of their mean."""
-        return self.spread / math.sqrt(len(self.values))
 
 
 class Results:

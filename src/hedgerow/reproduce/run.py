@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hedgerow.archive import atomic_file
@@ -17,8 +17,9 @@ from hedgerow.reproduce.pages import file_name, guarantees, html_page, markdown_
 from hedgerow.reproduce.results import Results, write_table
 from hedgerow.reproduce.tasks import TASKS, load_split
 
-__all__ = ["QUICK_SEEDS", "Request", "reproduce"]
+__all__ = ["FULL_SEEDS", "QUICK_SEEDS", "Request", "reproduce"]
 
+FULL_SEEDS = 10
 QUICK_SEEDS = 2
 Rows = Mapping[tuple[str, ...], Row]
 
@@ -49,6 +50,11 @@ class Request:
     quick: bool
     out: Path
     rows: Path
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether a paper's conclusions may stand above the results."""
+        return not self.quick and self.seeds >= FULL_SEEDS
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -126,6 +132,8 @@ def _write(paper: Paper, chosen: Sequence[Experiment], rows: Rows, request: Requ
         results.append((found, png))
     table = guarantees(paper.systems)
     sections = sections_of(results)
+    if not (request.is_conclusive and len(mine) == len(paper.experiments)):
+        paper = replace(paper, summary=())
     markdown = markdown_page(paper, sections, request.words, table)
     written.append(_bytes(request.out / f"{_page_name(paper, mine)}.md", markdown.encode("utf-8")))
     written.append(html_page(paper, sections, request.words, table).write(written[-1].with_suffix(".html")))

@@ -35,4 +35,4 @@ bench: $(BENCH_STAMP)
 
 # Every private form of every system, both adjacencies, 99.9 % for the whole run; it goes on where it was broken off.
 audit: venv
-	$(BIN)/hedgerow audit --all --minutes 50 --jobs 2 --out build/audit --page build/audit.html
+	$(BIN)/hedgerow audit --all --minutes 50 --jobs 2 --out build/audit --page build/audit.html --force

@@ -1,7 +1,7 @@
 """Turn the findings of audits into the table of docs/audit.md.
 
-hedgerow audit --all --minutes 50 --jobs 2 --json > build/audit-private.json
-hedgerow audit --all --variant published --jobs 2 --json > build/audit-published.json
+hedgerow audit --all --pair one-leaf --runs 1200 --json > build/audit-private.json
+hedgerow audit --all --variant published --runs 600 --json > build/audit-published.json
 python benchmarks/audit_table.py build/audit-private.json build/audit-published.json
 """
 

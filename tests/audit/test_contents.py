@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 import zipfile
 from dataclasses import replace
 
@@ -57,14 +58,21 @@ def test_a_model_with_normal_noise_holds_nothing_unexplained(name):
     assert check_model(fitted(name, delta=1e-6, **SMALL)) == []
 
 
-def test_reasons_of_the_certificate_are_findings():
-    seeded = fitted("edprf", random_state=0)
-    assert "random_state" in words(check_model(seeded))
-    published = fitted("edprf", variant="published")
-    assert len(check_model(published)) == len(published.certificate_.reasons)
+def test_reasons_of_the_certificate_are_told_and_refute_nothing():
     with pytest.warns(PrivacyLeakWarning, match="reads ranges"):
         inferred = hr.EDPRFClassifier().fit(X, Y)
-    assert "schema was read off the data" in words(check_model(inferred))
+    for model, word in (
+        (fitted("edprf", random_state=0), "random_state"),
+        (fitted("edprf", variant="published"), "without noise"),
+        (inferred, "schema was read off the data"),
+    ):
+        findings = check_model(model)
+        told = [f"no guarantee: its own certificate says so: {reason}" for reason in model.certificate_.reasons]
+        assert [finding.words for finding in findings] == told
+        assert word in " ".join(told)
+        assert {(found.attack, found.loss, found.refuted, found.verdict) for found in findings} == {
+            ("certificate", 0.0, False, "no guarantee")
+        }
 
 
 @pytest.mark.parametrize(
@@ -117,7 +125,7 @@ CHANGES = {
     "a level less in the ledger": (drop_a_level, "leaves out what the plan does on level 1"),
     "another claim": (lambda d, a: d["certificate"].update(epsilon="1/2"), "the certificate says epsilon = 1/2"),
     "more budget": (lambda d, a: d["parameters"].update(epsilon=2.0), "the model was fitted with 2"),
-    "an entry": (lambda d, a: d.update(records=300), "entry records"),
+    "an entry": (lambda d, a: d.update(records=300), "another entry records"),
     "a label on a node": (
         lambda d, a: a["label"].__setitem__(np.flatnonzero(a["test"] >= 0), 1),
         "mean nothing there",
@@ -139,6 +147,12 @@ CHANGES = {
 def test_what_is_changed_in_a_file_is_found(name, labels, tmp_path):
     change, found = CHANGES[name]
     assert found in rewritten(labels, tmp_path / "model", change)
+
+
+def test_a_seed_that_the_certificate_hides_is_found(tmp_path):
+    model = fitted("edprf", n_estimators=2, random_state=1)
+    said = rewritten(model, tmp_path / "model", lambda d, a: d["certificate"].update(seeded=False))
+    assert said == "the certificate says that the noise has no seed, but the model was fitted with random_state"
 
 
 def test_more_rounds_than_there_can_be_are_found(tmp_path):
@@ -167,15 +181,132 @@ def test_counts_that_were_not_released_are_found(name, counts, tmp_path):
     assert found in rewritten(counts, tmp_path / "model", change)
 
 
-def test_members_and_comments_of_a_file_are_found(labels, tmp_path):
-    path = tmp_path / "model"
-    labels.save(path)
+def add_a_member(path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("counts.json", json.dumps([1, 2]))
+
+
+def add_a_comment(path):
+    with zipfile.ZipFile(path, "a") as archive:
         archive.comment = b"300 records"
-    found = words(check_model(path))
-    assert "the member counts.json" in found
-    assert "comment" in found
+
+
+def again_of(path, change=lambda info: None, document=lambda text: text, names=lambda names: names):
+    """Write a file's members again, with something changed."""
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    contents["model.json"] = document(contents["model.json"].decode()).encode()
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        warnings.simplefilter("ignore", UserWarning)  # of members that are there twice
+        for name in names(list(contents)):
+            info = zipfile.ZipInfo(name)
+            change(info)
+            archive.writestr(info, contents[name], zipfile.ZIP_DEFLATED)
+
+
+def behind_a_member(path):
+    """Put bytes behind the compressed content of the last member, and count them as its own."""
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        last, directory = archive.infolist()[-1], archive.start_dir
+    size = (last.compress_size + 4).to_bytes(4, "little")
+    data = bytearray(content[:directory] + b"raw!" + content[directory:])
+    data[last.header_offset + 18 : last.header_offset + 22] = size
+    entry = data.rindex(b"PK\1\2")
+    data[entry + 20 : entry + 24] = size
+    data[-6:-2] = (directory + 4).to_bytes(4, "little")
+    path.write_bytes(data)
+
+
+def in_certificate(text):
+    document = json.loads(text)
+    document["certificate"]["records"] = 300
+    return json.dumps(document, indent=1)
+
+
+def set_bytes(path, place, content):
+    data = bytearray(path.read_bytes())
+    data[place : place + len(content)] = content
+    path.write_bytes(data)
+
+
+FOREIGN = {
+    "a header that no reader looks at": (
+        lambda path: set_bytes(path, 14, b"raw!"),
+        "the header of the member model.json",
+    ),
+    "an end that no reader looks at": (
+        lambda path: set_bytes(path, path.stat().st_size - 18, b"raw!"),
+        "other fields at the end of the archive",
+    ),
+    "a member": (add_a_member, "it has the member counts.json"),
+    "a comment": (add_a_comment, "a comment of 11 bytes"),
+    "bytes behind": (lambda path: path.write_bytes(path.read_bytes() + b"secret"), "6 bytes are outside"),
+    "bytes before": (lambda path: path.write_bytes(b"secret" + path.read_bytes()), "6 bytes are outside"),
+    "bytes in a member": (behind_a_member, "4 bytes behind the content of the member label.npy"),
+    "a member's comment": (
+        lambda path: again_of(path, lambda info: setattr(info, "comment", b"300")),
+        "the member model.json has a comment of 3 bytes",
+    ),
+    "a member's extra field": (
+        lambda path: again_of(path, lambda info: setattr(info, "extra", b"\x01\x00\x02\x00hi")),
+        "other fields in the header of the member model.json",
+    ),
+    "a member's date": (
+        lambda path: again_of(path, lambda info: setattr(info, "date_time", (2000, 1, 1, 0, 0, 0))),
+        "other fields in the header",
+    ),
+    "a member twice": (
+        lambda path: again_of(path, names=lambda names: [names[1], *names]),
+        "it has the member roots.npy twice",
+    ),
+    "another order": (lambda path: again_of(path, names=lambda names: names[::-1]), "in another order"),
+    "an entry of the certificate": (lambda path: again_of(path, document=in_certificate), "another entry certificate"),
+    "an entry twice": (
+        lambda path: again_of(path, document=lambda text: '{"named": [1, 2, 3],' + text[1:]),
+        "written in another way",
+    ),
+    "spaces": (lambda path: again_of(path, document=lambda text: text + " \t "), "written in another way"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_save_would_not_write_is_found(name, labels, tmp_path):
+    change, found = FOREIGN[name]
+    path = tmp_path / "model"
+    labels.save(path)
+    change(path)
+    assert hr.load(path).predict(X[:1]).shape == (1,)
+    said = words(check_model(path))
+    assert "the file differs from what save writes of this model: " in said
+    assert found in said
+
+
+def test_another_build_of_the_compression_is_no_finding(labels, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    labels.save(path)
+    usual = path.read_bytes()
+    plain = zipfile.ZipFile.writestr
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", lambda *given: plain(*given, compresslevel=1))
+    labels.save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() != usual
+    assert check_model(path) == []
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_estimators": np.int64(2), "max_depth": np.int32(2)},
+        {"epsilon": 1, "random_state": np.random.default_rng(0)},
+        {"epsilon": np.float64(0.1), "ledger": hr.Ledger(1)},
+    ],
+)
+def test_values_of_other_types_come_back_as_they_were_saved(parameters, tmp_path):
+    schema = hr.Schema({"a": hr.Numeric(0.0, 1), "b": hr.Categorical([0, "1", 2.5])}, classes=["no", "yes"])
+    model = hr.EDPRFClassifier(**{"epsilon": 1.0, "schema": schema, "n_estimators": 2, **parameters})
+    model.fit({"a": X[:, 0], "b": X[:, 1]}, Y).save(tmp_path / "model")
+    assert [found for found in check_model(tmp_path / "model") if found.refuted] == []
 
 
 def test_what_is_no_model_is_refused(tmp_path):

@@ -197,3 +197,13 @@ def test_noise_that_no_grid_tells_is_refused():
     estimator = build("dp-adaboost", ONE, variant="published", n_estimators=1)
     with pytest.raises(ConfigurationError, match="distinguishing attack"):
         exact_loss(estimator, *OTHER, told="model")
+
+
+def test_a_label_that_the_schema_does_not_declare_is_refused():
+    estimator = build("forest", ONE, **TREE)
+    with pytest.raises(ConfigurationError, match="the label 'maybe' is none of the schema's classes"):
+        exact_loss(estimator, [("x", "no")], [("x", "no"), ("x", "maybe")])
+    with pytest.raises(ConfigurationError, match="the label 1 is none"):
+        exact_search(estimator, [("x", "no"), ("x", 1)])
+    finding = exact_loss(estimator, [("x", "no")], [("x", "no"), ("x", None)])
+    assert finding.loss == 0  # a record without a label is left out by public rule

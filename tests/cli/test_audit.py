@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.audit.findings import Finding
-from hedgerow.cli.audit import write_page
+from hedgerow.cli.audit_page import write_page
 
 PUBLISHED = ("audit", "--system", "pfdpdt", "--variant", "published", "--pair", "pure-node", "--runs", "200")
 PRIVATE = ("audit", "--system", "forest", "--pair", "one-leaf", "--runs", "200")
@@ -74,6 +76,42 @@ def test_a_page_for_a_reviewer(run, tmp_path):
     assert "data:image/png;base64," in page
     assert "<td>refuted</td>" in page
     assert "a root of a single class" in page
+    assert f"wrote {tmp_path / 'audit.html'}" in result.stderr
+
+
+def test_a_page_replaces_no_file_unless_told_to(run, train, folder, is_refused):
+    assert train("--param", "n_estimators=2").exit_code == 0
+    before = (folder / "m.hedgerow").read_bytes()
+    for force in ((), ("--force",)):
+        is_refused(run("audit", "m.hedgerow", "--page", "m.hedgerow", *force), 2, "is the MODEL under audit")
+    assert (folder / "m.hedgerow").read_bytes() == before
+    (folder / "p.html").write_text("mine", "utf-8")
+    is_refused(run("audit", "m.hedgerow", "--page", "p.html"), 2, "exists already", "--force")
+    is_refused(run(*PUBLISHED, "--page", "p.html"), 2, "exists already")
+    is_refused(run("audit", "m.hedgerow", "--force"), 2, "pass --page FILE")
+    assert (folder / "p.html").read_text("utf-8") == "mine"
+    assert run("audit", "m.hedgerow", "--page", "p.html", "--force").exit_code == 0
+    assert "nothing unexplained found" in (folder / "p.html").read_text("utf-8")
+
+
+def test_without_matplotlib_a_page_of_attacks_is_refused_at_once(run, train, folder, is_refused, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    is_refused(run(*PUBLISHED, "--page", "p.html"), 2, "hedgerow[plot]")
+    assert train("--param", "n_estimators=2").exit_code == 0
+    assert run("audit", "m.hedgerow", "--page", "p.html").exit_code == 0  # which draws nothing
+
+
+def test_findings_are_written_before_the_page(run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+
+    def broken(*given):
+        raise OSError(28, "no space")
+
+    monkeypatch.setattr("hedgerow.cli.audit.write_page", broken)
+    result = run(*PUBLISHED, "--page", tmp_path / "p.html")
+    assert result.exit_code == 1
+    assert "REFUTED" in result.stdout
 
 
 def test_infinite_losses_and_exact_ones_are_written(tmp_path):
@@ -87,10 +125,62 @@ def test_a_saved_model_is_checked(run, train, folder):
     assert train("--param", "n_estimators=2").exit_code == 0
     result = run("audit", "m.hedgerow")
     assert result.exit_code == 0, result.output
-    assert result.stdout == "m.hedgerow: the certificate explains everything that it holds\n"
-    result = run("audit", "m.hedgerow", "--runs", "500")
-    assert result.exit_code == 2
-    assert "checked as it is" in result.stderr
+    assert result.stdout == "m.hedgerow: nothing unexplained found\n"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--runs", "500"),
+        ("--variant", "private"),
+        ("--adjacency", "add-remove"),
+        ("--confidence", "0.999"),
+        ("--search", "0"),
+        ("--jobs", "1"),
+        ("--view", "labels"),
+    ],
+)
+def test_options_of_an_attack_are_refused_with_a_model(run, train, folder, is_refused, option):
+    assert train("--param", "n_estimators=2").exit_code == 0
+    is_refused(run("audit", "m.hedgerow", *option), 2, "checked as it is")
+
+
+def test_a_model_that_claims_no_guarantee_is_not_refuted(run, train, folder):
+    assert train("--param", "n_estimators=2", "--param", "random_state=1").exit_code == 0
+    result = run("audit", "m.hedgerow")
+    assert result.exit_code == 0, result.output
+    assert "no guarantee: its own certificate says so: the noise came from random_state" in result.stdout
+    assert "nothing unexplained found; its own certificate says that no guarantee holds" in result.stdout
+    assert "REFUTED" not in result.stdout
+
+
+def test_a_model_with_foreign_bytes_is_refuted(run, train, folder):
+    assert train("--param", "n_estimators=2").exit_code == 0
+    with (folder / "m.hedgerow").open("ab") as file:
+        file.write(b"secret")
+    result = run("audit", "m.hedgerow")
+    assert result.exit_code == 4, result.output
+    assert "REFUTED: the file differs from what save writes of this model: 6 bytes are outside" in result.stdout
+    assert "m.hedgerow: 1 unexplained" in result.stdout
+
+
+def test_json_and_page_of_a_model_say_what_was_checked(run, train, folder):
+    assert train("--param", "n_estimators=2").exit_code == 0
+    result = run("audit", "m.hedgerow", "--page", "p.html", "--json")
+    document = json.loads(result.stdout)
+    about = {
+        "file": "m.hedgerow",
+        "sha256": hashlib.sha256((folder / "m.hedgerow").read_bytes()).hexdigest(),
+        "system": "edprf",
+        "variant": "private",
+        "claim": "epsilon 1, delta 0, add-remove",
+        "checked by": f"hedgerow {hr.__version__}",
+        "verdict": "nothing unexplained found",
+    }
+    assert document == {"model": about, "findings": [], "refuted": 0}
+    page = (folder / "p.html").read_text("utf-8")
+    assert [value for value in about.values() if f"<td>{value}</td>" not in page] == []
+    assert "<img" not in page
 
 
 @pytest.mark.parametrize(
@@ -98,6 +188,8 @@ def test_a_saved_model_is_checked(run, train, folder):
     [
         ((), "name what to audit"),
         (("--all", "--system", "edprf"), "name what to audit"),
+        (("--all", "--search", "0"), "--all attacks every system as it is"),
+        (("--all", "--adjacency", "add-remove"), "--all attacks every system as it is"),
         (("--all", "--epsilon", "1"), "--all attacks every system as it is"),
         (("--system", "nobody"), "there is no system 'nobody'"),
         (("--system", "forest", "--variant", "published"), "has no variant 'published'"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.archive import DOCUMENT, read_archive
+from hedgerow.archive import read_archive
 from hedgerow.audit.findings import Finding
+from hedgerow.audit.resaved import differences
 from hedgerow.audit.surplus import surplus
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator import Plan, PrivateClassifier
@@ -31,7 +31,6 @@ __all__ = ["check_model"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MEMBERS = frozenset({"format", "class", "parameters", "named", "schema", "certificate"})
 EXPLAINED = {  # arrays of trees and cells that are there only where such a step was booked
     "counts": ("class counts",),
     "order": ("counts of categories",),
@@ -46,8 +45,11 @@ def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Findi
 
     The plan is built again from the class, the parameters and the schema. The certificate must be the one that this plan
     gets, step by step; the certificate must hold; the arrays must be those that the plan restores, integers where the plan
-    releases integers, of no more trees, rounds, levels or cells than planned; and a fitted estimator must hold nothing that
-    its file would not.
+    releases integers, of no more trees, rounds, levels or cells than planned; a fitted estimator must hold nothing that its
+    file would not; and a file must be what ``save`` writes of the model that it loads as.
+
+    A reason that the certificate itself gives for holding no guarantee is a finding too, of the attack ``"certificate"``: it
+    claims no loss and refutes nothing, because the model says so openly.
 
     Parameters
     ----------
@@ -76,17 +78,18 @@ def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Findi
     if isinstance(model, PrivateClassifier):
         return _check_fitted(model)
     document, arrays = read_archive(model)
-    words = [*_members(Path(model), document, arrays)]
+    words = []
     try:
         certificate = Certificate.from_dict(document["certificate"])
     except (KeyError, TypeError) as error:
         raise FileFormatError(f"{model} holds no certificate, so there is nothing to check it against.") from error
     try:
-        words += _words(load(model), arrays)
+        loaded = load(model)
+        words += [*differences(Path(model), loaded), *_words(loaded, arrays)]
     except FileFormatError as error:
         words += _reals(arrays, certificate)
         words.append(f"the model's arrays are not what its plan releases: {error}")
-    return _findings(certificate, words)
+    return [*_own_reasons(certificate), *_findings(certificate, words)]
 
 
 def _check_fitted(model: PrivateClassifier) -> list[Finding]:
@@ -111,42 +114,41 @@ def _check_fitted(model: PrivateClassifier) -> list[Finding]:
     return [*found, *_findings(model.certificate_, words)]
 
 
-def _findings(certificate: Certificate, words: list[str]) -> list[Finding]:
-    names = {info.class_name: info.name for info in list_systems()}
+def _own_reasons(certificate: Certificate) -> list[Finding]:
+    """Return the reasons of a certificate that says itself that there is no guarantee; that no plan overspends is not one."""
+    told = certificate.unprotected or certificate.covers_its_steps
+    reasons = certificate.reasons if told else certificate.reasons[:-1]
     return [
-        Finding(
-            subject=f"{names.get(certificate.system, certificate.system)}, {certificate.variant}",
-            attack="contents",
-            pair="the model and its certificate",
-            adjacency=certificate.adjacency,
-            epsilon=float(certificate.epsilon),
-            delta=float(certificate.delta),
-            loss=math.inf,
-            confidence=1.0,
-            power=math.inf,
-            words=text,
-        )
-        for text in dict.fromkeys(words)
+        _finding(certificate, "certificate", 0.0, f"no guarantee: its own certificate says so: {reason}")
+        for reason in reasons
     ]
 
 
-def _members(path: Path, document: Mapping[str, Any], arrays: Arrays) -> Iterator[str]:
-    """Yield what stands in a file beside what ``save`` writes."""
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name != DOCUMENT and name.removesuffix(".npy") not in arrays]
-        comment = archive.comment
-    if comment:
-        yield "the file has a comment, which no model has"
-    yield from (f"the file has the member {name}, which no model has" for name in names)
-    yield from (
-        f"the file's document has the entry {name}, which no model has" for name in sorted({*document} - MEMBERS)
+def _findings(certificate: Certificate, words: list[str]) -> list[Finding]:
+    return [_finding(certificate, "contents", math.inf, text) for text in dict.fromkeys(words)]
+
+
+def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> Finding:
+    names = {info.class_name: info.name for info in list_systems()}
+    return Finding(
+        subject=f"{names.get(certificate.system, certificate.system)}, {certificate.variant}",
+        attack=attack,
+        pair="the model and its certificate",
+        adjacency=certificate.adjacency,
+        epsilon=float(certificate.epsilon),
+        delta=float(certificate.delta),
+        loss=loss,
+        confidence=1.0,
+        power=math.inf,
+        words=words,
     )
 
 
 def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
     """Yield everything that is wrong with a model that was loaded from these arrays."""
     certificate = model.certificate_
-    yield from (f"the certificate does not hold: {reason}" for reason in certificate.reasons)
+    if not certificate.unprotected and not certificate.covers_its_steps:
+        yield "the certificate does not hold: the steps cost more than the claim"
     try:
         plan = _plan_again(model)
     except ConfigurationError as error:
@@ -209,6 +211,8 @@ def _certificate(model: PrivateClassifier, plan: Plan) -> Iterator[str]:
     for name in ("system", "variant", "epsilon", "delta", "adjacency"):
         if getattr(stored, name) != getattr(again, name):
             yield f"the certificate says {name} = {getattr(stored, name)}, but the model was fitted with {getattr(again, name)}"
+    if parameters.get("random_state") is not None and not stored.seeded:
+        yield "the certificate says that the noise has no seed, but the model was fitted with random_state"
     if stored.event != again.event:
         missing = [line for line in again.lines if line not in stored.lines]
         added = [line for line in stored.lines if line not in again.lines]

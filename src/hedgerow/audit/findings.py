@@ -19,7 +19,8 @@ class Finding:
     subject : str
         What was attacked, such as ``"edprf, published"``.
     attack : str
-        How: ``"exact"``, ``"distinguishing"``, ``"canaries"``, ``"membership"`` or ``"contents"``.
+        How: ``"exact"``, ``"distinguishing"``, ``"canaries"``, ``"membership"``, ``"contents"``, or ``"certificate"``
+        where a model's own certificate says that there is no guarantee, which no loss is claimed of.
     pair : str
         The two data sets, in words.
     adjacency : {"add-remove", "replace-one"}
@@ -52,7 +53,14 @@ class Finding:
         """Whether the loss is above the claim."""
         return self.loss > self.epsilon
 
+    @property
+    def verdict(self) -> str:
+        """What the finding comes to: "refuted", "not refuted", or "no guarantee" where the certificate says so itself."""
+        if self.attack == "certificate":
+            return "no guarantee"
+        return "refuted" if self.refuted else "not refuted"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the verdict as plain values; infinite losses are the text ``"infinity"``."""
         plain = {name: "infinity" if value == float("inf") else value for name, value in asdict(self).items()}
-        return {**plain, "refuted": self.refuted}
+        return {**plain, "refuted": self.refuted, "verdict": self.verdict}

@@ -18,6 +18,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.schema.encoder import Encoder
 from hedgerow.systems.registry import list_systems
 
 __all__ = ["exact_loss", "exact_search", "planned"]
@@ -68,6 +69,11 @@ def exact_loss(
     pair : str
         The two data sets in words; empty: which record makes them differ.
 
+    Raises
+    ------
+    ConfigurationError
+        If the data sets are no neighbors, or a label is none of the schema's classes.
+
     Returns
     -------
     Finding
@@ -86,6 +92,7 @@ def exact_loss(
     before, after = tuple(first), tuple(second)
     laws = Laws(estimator, told, grid)
     check_neighbors(before, after, laws.adjacency)
+    check_labels((*before, *after), estimator)
     return laws.finding(before, after, pair)
 
 
@@ -118,6 +125,7 @@ def exact_search(
     False
     """
     laws = Laws(estimator, told, grid)
+    check_labels(records, estimator)
     pairs = list(_neighbors(records, most, laws.adjacency))
     losses = [laws.loss(*pair) for pair in pairs]
     worst = pairs[int(np.argmax(losses))]
@@ -215,6 +223,19 @@ def _differences(first: Rows, second: Rows) -> tuple[Counter[Row], Counter[Row]]
 
 def _records(count: int) -> str:
     return "one record" if count == 1 else f"{count} records"
+
+
+def check_labels(rows: Sequence[Row], estimator: PrivateClassifier) -> None:
+    """Raise ConfigurationError where a label is no class, as a fit leaves such a record out; None is a missing label."""
+    schema, labels = estimator.schema, [row[-1] for row in rows]
+    assert schema is not None  # without one nothing is planned
+    places = Encoder(schema, 2).labels(labels)
+    for label, place in zip(labels, places, strict=True):
+        if place < 0 and label is not None:
+            raise ConfigurationError(
+                f"the label {label!r} is none of the schema's classes, so a fit leaves its record out and nothing would be "
+                f"tested; pass one of {', '.join(map(repr, schema.classes))}, or None for a missing label."
+            )
 
 
 def check_neighbors(first: Rows, second: Rows, adjacency: Adjacency) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -11,16 +11,24 @@ from typing import Any, get_args
 import click
 
 from hedgerow.audit.findings import Finding
+from hedgerow.cli.audit_page import about_model, claim_of, how_sure, model_verdict, write_page
 from hedgerow.cli.group import AUDIT_REFUTED
-from hedgerow.cli.options import InputFile, OutputFile, checked_delta, checked_epsilon, json_option
-from hedgerow.cli.output import counted, write_json
+from hedgerow.cli.options import (
+    InputFile,
+    OutputFile,
+    checked_delta,
+    checked_epsilon,
+    json_option,
+    refuse_overwriting,
+)
+from hedgerow.cli.output import counted, printable, write_json
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.systems import system_class
 
 __all__ = ["audit"]
 
-SUMMARY = "What was attacked, what it claims, and the least that any epsilon can be."
+NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is one of an attack
 
 
 def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -67,13 +75,15 @@ def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: 
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="A folder for the runs; an audit goes on there."
 )
-@click.option("--page", type=OutputFile(), help="Write a page for a reviewer: HTML with a plot.")
+@click.option("--page", type=OutputFile(), help="Write a page for a reviewer: HTML, of attacks with a plot.")
+@click.option("--force", is_flag=True, help="Replace what --page names if it exists.")
 @json_option
 def audit(
     model: Path | None,
     system: str | None,
     everything: bool,
     page: Path | None,
+    force: bool,
     as_json: bool,
     **request: Any,
 ) -> None:
@@ -83,33 +93,61 @@ def audit(
     from below, with the stated confidence for all pairs together. If a bound is above the claim, the claim is refuted, and
     the exit code is 4.
 
-    A MODEL is checked against its certificate: what it holds must be explained by what was paid for.
+    A MODEL is checked against its certificate: what it holds must be explained by what was paid for. The exit code is 4 if
+    anything is unexplained. A certificate that says itself that no guarantee holds is printed and refutes nothing: the exit
+    code is then 0.
     """
     if sum((model is not None, system is not None, everything)) != 1:
         raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
-    findings = _attacked(system, request) if model is None else _checked(model, request)
+    context = click.get_current_context()
+    _refuse_ignored(context, model, everything)
+    _check_page(page, force, model)
+    findings = _attacked(system, request) if model is None else _checked(model)
+    about = None if model is None else about_model(model)
+    _tell(findings, about, as_json)
     if page is not None:
-        write_page(findings, page)
-    if as_json:
-        write_json({"findings": [found.to_dict() for found in findings], "refuted": sum(f.refuted for f in findings)})
-    elif model is not None and not findings:
-        click.echo(f"{model}: the certificate explains everything that it holds")
-    else:
-        _say(findings)
+        write_page(findings, page, about)
+        click.echo(f"wrote {page}", err=True)
     if any(found.refuted for found in findings):
-        click.get_current_context().exit(AUDIT_REFUTED)
+        context.exit(AUDIT_REFUTED)
 
 
-def _checked(model: Path, request: dict[str, Any]) -> list[Finding]:
+def _refuse_ignored(context: click.Context, model: Path | None, everything: bool) -> None:
+    """Raise UsageError if an option was given that would change nothing."""
+    given = {
+        name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
+    if model is not None and given.difference(NEITHER):
+        raise click.UsageError("a MODEL file is checked as it is; the options of an attack go with --system or --all.")
+    if everything and given.intersection(("epsilon", "delta", "pairs", "adjacencies", "search")):
+        raise click.UsageError(
+            "--all attacks every system as it is; claims, --adjacency, --search and --param go with --system."
+        )
+    if "force" in given and "page" not in given:
+        raise click.UsageError("--force replaces what --page names; pass --page FILE too.")
+
+
+def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
+    """Raise UsageError before any work if no page could be written."""
+    if page is None:
+        return
+    if model is not None and page.exists() and page.samefile(model):
+        raise click.UsageError(f"--page {page} is the MODEL under audit; choose another name.")
+    refuse_overwriting(page, force)
+    if model is None:
+        try:
+            import matplotlib.figure  # noqa: F401  - only to see whether it is there
+        except ImportError as error:
+            raise click.UsageError(
+                'the plot of --page needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
+            ) from error
+
+
+def _checked(model: Path) -> list[Finding]:
     """Return what the contents of a saved model say."""
     from hedgerow.audit.contents import check_model
 
-    given = [
-        name for name in ("epsilon", "delta", "names", "pairs", "views", "runs", "minutes", "out") if request[name]
-    ]
-    if given:
-        raise click.UsageError("a MODEL file is checked as it is; the options of an attack go with --system or --all.")
-    return list(check_model(model))
+    return check_model(model)
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
@@ -119,10 +157,6 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
     from hedgerow.audit.systems import private_trials, published_trials
 
     if system is None:
-        if any(request[name] for name in ("epsilon", "delta", "pairs", "adjacencies", "search")):
-            raise click.UsageError(
-                "--all attacks every system as it is; claims, --search and --param go with --system."
-            )
         trials = private_trials() if request["variant"] == "private" else published_trials()
         wanted = {case(name).name for name in request["names"]}
         trials = [trial for trial in trials if not wanted or trial.pair.name in wanted]
@@ -166,49 +200,29 @@ def _trials(system: str, request: dict[str, Any]) -> list[Any]:
     return trials
 
 
+def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
+    """Write the findings to stdout."""
+    if as_json:
+        refuted = sum(found.refuted for found in findings)
+        told = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
+        write_json({**told, "findings": [found.to_dict() for found in findings], "refuted": refuted})
+    elif about is None:
+        _say(findings)
+    else:
+        for found in findings:
+            click.echo(f"{printable(found.subject)}: {'REFUTED: ' if found.refuted else ''}{printable(found.words)}")
+        click.echo(f"{about['file']}: {model_verdict(findings)}")
+
+
 def _say(findings: Sequence[Finding]) -> None:
-    """Write the findings to stdout as text."""
+    """Write the findings of attacks to stdout as text."""
     for found in findings:
-        verdict = "REFUTED" if found.refuted else "not refuted"
-        claim = f"epsilon {found.epsilon:g}" + (f", delta {found.delta:g}" if found.delta else "")
-        click.echo(f"{found.subject}: {claim}, {found.adjacency}: {verdict}")
+        click.echo(
+            f"{found.subject}: {claim_of(found)}, {found.adjacency}: {'REFUTED' if found.refuted else 'not refuted'}"
+        )
         click.echo(f"  {found.pair}")
         seen = f"; a loss of {found.power:.3g} would have been seen" if isfinite(found.power) else ""
-        click.echo(f"  the loss is at least {found.loss:.3g} ({_sure(found)}){seen}")
+        click.echo(f"  the loss is at least {found.loss:.3g} ({how_sure(found)}){seen}")
         click.echo(f"  {found.words}")
     refuted = sum(found.refuted for found in findings)
     click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
-
-
-def _sure(found: Finding) -> str:
-    return "exact" if found.confidence >= 1 else f"{100 * found.confidence:g} % for all pairs together"
-
-
-def write_page(findings: Sequence[Finding], path: Path) -> None:
-    """Write the findings as a page with a plot."""
-    from hedgerow.plots import AuditDisplay, Page
-
-    page = Page("Audit")
-    page.text(SUMMARY)
-    page.figure(AuditDisplay.from_findings(findings).plot(), "The worst bound of each claim.")
-    headers = ["subject", "adjacency", "claim", "at least", "would be seen", "verdict", "pair", "event"]
-    page.table(
-        headers,
-        [
-            [
-                found.subject,
-                found.adjacency,
-                f"{found.epsilon:g}" + (f", delta {found.delta:g}" if found.delta else ""),
-                f"{found.loss:.3g}",
-                f"{found.power:.3g}",
-                "refuted" if found.refuted else "not refuted",
-                found.pair,
-                found.words,
-            ]
-            for found in findings
-        ],
-    )
-    page.text(
-        "Bounds hold together with the probability " + " or ".join(sorted({_sure(found) for found in findings})) + "."
-    )
-    page.write(path)

@@ -208,8 +208,9 @@ class Categorical:
     def code_label(self, code: int, max_bins: int) -> str:
         """Return what a code stands for: a value, "missing" or "undeclared"."""
         _check_code(code, len(self.values) + 2)
-        labels = [str(value) for value in self.values]
-        return [*labels, "missing", "undeclared"][code]
+        if code >= len(self.values):
+            return ("missing", "undeclared")[code - len(self.values)]
+        return str(self.values[code])
 
     def __repr__(self) -> str:
         taxonomy = "" if self.taxonomy is None else f", taxonomy={as_lists(self.taxonomy)!r}"

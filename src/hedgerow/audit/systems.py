@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any, get_args
 
@@ -14,12 +12,11 @@ import numpy as np
 from hedgerow.audit.attack import Target, Trial
 from hedgerow.audit.cases import OWN, cases_of
 from hedgerow.audit.cases import case as case_named
+from hedgerow.audit.losses import planned
 from hedgerow.audit.pairs import Case
 from hedgerow.estimator import Model, Plan, PrivateClassifier
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import check_parameters
-from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
-from hedgerow.privacy.exact import exact
+from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.columns import read_records
 from hedgerow.systems import list_systems, system_class
 
@@ -45,21 +42,12 @@ class SystemFit:
     queries: Mapping[str, Any]
     _plan: Plan | None = field(default=None, repr=False)
 
-    @cached_property
-    def _planner(self) -> tuple[PrivateClassifier, Fraction]:
-        """The estimator with plain parameters, and its add/remove budget."""
-        kind = type(self.estimator)
-        parameters = check_parameters(self.estimator.get_params(deep=False), kind._rules())
-        budget = plan_budget(exact(parameters["epsilon"]), check_adjacency(parameters["adjacency"]))
-        return kind(**parameters), budget
-
     def fit(self, X: Any, y: Any) -> Model:
         """Return what one fit releases."""
-        (estimator, budget), randomness = self._planner, Randomness()
-        assert estimator.schema is not None
+        estimator, randomness = self.estimator, Randomness()
         if self._plan is None or type(estimator)._draw_public is not PrivateClassifier._draw_public:
-            estimator._draw_public(randomness, budget)
-            self._plan = estimator._plan(estimator.schema, budget)
+            self._plan = planned(estimator, randomness)
+        assert estimator.schema is not None
         _, labels = read_records(X, y, estimator.schema.names)
         return self._plan.run(X, labels, randomness)
 

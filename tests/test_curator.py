@@ -15,7 +15,7 @@ from helpers import make_table
 from hedgerow.curator import Curator
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import amplified
+from hedgerow.privacy.accounting import Cost, amplified
 from hedgerow.scores import Gini, Max, multiway
 
 RECORDS = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
@@ -331,8 +331,8 @@ def test_scores_that_square_counts_are_not_asked_of_weighted_records():
     assert chosen[0] in (0, 1)
 
 
-def test_a_batch_of_normal_noise_is_refused_before_it_is_drawn_where_its_draws_pass_delta():
-    curator = Curator(make_table(RECORDS), Fraction(1), Randomness(0), delta=Fraction(1, 2**61))
+def test_a_batch_of_normal_noise_is_refused_before_it_is_drawn_where_its_draws_pass_their_ceiling():
+    curator = Curator(make_table(RECORDS), Cost(mu_squared=Fraction(1), draws=1), Randomness(0))
     root = curator.assign(PerRecordCoin(1))
     curator._randomness = Silent(0)
     with pytest.raises(BudgetExceeded):

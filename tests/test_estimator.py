@@ -3,6 +3,7 @@
 import html
 import json
 import zipfile
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -213,7 +214,7 @@ def test_a_notebook_shows_the_diagram_and_below_it_the_certificate(kind):
 
 def test_a_certificate_is_escaped():
     model = hr.PFDPDTClassifier(schema=SCHEMA).fit(X, Y)
-    model.certificate_ = "<script>"
+    model._fitted = replace(model._fitted, certificate="<script>")
     assert "&lt;script&gt;" in model._repr_html_()
     assert "<pre><script>" not in model._repr_html_()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ from hedgerow.mechanisms import (
     Selection,
     WeightedCoin,
 )
-from hedgerow.privacy.accounting import Adjacency, Cost, sampled_cost
+from hedgerow.privacy.accounting import Cost
+from hedgerow.privacy.spending import Spending
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
 
@@ -56,31 +57,6 @@ class Nodes:
         return Nodes(self.generation, self.index[chosen])
 
 
-@dataclass
-class _Assignment:
-    """One dealing out of the records: how probably a record takes part (None: surely), and its costliest path."""
-
-    inclusion: Fraction | None
-    unit: int = 1
-    costliest: Cost = field(default_factory=Cost)
-
-    def cost(self, path: Cost) -> Cost:
-        """Return what an assignment costs whose costliest path has been charged so much."""
-        return path if self.inclusion in (None, 1) else sampled_cost(path, self.inclusion)
-
-    @property
-    def spent(self) -> Cost:
-        return self.cost(self.costliest)
-
-
-@dataclass(frozen=True)
-class _Account:
-    """What one kind of path of an assignment has been charged."""
-
-    assignment: _Assignment
-    spent: Cost
-
-
 class Curator:
     """Answers questions about the records of nodes by mechanisms, and stops at its budget.
 
@@ -88,42 +64,28 @@ class Curator:
     ----------
     table : Table
         The records.
-    epsilon : Fraction
-        The budget.
+    ceiling : Cost or Fraction
+        What all questions together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with Gaussian
+        noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
     randomness : Randomness
         Where every draw comes from.
-    delta : Fraction
-        The delta of the budget; Gaussian noise needs one.
-    adjacency : {"add-remove", "replace-one"}
-        What the budget is for.
 
     Notes
     -----
     Each question is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
     the costliest path of an assignment counts (docs/proofs/composition.md). A node that was partitioned answers no more:
-    its children do.
+    its children do. Every change of what has been spent is one assignment, and stands before the draw that it pays for, so
+    an interruption at any line gives no answer twice. One that falls while the records' codes or margins change closes the
+    curator for good.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        epsilon: Fraction,
-        randomness: Randomness,
-        *,
-        delta: Fraction = Fraction(0),
-        adjacency: Adjacency = "add-remove",
-    ) -> None:
+    def __init__(self, table: Table, ceiling: Cost | Fraction, randomness: Randomness) -> None:
         self._table = table
-        self._epsilon, self._delta, self._adjacency = epsilon, delta, adjacency
-        self._draws = 0
+        self._spending = Spending(Cost(ceiling) if isinstance(ceiling, Fraction) else ceiling)
         self._process = os.getpid()
         self._randomness = randomness
         self._frontiers: dict[int, Frontier] = {}
-        self._open: dict[int, npt.NDArray[np.bool_]] = {}
-        self._account_of: dict[int, npt.NDArray[np.intp]] = {}
-        self._charged: list[_Account] = []
-        self._assignments: list[_Assignment] = []
-        self._everyone: _Assignment | None = None
+        self._changing = False
         self._round: tuple[ChannelRule, Integers] | None = None
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
@@ -141,11 +103,11 @@ class Curator:
     @property
     def total(self) -> Cost:
         """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
-        return sum((assignment.spent for assignment in self._assignments), Cost(draws=self._draws))
+        return self._spending.total
 
     def learn(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins, of which rules may speak; it is free."""
-        with self._lock:
+        with self._lock, self._change_of_records():
             self._table.learn(votes)
 
     def assign(
@@ -161,14 +123,13 @@ class Curator:
         weighted coin, says from released values how probably a record takes part, looking at that record alone; ``weights``
         likewise say how much it counts, up to their unit.
         """
-        assignment = _Assignment(coin.inclusion, 1 if weights is None else weights.unit)
         with self._lock:
+            self._check_answers()
             about = len(self._table) if rule is None else self._table.apply(rule)
             part = self._randomness.draw(coin, about)
-            self._assignments.append(assignment)
-            self._charged.append(_Account(assignment, Cost()))
-            accounts = np.full(coin.parts, len(self._charged) - 1, dtype=np.intp)
-            return self._register(self._table.roots(part, coin.parts, weights), accounts)
+            roots = self._table.roots(part, coin.parts, weights)
+            unit = 1 if weights is None else weights.unit
+            return self._register(roots, self._spending.assigned(coin.inclusion, unit, coin.parts))
 
     def count(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number of records in each node, whatever they weigh, with noise."""
@@ -281,6 +242,7 @@ class Curator:
     def open_round(self, rule: ChannelRule) -> None:
         """Work out what the rule says of every record, for the questions until the next round; it is free."""
         with self._lock:
+            self._check_answers()
             self._round = (rule, self._table.channels(rule))
 
     def select_feature(self, mechanism: Selection, handicap: Integers) -> int:
@@ -312,13 +274,22 @@ class Curator:
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
         with self._lock:
-            if self._frontiers:
+            if self._spending.made:
                 raise ConfigurationError(
-                    "codes are merged before records are dealt out; nodes hold codes of their own."
+                    "codes are merged before records are assigned to nodes; nodes hold codes of their own."
                 )
             if [len(codes) for codes in into] != np.diff(self._table.offsets).tolist():
                 raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
-            self._table.merge(into)
+            with self._change_of_records():
+                self._table.merge(into)
+
+    @contextmanager
+    def _change_of_records(self) -> Iterator[None]:
+        """Change the records' codes or margins; broken off, which of them changed would depend on where they stand."""
+        self._check_answers()
+        self._changing = True
+        yield
+        self._changing = False
 
     def _opened(self) -> tuple[ChannelRule, Integers]:
         if self._round is None:
@@ -327,13 +298,10 @@ class Curator:
 
     def _charge_all(self, amount: Cost, draws: int = 0) -> None:
         """Charge a question that is asked of all records, or raise BudgetExceeded."""
+        _check_cost(amount)
         with self._lock:
-            if self._everyone is None:
-                self._everyone = _Assignment(None)
-                self._assignments.append(self._everyone)
-            self._check_budget(self._everyone, self._everyone.costliest + amount, draws)
-            self._everyone.costliest += amount
-            self._draws += draws
+            self._check_answers()
+            self._spending = self._spending.charged_all(amount, draws)
 
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
@@ -352,9 +320,10 @@ class Curator:
             raise ConfigurationError("a partition needs one of the candidates for each node.")
         with self._lock:
             frontier = self._frontier(nodes)
-            accounts = np.repeat(self._account_of[nodes.generation][nodes.index], candidates.arity[chosen])
-            children = self._register(self._table.partition(frontier, candidates, chosen), accounts)
-            self._close(nodes)
+            spending = self._spending.partitioned(nodes.generation, nodes.index, candidates.arity[chosen])
+            children = self._register(self._table.partition(frontier, candidates, chosen), spending)
+            if nodes.generation not in spending.generations:  # nothing can be asked of it: let its rows go
+                del self._frontiers[nodes.generation]
         return children
 
     def _check_tests(self, candidates: Candidates) -> None:
@@ -362,69 +331,48 @@ class Curator:
         if not np.array_equal(candidates.offsets, self._table.offsets):
             raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
-    def _register(self, frontier: Frontier, accounts: npt.NDArray[np.intp]) -> Nodes:
-        generation = len(self._open)
-        self._frontiers[generation] = frontier
-        self._open[generation] = np.ones(len(frontier), dtype=np.bool_)
-        self._account_of[generation] = accounts
+    def _register(self, frontier: Frontier, spending: Spending) -> Nodes:
+        """Name the nodes of the newest generation of a spending, which takes effect with one assignment."""
+        generation = self._spending.made
+        self._frontiers[generation] = frontier  # which nobody can ask for before the next line
+        self._spending = spending
         return Nodes(generation, np.arange(len(frontier)))
-
-    def _close(self, nodes: Nodes) -> None:
-        self._open[nodes.generation][nodes.index] = False
-        if not self._open[nodes.generation].any():  # nothing can be asked of it: let its rows go
-            del self._frontiers[nodes.generation]
 
     def _frontier(self, nodes: Nodes) -> Frontier:
         """Return the records of nodes that may still be asked, each once."""
-        known = len(self._open.get(nodes.generation, ()))
-        index = nodes.index
-        if len(nodes) and not (index[0] >= 0 and index[-1] < known and np.all(index[1:] > index[:-1])):
-            raise ConfigurationError("a question names a node twice, out of order, or one that is not this curator's.")
-        if not self._open[nodes.generation][nodes.index].all():
-            raise ConfigurationError("a node that was partitioned answers no more; ask its children.")
+        self._check_answers()
+        self._spending.check_open(nodes.generation, nodes.index)
         frontier = self._frontiers[nodes.generation]
         return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
 
     def _unit(self, nodes: Nodes) -> int:
         """Return the largest weight of a record in nodes, which are all of one assignment."""
-        account = self._account_of.get(nodes.generation)
-        return 1 if account is None or not len(account) else self._charged[account[0]].assignment.unit
+        self._spending.check_open(nodes.generation, nodes.index)
+        return self._spending.unit(nodes.generation)
 
     def _charge(self, nodes: Nodes, amount: Cost, draws: int = 0) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
-        if amount.epsilon <= 0 and amount.mu_squared <= 0:
-            raise ConfigurationError(
-                "a question costs nothing, but only noise with a cost protects; pass a positive budget."
-            )
+        _check_cost(amount)
         with self._lock:
             frontier = self._frontier(nodes)
-            self._book(nodes, amount, draws)
+            self._spending = self._spending.charged(nodes.generation, nodes.index, amount, draws)
         return frontier
 
-    def _book(self, nodes: Nodes, amount: Cost, draws: int) -> None:
-        account = self._account_of[nodes.generation]
-        of_nodes = account[nodes.index]
-        old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
-        assignment = self._charged[old[0]].assignment if len(old) else _Assignment(None)
-        new = [_Account(assignment, self._charged[i].spent + amount) for i in old]
-        costliest = reduce(Cost.__or__, (path.spent for path in new), assignment.costliest)
-        self._check_budget(assignment, costliest, draws)
-        self._draws += draws
-        account[nodes.index] = len(self._charged) + np.searchsorted(old, of_nodes)
-        self._charged += new
-        assignment.costliest = costliest
-
-    def _check_budget(self, assignment: _Assignment, costliest: Cost, draws: int) -> None:
-        """Raise BudgetExceeded if an assignment whose costliest path costs so much, and more draws, pass the budget."""
+    def _check_answers(self) -> None:
+        """Raise BudgetExceeded where nothing may be answered any more."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
-        others = (other.spent for other in self._assignments if other is not assignment)
-        total = sum(others, assignment.cost(costliest) + Cost(draws=self._draws + draws))
-        if not total.under(self._adjacency).within(self._epsilon, self._delta):
+        if self._changing:
             raise BudgetExceeded(
-                "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
-                "drawn."
+                "this curator was interrupted while its records' codes or margins changed, so it answers no more; make a new one."
             )
+
+
+def _check_cost(amount: Cost) -> None:
+    if amount.epsilon <= 0 and amount.mu_squared <= 0:
+        raise ConfigurationError(
+            "a question costs nothing, but only noise with a cost protects; pass a positive budget."
+        )
 
 
 def _check_noise(noise: Noise, cells: int, unit: int) -> None:

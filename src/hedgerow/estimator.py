@@ -7,6 +7,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self, get_args
 
@@ -73,6 +74,21 @@ class Plan(Protocol):
         """Return the model that ``to_arrays`` wrote."""
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """Everything that a fit leaves behind, as one value: a model never stands beside the certificate of another fit.
+
+    ``parameters`` are those of the fit: ``set_params`` after it must not change what is saved. ``named`` says whether the
+    records had column names.
+    """
+
+    schema: Schema
+    certificate: Certificate
+    model: Model
+    parameters: Mapping[str, Any]
+    named: bool
+
+
 class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The parent of every classifier here.
 
@@ -110,7 +126,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
-    _named: bool = False
+    _fitted: Fitted
 
     variant: str = "private"
 
@@ -183,16 +199,54 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if self.ledger is not None:
             self.ledger.reserve(certificate)
+        self._forget()
         model = plan.run(X, labels, randomness)
-        self._set_fitted(schema, certificate, model, stored_parameters(parameters, self._rules()), named=columns.named)
+        kept = stored_parameters(parameters, self._rules())
+        self._fitted = Fitted(schema, certificate, model, kept, columns.named)
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left: if the one that begins is interrupted, nothing passes for its result."""
+        self.__dict__.pop("_fitted", None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    @property
+    def _result(self) -> Fitted:
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema that was used."""
+        return self._result.schema
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What was spent on what, and whether the guarantee holds."""
+        return self._result.certificate
+
+    @property
+    def model_(self) -> Model:
+        """What the fit released."""
+        return self._result.model
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The schema's classes, in its order."""
+        return _class_array(self.schema_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the schema has."""
+        return len(self.schema_.names)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class of ``classes_``."""
-        check_is_fitted(self, "model_")
+        model = self.model_
         self._check_given(X)
-        probabilities: npt.NDArray[np.float64] = self.model_.probabilities(X)
-        return probabilities
+        return model.probabilities(X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record; among equals, the first in the schema's order."""
@@ -205,16 +259,16 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         All parameters are in it but for two, which come back as None: the ledger, and a ``random_state`` that is a generator.
         """
-        check_is_fitted(self, "model_")
+        result = self._result
         document = {
             "format": FORMAT,
             "class": type(self).__name__,
-            "parameters": self._fitted_parameters,
-            "named": self._named,
-            "schema": self.schema_.to_dict(),
-            "certificate": self.certificate_.to_dict(),
+            "parameters": result.parameters,
+            "named": result.named,
+            "schema": result.schema.to_dict(),
+            "certificate": result.certificate.to_dict(),
         }
-        write_archive(path, document, self.model_.to_arrays())
+        write_archive(path, document, result.model.to_arrays())
 
     @classmethod
     def _from_file(cls, document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -227,7 +281,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             plan = estimator._plan(schema, plan_budget(certificate.epsilon, certificate.adjacency))
             named = document.get("named", False) is True
             parameters = stored_parameters(estimator.get_params(deep=False), cls._rules())
-            estimator._set_fitted(schema, certificate, plan.restore(arrays), parameters, named=named)
+            estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), parameters, named)
         except (KeyError, TypeError, ConfigurationError) as error:
             raise FileFormatError("the model file is damaged; save the model again.") from error
         return estimator
@@ -235,7 +289,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """The schema's names, where the records that were fitted had column names."""
-        if not self._named:
+        if not self._result.named:
             raise AttributeError(f"{type(self).__name__} was not fitted on columns with names.")
         return np.array(self.schema_.names, dtype=object)
 
@@ -249,7 +303,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         test of a group, and each feature's whole range is a root. This is read from released values and costs nothing; it
         counts tests, not records.
         """
-        check_is_fitted(self, "model_")
         return self.model_.importances()
 
     def __sklearn_tags__(self) -> Tags:
@@ -271,24 +324,13 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return lambda: str(diagram()) + self._certificate_html()
 
     def _certificate_html(self) -> str:
-        if not hasattr(self, "certificate_"):
+        if not hasattr(self, "_fitted"):
             return ""
         return f"<pre>{html.escape(str(self.certificate_))}</pre>"
 
     @classmethod
     def _rules(cls) -> dict[str, Constraint]:
         return {**COMMON, **cls._constraints}
-
-    def _set_fitted(
-        self, schema: Schema, certificate: Certificate, model: Model, parameters: dict[str, Any], *, named: bool
-    ) -> None:
-        self.schema_ = schema
-        self.classes_ = _class_array(schema)
-        self.n_features_in_ = len(schema.names)
-        self.certificate_ = certificate
-        self.model_ = model
-        self._named = named
-        self._fitted_parameters = parameters  # set_params after the fit must not change what is saved
 
     def _infer_schema(self, X: Any, y: Any) -> Schema:
         """Return a schema read off the records, after scikit-learn's checks: without a public rule a value may be refused."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,7 @@ from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Curator
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
-from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.scores import Error, Majority, Max, Specializations
 from hedgerow.table import Table
 from hedgerow.trees import (
@@ -77,12 +76,8 @@ def table_of(plan, X=X, Y=Y):
     return Table(encoder.transform(X), encoder.labels(Y), encoder.n_codes, len(SCHEMA.classes))
 
 
-def curator_of(plan, seed=0, epsilon=None, delta=None):
-    claimed, claimed_delta, adjacency = plan._claim
-    return Curator(
-        table_of(plan), claimed if epsilon is None else epsilon, Randomness(seed),
-        delta=claimed_delta if delta is None else delta, adjacency=adjacency,
-    )  # fmt: skip
+def curator_of(plan, seed=0, ceiling=None):
+    return Curator(table_of(plan), cost(plan.event) if ceiling is None else ceiling, Randomness(seed))
 
 
 @pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
@@ -147,35 +142,42 @@ def test_leaves_without_counts_are_refused():
         plan_of(recipe(leaf=SelectLabel()))
 
 
-@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)], ids=["pure", "concentrated"])
-def test_a_curator_with_less_than_the_claim_stops_the_fit(delta):
-    plan = plan_of(RECIPES["stumps"], delta=delta)
+SUMS = ["epsilon", "mu_squared", "draws", "rho", "total_mu_squared"]
+
+
+@pytest.mark.parametrize(
+    ("delta", "part"), [(0, "epsilon"), *((Fraction(1, 10**6), part) for part in SUMS if part != "epsilon")]
+)
+def test_a_curator_with_less_than_a_fit_takes_stops_it(delta, part):
+    """Each of the sums is a ceiling by itself."""
+    plan = plan_of(RECIPES["stumps"], delta=Fraction(delta))
+    curator = curator_of(plan)
+    plan.boost(curator)
+    enough, taken = curator.total, getattr(curator.total, part)
+    plan.boost(curator_of(plan, ceiling=enough))
+    less = replace(enough, **{part: taken - 1 if part == "draws" else taken * Fraction(99, 100)})
     with pytest.raises(BudgetExceeded):
-        plan.boost(curator_of(plan, epsilon=Fraction(1, 2) if delta else Fraction(99, 100)))
+        plan.boost(curator_of(plan, ceiling=less))
 
 
-@pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
-def test_a_curator_refuses_a_question_beyond_epsilon_and_delta(adjacency):
+def test_a_curator_refuses_a_question_beyond_any_of_its_sums():
     plan = plan_of(RECIPES["stumps"])
-    epsilon, delta = Fraction(1), Fraction(1, 10**5)
-    curator = Curator(table_of(plan), epsilon, Randomness(0), delta=delta, adjacency=adjacency)
-    root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
     noise = RoundedNormal(Fraction(1, 200), Fraction(UNIT**2))
-    asked = 0
-    with contextlib.suppress(BudgetExceeded):
-        while asked < 1000:
-            curator.class_counts(root, noise)
-            asked += 1
-            assert curator.total.under(adjacency).within(epsilon, delta)
-    assert asked < 1000
-    assert asked > 1
-    assert curator.total.draws == 3 * asked  # three classes
-    assert curator.total.mu_squared == asked * noise.cost
-    one_more = noise.cost * (asked + 1)
-    assert not type(curator.total)(mu_squared=one_more).under(adjacency).within(epsilon, delta)
+    ceiling = Cost(mu_squared=10 * noise.cost, draws=1000)
+    curator = curator_of(plan, ceiling=ceiling)
+    root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
+    for asked in range(1, 11):
+        curator.class_counts(root, noise)
+        assert curator.total.mu_squared == asked * noise.cost
+        assert curator.total.draws == 3 * asked  # three classes
+    with pytest.raises(BudgetExceeded):
+        curator.class_counts(root, noise)
+    with pytest.raises(BudgetExceeded):  # a pure step has a rho, which would come on top
+        curator.class_counts(root, Geometric(Fraction(1, 10**6), UNIT))
+    assert curator.total == ceiling.__class__(mu_squared=ceiling.mu_squared, draws=30)
 
 
-def test_a_curator_without_delta_refuses_normal_noise():
+def test_a_curator_with_a_pure_ceiling_refuses_normal_noise():
     plan = plan_of(RECIPES["stumps"])
     curator = curator_of(plan)
     root = curator.assign(PerRecordCoin(1))
@@ -184,16 +186,14 @@ def test_a_curator_without_delta_refuses_normal_noise():
 
 
 def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
-    """At a delta of the size of the sampler's error the draws decide."""
-    plan = plan_of(RECIPES["stumps"])
-    epsilon, delta = Fraction(10), Fraction(1, 10**17)
-    curator = Curator(table_of(plan), epsilon, Randomness(0), delta=delta)
+    noise = RoundedNormal(Fraction(1, 100))
+    curator = curator_of(plan_of(RECIPES["stumps"]), ceiling=Cost(mu_squared=Fraction(1), draws=2))
     root = curator.assign(PerRecordCoin(1))
-    try:
-        curator.class_counts(root, RoundedNormal(Fraction(1, 100)))
-    except BudgetExceeded:
-        return
-    assert curator.total.within(epsilon, delta)
+    with pytest.raises(BudgetExceeded):  # three classes are three draws
+        curator.class_counts(root, noise)
+    assert curator.total.draws == 0
+    curator.count(root, noise)
+    assert curator.total.draws == 1
 
 
 def test_specializations_are_not_asked_of_weighted_records():

@@ -69,7 +69,7 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
     planned = cost(plan.event)
     assert planned.under(adjacency).within(Fraction(1), Fraction(delta))
     table = Table.of(plan._encoder, X, Y)
-    curator = Curator(table, Fraction(1), Randomness(0), delta=Fraction(delta), adjacency=adjacency)
+    curator = Curator(table, planned, Randomness(0))
     model = plan.boost(curator)
     charged = curator.total
     for part in ("epsilon", "mu_squared", "rho", "total_mu_squared", "draws"):

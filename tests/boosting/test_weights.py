@@ -25,6 +25,7 @@ from hedgerow.mechanisms import (
     RoundedNormal,
     WeightedCoin,
 )
+from hedgerow.privacy.accounting import Cost
 from hedgerow.scores import Error, Gini, Max, multiway
 
 FAMILIES = [MadaBoost(), SmoothBoost(), SmoothBoost(0.5), SmoothBoost(0.01)]
@@ -209,9 +210,9 @@ def test_scores_of_weighted_counts_move_within_the_range_times_the_unit(score):
     assert 0.7 * UNIT * score.range < max(spreads) <= UNIT * score.range
 
 
-def open_curator(weights, delta=Fraction(0), epsilon=Fraction(1)):
+def open_curator(weights, ceiling=Fraction(1)):
     records = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
-    curator = Curator(make_table(records), epsilon, Randomness(0), delta=delta)
+    curator = Curator(make_table(records), ceiling, Randomness(0))
     return curator, curator.assign(PerRecordCoin(1), weights=weights)
 
 
@@ -242,7 +243,7 @@ ENOUGH = {
 
 @pytest.mark.parametrize("name", TOO_LITTLE)
 def test_a_curator_refuses_what_is_calibrated_for_less_than_the_unit(name):
-    curator, root = open_curator(MadaBoost().lookup(0), delta=Fraction(1, 1000))
+    curator, root = open_curator(MadaBoost().lookup(0), Cost(Fraction(1), mu_squared=Fraction(1), draws=100))
     with pytest.raises(
         ConfigurationError, match=r"build the noise for that|build the mechanism with the score's range"
     ):
@@ -252,7 +253,7 @@ def test_a_curator_refuses_what_is_calibrated_for_less_than_the_unit(name):
 
 @pytest.mark.parametrize("name", ENOUGH)
 def test_a_curator_answers_what_is_calibrated_for_the_unit(name):
-    curator, root = open_curator(MadaBoost().lookup(0), delta=Fraction(1, 1000))
+    curator, root = open_curator(MadaBoost().lookup(0), Cost(Fraction(1), mu_squared=Fraction(1), draws=100))
     ENOUGH[name](curator, root)
     assert curator.total.epsilon > 0 or curator.total.mu_squared > 0
 
@@ -275,13 +276,13 @@ def test_other_assignments_do_not_borrow_the_unit():
 
 def test_a_rule_that_says_more_than_its_unit_is_cut_down_to_it():
     loud = Lookup(np.array([10**9], dtype=np.uint64), unit=UNIT)
-    curator, root = open_curator(loud, epsilon=Fraction(10**9))
+    curator, root = open_curator(loud, Fraction(10**9))
     counts = curator.class_counts(root, Geometric(Fraction(10**9), UNIT))
     assert counts.tolist() == [[10 * UNIT, 10 * UNIT]]
 
 
 def test_what_a_record_weighs_is_what_was_learned_of_it():
-    curator, _ = open_curator(None, epsilon=Fraction(10**9))
+    curator, _ = open_curator(None, Fraction(10**9))
 
     def learn(codes, margins):
         margins[:, 0] += np.where(codes[:, 0] == 0, VOTE_STEPS, -VOTE_STEPS)

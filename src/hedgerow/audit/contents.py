@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,7 @@ from hedgerow.audit.findings import Finding
 from hedgerow.audit.resaved import differences
 from hedgerow.audit.surplus import surplus
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow.estimator import Fitted, Plan, PrivateClassifier
 from hedgerow.parameters import check_parameters
 from hedgerow.privacy.accounting import plan_budget
 from hedgerow.privacy.certificate import Certificate, certify
@@ -101,11 +102,14 @@ def _check_fitted(model: PrivateClassifier) -> list[Finding]:
             saved: PrivateClassifier | None = load(path)
         except FileFormatError:
             saved = None
-    declared = {*vars(model.__class__(**model.get_params(deep=False))), "model_", "certificate_", "schema_", "classes_"}
-    declared |= {"n_features_in_", "_named", "_fitted_parameters"}
+    declared = {
+        *vars(model.__class__(**model.get_params(deep=False))),
+        "_fitted",
+        *(field.name for field in fields(Fitted)),
+    }
     words = [
         f"the fitted model has the attribute {name}, which no step releases"
-        for name in vars(model)
+        for name in (*vars(model), *vars(model._fitted))
         if name not in declared
     ]
     if saved is not None:
@@ -174,7 +178,7 @@ def _plan_again(model: PrivateClassifier) -> Plan:
     """Return the plan of the fit, from the class, the parameters, the schema and the public coins alone."""
     kind, certificate = type(model), model.certificate_
     parameters = check_parameters(
-        kind(**{**model._fitted_parameters, "schema": model.schema_}).get_params(deep=False), kind._rules()
+        kind(**{**model._fitted.parameters, "schema": model.schema_}).get_params(deep=False), kind._rules()
     )
     planner = kind(**parameters)
     budget = plan_budget(exact(parameters["epsilon"]), certificate.adjacency)
@@ -192,7 +196,7 @@ def _rounds(event: Event) -> int:
 
 def _certificate(model: PrivateClassifier, plan: Plan) -> Iterator[str]:
     """Yield where the certificate is not the one that the plan gets."""
-    stored, parameters = model.certificate_, model._fitted_parameters
+    stored, parameters = model.certificate_, model._fitted.parameters
     epsilon, delta = exact(parameters["epsilon"]), exact_delta(parameters.get("delta", 0))
     try:
         again = certify(

@@ -19,7 +19,7 @@ from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Curator
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Randomness, Selection
-from hedgerow.privacy.accounting import Adjacency, largest, plan_budget
+from hedgerow.privacy.accounting import Adjacency, cost, largest, plan_budget
 from hedgerow.privacy.events import Event, OneOf, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import multiway
@@ -203,7 +203,7 @@ class AdditivePlan:
         rounds: int | None,
         bins: int | None,
     ) -> None:
-        self._recipe, self._claim = recipe, (epsilon, delta, adjacency)
+        self._recipe = recipe
         self._rounds, self._bins = rounds, bins
         self._menu = MENU if rounds is None else (rounds,)
         self._encoder = Encoder(schema, FINE)
@@ -237,8 +237,7 @@ class AdditivePlan:
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> AdditiveModel:
         """Fit on the records."""
-        epsilon, delta, adjacency = self._claim
-        return self.boost(Curator(Table.of(self._encoder, X, y), epsilon, randomness, delta=delta, adjacency=adjacency))
+        return self.boost(Curator(Table.of(self._encoder, X, y), cost(self.event), randomness))
 
     def boost(self, curator: Curator) -> AdditiveModel:
         """Fit by asking a curator whose records were encoded as this plan's schema says, in fine bins."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.estimator import Model, PrivateClassifier
 from hedgerow.parameters import Constraint, Exact
@@ -58,7 +57,6 @@ class BoostingClassifier(PrivateClassifier):
 
     @property
     def _booster(self) -> Booster:
-        check_is_fitted(self, "model_")
         return cast(Booster, self.model_)
 
     def decision_function(self, X: Any) -> Floats:

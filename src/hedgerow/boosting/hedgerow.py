@@ -8,7 +8,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boosting.additive import AdditivePlan, AdditiveRecipe, Sizes
 from hedgerow.boosting.classifier import BoostingClassifier
@@ -103,7 +102,6 @@ class HedgerowClassifier(BoostingClassifier):
 
     @property
     def _model(self) -> BoostedModel:
-        check_is_fitted(self, "model_")
         return cast(BoostedModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:

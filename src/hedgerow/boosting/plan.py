@@ -15,7 +15,7 @@ from hedgerow.boosting.weights import UNIT, VOTE_STEPS, WeightFamily
 from hedgerow.curator import Curator
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Budget, Noise, Randomness
-from hedgerow.privacy.accounting import Adjacency, largest, plan_budget
+from hedgerow.privacy.accounting import Adjacency, cost, largest, plan_budget
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
@@ -202,7 +202,6 @@ class BoostingPlan:
         max_bins: int,
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
-        self._claim = epsilon, delta, adjacency
         self._rounds = rounds
 
         def one(amount: Fraction) -> TreeRound:
@@ -224,8 +223,7 @@ class BoostingPlan:
 
     def run(self, X: Any, y: Any, randomness: Randomness) -> BoostedModel:
         """Fit on the records."""
-        epsilon, delta, adjacency = self._claim
-        return self.boost(Curator(Table.of(self._encoder, X, y), epsilon, randomness, delta=delta, adjacency=adjacency))
+        return self.boost(Curator(Table.of(self._encoder, X, y), cost(self.event), randomness))
 
     def boost(self, curator: Curator) -> BoostedModel:
         """Fit by asking a curator whose records were encoded as this plan's schema and bins say."""

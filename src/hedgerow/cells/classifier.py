@@ -8,7 +8,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.cells.model import CellsModel
 from hedgerow.cells.plan import CellsPlan
@@ -150,5 +149,4 @@ class CellsClassifier(PrivateClassifier):
         return self._cells().generalize(X)
 
     def _cells(self) -> CellsModel:
-        check_is_fitted(self, "model_")
         return cast(CellsModel, self.model_)

@@ -44,7 +44,7 @@ class Randomness:
         self.seeded = random_state is not None
         self._key = os.urandom(32) if random_state is None else _seeded_key(random_state)
         self._draws = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # an interruption must not shut its own thread out
         self._process = os.getpid()
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:

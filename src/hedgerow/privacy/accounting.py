@@ -154,6 +154,18 @@ class Cost:
         """Say whether this cost is (epsilon, delta)-DP."""
         return self.delta(epsilon) <= delta
 
+    def at_most(self, ceiling: Cost) -> bool:
+        """Say whether no sum is above the ceiling's, as a filter of questions asked one by one must (composition.md).
+
+        A ceiling that is pure is one on epsilon alone; under it nothing approximate may be drawn.
+        """
+        if not self.protected or self.epsilon > ceiling.epsilon or self.mu_squared > ceiling.mu_squared:
+            return False
+        if ceiling.mu_squared == 0 and ceiling.draws == 0:
+            return self.draws == 0
+        sums_hold = self.rho <= ceiling.rho and self.total_mu_squared <= ceiling.total_mu_squared
+        return sums_hold and self.draws <= ceiling.draws
+
 
 def cost(event: Event) -> Cost:
     """Return what an event costs under add/remove adjacency."""

@@ -27,6 +27,15 @@ class LedgerEntry:
     certificate: Certificate
 
 
+@dataclass(frozen=True)
+class _Booked:
+    """An entry, and what it and all entries before it add up to."""
+
+    entry: LedgerEntry
+    spent: Fraction
+    spent_delta: Fraction
+
+
 class Ledger:
     """A ceiling on the privacy loss of several fits on the same records, which add up.
 
@@ -43,7 +52,8 @@ class Ledger:
 
     Notes
     -----
-    A fit books its whole plan before anything is drawn, and nothing is refunded once a draw began. Copies made by
+    A fit books its whole plan before anything is drawn, and nothing is refunded once a draw began; a fit that is interrupted
+    stays booked. Copies made by
     ``sklearn.base.clone``, ``copy`` and ``deepcopy`` are this same ledger; pickling is refused, since two copies of a
     budget are two budgets. Thread-safe. Basic composition: Dwork and Roth 2014, theorem 3.16.
 
@@ -59,8 +69,8 @@ class Ledger:
         self._epsilon = exact(epsilon)
         self._delta = exact_delta(delta)
         self._adjacency = check_adjacency(adjacency)
-        self._entries: list[LedgerEntry] = []
-        self._lock = threading.Lock()
+        self._booked: list[_Booked] = []
+        self._lock = threading.RLock()  # an interruption must not shut its own thread out
         self._process = os.getpid()
 
     def reserve(self, certificate: Certificate) -> None:
@@ -85,16 +95,16 @@ class Ledger:
             raise BudgetExceeded(
                 f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
             )
+        entry = LedgerEntry(label, epsilon, delta, certificate)
         with self._lock:
-            left = self.epsilon - sum((entry.epsilon for entry in self._entries), Fraction(0))
-            left_delta = self.delta - sum((entry.delta for entry in self._entries), Fraction(0))
-            if epsilon > left or delta > left_delta:
+            after = _Booked(entry, self.spent + epsilon, self.spent_delta + delta)
+            if after.spent > self.epsilon or after.spent_delta > self.delta:
                 raise BudgetExceeded(
                     f"{label} asks for epsilon {decimal_text(epsilon)} and delta {decimal_text(delta)}, but the ledger has "
-                    f"{decimal_text(left)} and {decimal_text(left_delta)} left of {decimal_text(self.epsilon)} and "
-                    f"{decimal_text(self.delta)}; nothing was drawn."
+                    f"{decimal_text(self.remaining)} and {decimal_text(self.delta - self.spent_delta)} left of "
+                    f"{decimal_text(self.epsilon)} and {decimal_text(self.delta)}; nothing was drawn."
                 )
-            self._entries.append(LedgerEntry(label, epsilon, delta, certificate))
+            self._booked.append(after)  # the one change, so an interruption leaves all of it or nothing
 
     @property
     def epsilon(self) -> Fraction:
@@ -114,18 +124,17 @@ class Ledger:
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Everything booked so far, in order."""
-        with self._lock:
-            return tuple(self._entries)
+        return tuple(booked.entry for booked in self._booked)
 
     @property
     def spent(self) -> Fraction:
         """The epsilon booked so far, exact."""
-        return sum((entry.epsilon for entry in self.entries), Fraction(0))
+        return self._booked[-1].spent if self._booked else Fraction(0)
 
     @property
     def spent_delta(self) -> Fraction:
         """The delta booked so far, exact."""
-        return sum((entry.delta for entry in self.entries), Fraction(0))
+        return self._booked[-1].spent_delta if self._booked else Fraction(0)
 
     @property
     def remaining(self) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.estimator import Fitted
 from hedgerow.interface import Curator
 from hedgerow.parameters import check_parameters, stored_parameters
 from hedgerow.privacy.accounting import plan_budget
@@ -58,10 +59,10 @@ class InterfaceTree(PaperTree):
             seeded=curator.seeded,
         )
         assert isinstance(plan, ForestPlan)
+        self._forget()
         model = curator._answer(f"a tree by {type(self).__name__}", epsilon, plan.grow_by)
-        self._set_fitted(
-            curator.schema, certificate, model, stored_parameters(used, self._rules()), named=curator.named
-        )
+        kept = stored_parameters(used, self._rules())
+        self._fitted = Fitted(curator.schema, certificate, model, kept, curator.named)
         return self
 
     def _check_fits(self, parameters: dict[str, Any], curator: Curator) -> None:

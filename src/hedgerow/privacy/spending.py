@@ -1,0 +1,151 @@
+"""What the questions of one curator have cost so far, as one immutable value.
+
+A curator holds one ``Spending`` and replaces it by another in a single assignment, so an interruption at any line leaves
+either the state before a question or the state after its charge, and never something between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.privacy.accounting import Cost, sampled_cost
+
+__all__ = ["Spending"]
+
+Index = npt.NDArray[np.intp]
+
+PARTITIONED = -1  # in place of a path: the node answers no more
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One assignment of the records to roots: how probably a record takes part (None: surely), and its costliest path."""
+
+    inclusion: Fraction | None = None
+    unit: int = 1
+    costliest: Cost = field(default_factory=Cost)
+
+    @property
+    def cost(self) -> Cost:
+        """What the assignment costs, amplified where a record may be in no root."""
+        return self.costliest if self.inclusion in (None, 1) else sampled_cost(self.costliest, self.inclusion)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """What the nodes of one generation have been charged: node i, on its path from the root, ``costs[path[i]]``."""
+
+    assignment: int
+    costs: tuple[Cost, ...]
+    path: Index
+
+    def charged(self, index: Index, amount: Cost) -> tuple[Paths, tuple[Cost, ...]]:
+        """Return the paths after some nodes were charged, and what these nodes' paths then cost."""
+        of_nodes = self.path[index]
+        old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
+        new = tuple(self.costs[i] + amount for i in old)
+        path = self.path.copy()
+        path[index] = len(self.costs) + np.searchsorted(old, of_nodes)
+        return Paths(self.assignment, self.costs + new, path), new
+
+    def without(self, index: Index) -> Paths:
+        """Return the paths after some nodes were partitioned."""
+        path = self.path.copy()
+        path[index] = PARTITIONED
+        return replace(self, path=path)
+
+
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """A privacy filter: it knows what every path has been charged, and refuses what would pass a ceiling.
+
+    Parameters
+    ----------
+    ceiling : Cost
+        What may be spent, under add/remove adjacency. Where it has a Gaussian part every sum of it is a ceiling
+        (docs/proofs/composition.md).
+
+    Notes
+    -----
+    A generation is what one assignment or one partition made: disjoint nodes, numbered from 0. On a path from a root costs add
+    up; the costliest path of an assignment counts, and assignments read the same records, so they add up.
+    """
+
+    ceiling: Cost
+    generations: Mapping[int, Paths] = field(default_factory=dict)
+    made: int = 0
+    assignments: tuple[Assignment, ...] = ()
+    everyone: int | None = None  # the assignment of the questions that are asked of all records
+    draws: int = 0
+
+    @property
+    def total(self) -> Cost:
+        """What has been charged: the costliest path of each assignment, added up, and every approximate draw."""
+        return sum((assignment.cost for assignment in self.assignments), Cost(draws=self.draws))
+
+    def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> Spending:
+        """Return the spending after the records were assigned to so many roots, the generation ``made`` of before."""
+        paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
+        assigned = replace(self, assignments=(*self.assignments, Assignment(inclusion, unit)))
+        return assigned._with_generation(paths)
+
+    def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> Spending:
+        """Return the spending after nodes were partitioned into so many children each, the generation ``made`` of before."""
+        parents = self.generations[generation]
+        of_children = replace(parents, path=np.repeat(parents.path[index], children))
+        left = parents.without(index)
+        rest = {number: paths for number, paths in self.generations.items() if number != generation}
+        if (left.path != PARTITIONED).any():
+            rest[generation] = left
+        return replace(self, generations=rest)._with_generation(of_children)
+
+    def _with_generation(self, paths: Paths) -> Spending:
+        return replace(self, generations={**self.generations, self.made: paths}, made=self.made + 1)
+
+    def check_open(self, generation: int, index: Index) -> None:
+        """Raise ConfigurationError unless these are nodes of one generation that may still be asked, each once."""
+        paths = self.generations.get(generation)
+        in_order = not len(index) or (index[0] >= 0 and np.all(index[1:] > index[:-1]))
+        known = 0 <= generation < self.made and (paths is None or not len(index) or index[-1] < len(paths.path))
+        if not (in_order and known):
+            raise ConfigurationError("a question names a node twice, out of order, or one that is not this curator's.")
+        if paths is None or (paths.path[index] == PARTITIONED).any():
+            raise ConfigurationError("a node that was partitioned answers no more; ask its children.")
+
+    def unit(self, generation: int) -> int:
+        """Return the largest weight of a record in the nodes of a generation."""
+        return self.assignments[self.generations[generation].assignment].unit
+
+    def charged(self, generation: int, index: Index, amount: Cost, draws: int) -> Spending:
+        """Return the spending after a question to nodes, or raise BudgetExceeded."""
+        paths = self.generations[generation]
+        after, costs = paths.charged(index, amount)
+        generations = {**self.generations, generation: after}
+        return replace(self, generations=generations)._with_cost(paths.assignment, costs, draws)
+
+    def charged_all(self, amount: Cost, draws: int) -> Spending:
+        """Return the spending after a question to all records, or raise BudgetExceeded."""
+        if self.everyone is None:
+            opened = replace(self, assignments=(*self.assignments, Assignment()), everyone=len(self.assignments))
+            return opened.charged_all(amount, draws)
+        return self._with_cost(self.everyone, (self.assignments[self.everyone].costliest + amount,), draws)
+
+    def _with_cost(self, number: int, costs: tuple[Cost, ...], draws: int) -> Spending:
+        """Return the spending in which some paths of an assignment cost so much, or raise BudgetExceeded."""
+        assignment = self.assignments[number]
+        assignment = replace(assignment, costliest=reduce(Cost.__or__, costs, assignment.costliest))
+        assignments = (*self.assignments[:number], assignment, *self.assignments[number + 1 :])
+        after = replace(self, assignments=assignments, draws=self.draws + draws)
+        if not after.total.at_most(self.ceiling):
+            raise BudgetExceeded(
+                "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "
+                "drawn."
+            )
+        return after

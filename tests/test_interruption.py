@@ -1,0 +1,308 @@
+"""An interruption at any line buys no answer twice and loses no charge."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers import make_table
+from interruption import at_every_line
+
+import hedgerow as hr
+from hedgerow.boosting.gradients import Gradients
+from hedgerow.curator import Curator, Nodes
+from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
+from hedgerow.scores import Gini, Majority, Specializations, multiway
+
+HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
+TESTS = multiway((2, 2))
+GRADIENTS = Gradients(2, normal=False)
+CURATOR = ("curator.py", "table/table.py", "privacy/spending.py", "mechanisms/randomness.py")
+
+
+class Watched(Randomness):
+    """Exact answers in place of noisy ones, and how many of them were given about the one record that there is."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.answers = 0
+
+    def draw(self, mechanism, *statistics):
+        answer = super().draw(mechanism, *statistics)
+        if isinstance(mechanism, PerRecordCoin):
+            return answer
+        self.answers += 1
+        return statistics[0] if isinstance(mechanism, Geometric) else answer
+
+
+def opened():
+    curator = Curator(make_table([(0, 1, 1)]), Fraction(1), Watched())
+    return curator, curator.assign(PerRecordCoin(1))
+
+
+def rounds():
+    curator = Curator(make_table([(0, 1, 1)]), Fraction(1), Watched())
+    curator.open_round(GRADIENTS)
+    return curator, None
+
+
+def leaf(curator, root):
+    return curator.partition(root, TESTS, np.array([0]))
+
+
+OFFERED = np.ones((1, 2), dtype=bool)
+CUT = Specializations(np.arange(4), [(0, 1, 2)], np.ones(1, dtype=np.int64))
+QUESTIONS = {
+    "count": lambda c, r: c.count(r, Geometric(HALF)),
+    "class_counts": lambda c, r: c.class_counts(r, Geometric(HALF)),
+    "histogram": lambda c, r: c.histogram(r, OFFERED, Geometric(HALF, 2)),
+    "select": lambda c, r: c.select(r, TESTS, OFFERED, Gini(), PermuteAndFlip(HALF, Gini().range)),
+    "select_label": lambda c, r: c.select_label(r, PermuteAndFlip(HALF, 1)),
+    "specialize": lambda c, r: c.specialize(r, [CUT], Majority(), PermuteAndFlip(HALF, Majority.range)),
+    "cell_counts": lambda c, r: c.cell_counts(r, OneCell(), Geometric(HALF)),
+    "minority_at_most": lambda c, r: c.minority_at_most(r, AtMost(Geometric(HALF), 10)),
+}
+OF_ALL = {
+    "select_feature": lambda c, _: c.select_feature(
+        PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1), np.zeros(2, dtype=np.int64)
+    ),
+    "sums": lambda c, _: c.sums(0, Geometric(HALF, GRADIENTS.l1)),
+    "whole_sums": lambda c, _: c.whole_sums(Geometric(HALF, GRADIENTS.l1)),
+}
+FREE = {
+    "assign": lambda c, _: c.assign(PerRecordCoin(1)),
+    "partition": lambda c, r: leaf(c, r),
+    "open_round": lambda c, _: c.open_round(GRADIENTS),
+    "learn": lambda c, _: c.learn(lambda codes, margins: margins.__iadd__(1)),
+    "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
+    "flip": lambda c, _: c.flip(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
+}
+METHODS = {"n_classes", "spent", "total"}
+
+
+class OneCell:
+    n_cells = 1
+
+    def cell(self, codes):
+        return np.zeros(len(codes), dtype=np.int64)
+
+
+def take_all(curator):
+    """Ask whatever still answers about the record, by any name of nodes, for an eighth each time, and return how often it did."""
+    answered = Counter()
+    for generation in range(6):
+        for index in range(3):
+            nodes = Nodes(generation, np.array([index]))
+            with contextlib.suppress(BudgetExceeded, ConfigurationError):
+                for _ in range(30):
+                    answered[generation, index] += int(curator.count(nodes, Geometric(EIGHTH))[0])
+    return sum(answered.values())
+
+
+def test_every_public_method_is_here():
+    public = {name for name in vars(Curator) if not name.startswith("_")}
+    assert public == {*QUESTIONS, *OF_ALL, *FREE, *METHODS}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_interrupted_question_is_not_had_twice(name):
+    places = set()
+    for where, (curator, _root), _ in at_every_line(CURATOR, opened, lambda prepared: QUESTIONS[name](*prepared)):
+        places.add(where)
+        given = curator._randomness.answers * HALF
+        assert given <= curator.spent <= 1, where
+        given += take_all(curator) * EIGHTH
+        assert given <= curator.spent <= 1, where
+    assert len(places) > 10
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+def test_an_interrupted_question_of_all_records_is_not_had_twice(name):
+    curator, _ = rounds()
+    OF_ALL[name](curator, None)
+    one = curator.spent  # half, rounded down to what the sampler can draw
+    assert one > Fraction(2, 5)
+    for where, (curator, _), _ in at_every_line(CURATOR, rounds, lambda prepared: OF_ALL[name](*prepared)):
+        with contextlib.suppress(BudgetExceeded):
+            for _ in range(3):
+                OF_ALL[name](curator, None)
+        assert curator._randomness.answers * one <= curator.spent <= 1, where
+
+
+@pytest.mark.parametrize("asked_before", [0, 3])
+def test_an_interrupted_partition_does_not_multiply_the_budget(asked_before):
+    """Parents and children once both answered, each at the whole budget."""
+
+    def prepare():
+        curator, root = opened()
+        if asked_before:
+            curator.count(root, Geometric(asked_before * EIGHTH))
+        return curator, root
+
+    ends = Counter()
+    for where, (curator, root), children in at_every_line(CURATOR, prepare, lambda prepared: leaf(*prepared)):
+        assert curator.spent == asked_before * EIGHTH
+        answers = take_all(curator)
+        assert answers * EIGHTH + asked_before * EIGHTH <= curator.spent <= 1, where
+        ends[answers] += 1
+        if children is not None:
+            with pytest.raises(ConfigurationError, match="partitioned"):
+                curator.count(root, Geometric(EIGHTH))
+    assert ends[8 - asked_before] > 20  # what is left can still be had, once
+
+
+def test_partitions_that_are_interrupted_again_and_again_do_not_multiply_the_budget():
+    for where, (curator, root), _ in at_every_line(CURATOR, opened, lambda prepared: leaf(*prepared)):
+        for _ in range(3):
+            with contextlib.suppress(ConfigurationError):
+                leaf(curator, root)
+        assert take_all(curator) * EIGHTH <= curator.spent <= 1, where
+
+
+@pytest.mark.parametrize("name", ["assign", "open_round", "flip"])
+def test_an_interrupted_free_step_gives_nothing_away(name):
+    for where, (curator, _), _ in at_every_line(CURATOR, opened, lambda prepared: FREE[name](*prepared)):
+        assert take_all(curator) * EIGHTH <= curator.spent <= 1, where
+
+
+@pytest.mark.parametrize("name", ["learn", "merge"])
+def test_records_that_changed_by_half_answer_no_more(name):
+    """Which of them have changed depends on where they stand, so one record more would change another."""
+
+    def prepare():
+        return Curator(make_table([(1, 1, 1)] * 3), Fraction(1), Watched()), None
+
+    closed = 0
+    for where, (curator, _), _ in at_every_line(CURATOR, prepare, lambda prepared: FREE[name](*prepared)):
+        table = curator._table
+        margins = table._margins if table._margins is not None else np.zeros((3, 2))
+        state = {"learn": bool((margins == 1).all()), "merge": table.offsets.tolist() == [0, 1, 3]}[name]
+        untouched = {"learn": bool((margins == 0).all()), "merge": bool((table._codes == 1).all())}[name]
+        try:
+            curator.open_round(GRADIENTS)
+        except BudgetExceeded as refusal:
+            closed += 1
+            assert "interrupted" in str(refusal)  # noqa: PT017
+        else:
+            assert state != untouched, where
+    assert closed > 2
+
+
+LEDGER = ("privacy/ledger.py", "estimator.py", "systems/interface.py", "interface.py")
+SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+X, Y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """How many draws were begun."""
+    begun = []
+    draw = Randomness.draw
+    monkeypatch.setattr(Randomness, "draw", lambda self, *asked: begun.append(1) or draw(self, *asked))
+    return begun
+
+
+def test_a_ledger_that_is_interrupted_loses_no_charge(drawn):
+    def prepare():
+        drawn.clear()
+        return hr.Ledger(epsilon=1.0)
+
+    def act(ledger):
+        return hr.EDPRFClassifier(epsilon=0.6, schema=SCHEMA, n_estimators=1, max_depth=1, ledger=ledger).fit(X, Y)
+
+    booked = Counter()
+    for where, ledger, model in at_every_line(LEDGER, prepare, act):
+        assert ledger.spent in (0, Fraction(3, 5)), where
+        assert ledger.spent == sum(entry.epsilon for entry in ledger.entries)
+        if drawn or model is not None:
+            assert ledger.spent == Fraction(3, 5), where
+        booked[ledger.spent] += 1
+        with contextlib.suppress(BudgetExceeded):
+            act(ledger)
+        assert ledger.spent == Fraction(3, 5)
+    assert min(booked[0], booked[Fraction(3, 5)]) > 5
+
+
+OLD = {"variant": "published", "epsilon": 50.0}
+KINDS = {
+    "edprf": (hr.EDPRFClassifier, {"n_estimators": 1, "max_depth": 1}),
+    "forest": (hr.ForestClassifier, {"n_estimators": 1, "max_depth": 1}),
+    "hedgerow": (hr.HedgerowClassifier, {"n_estimators": 2}),
+    "dpada": (hr.DPAdaClassifier, {"n_estimators": 2}),
+    "diffgen": (hr.DiffGenClassifier, {}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupted_refit_leaves_no_model_under_another_certificate(kind, drawn):
+    make, parameters = KINDS[kind]
+    old = OLD if "variant" in make().get_params() else {"epsilon": 50.0}
+
+    def prepare():
+        model = make(schema=SCHEMA, **parameters, **old).fit(X, Y)
+        drawn.clear()
+        model.set_params(
+            **({"variant": "private"} if "variant" in old else {}), epsilon=0.125, ledger=hr.Ledger(epsilon=1.0)
+        )
+        return model, model.model_
+
+    ends = Counter()
+    for where, (model, before), _ in at_every_line(LEDGER, prepare, lambda prepared: prepared[0].fit(X, Y)):
+        if not hasattr(model, "model_"):
+            ends["nothing"] += 1
+            assert not hasattr(model, "certificate_"), where
+            assert model.ledger.spent == EIGHTH, where
+        elif model.model_ is before:
+            ends["old"] += 1
+            assert model.certificate_.epsilon == 50, where
+            assert not drawn, where
+        else:
+            ends["new"] += 1
+            assert model.certificate_.epsilon == EIGHTH, where
+            assert model.ledger.spent == EIGHTH, where
+    assert min(ends["old"], ends["nothing"], ends["new"]) > 0
+
+
+def test_a_refused_refit_keeps_the_old_model_whole():
+    model = hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA, n_estimators=1, max_depth=1, ledger=hr.Ledger(epsilon=1.5))
+    model.fit(X, Y)
+    before = model._fitted
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, Y)
+    assert model._fitted is before
+    with pytest.raises(ConfigurationError):
+        model.set_params(epsilon=0.1, max_depth=-1).fit(X, Y)
+    assert model._fitted is before
+    assert model.predict(X).shape == (40,)
+
+
+def test_an_interrupted_tree_by_a_curator_leaves_no_other_model_and_stays_charged(drawn):
+    def prepare():
+        curator = hr.Curator(X, Y, SCHEMA, 1.0)
+        model = hr.DiffPID3Classifier(epsilon=0.5, max_depth=1).fit_curator(curator)
+        drawn.clear()
+        return curator, model, model.model_
+
+    for where, (curator, model, before), _ in at_every_line(
+        LEDGER + CURATOR[:1], prepare, lambda prepared: prepared[1].fit_curator(prepared[0])
+    ):
+        if hasattr(model, "model_") and model.model_ is before:
+            assert not drawn, where
+        if len(drawn) > 1:  # the first is the coin that assigns the records
+            assert curator.spent > HALF, where
+        assert curator.spent <= 1
+
+
+def test_an_interrupted_curator_stays_booked(monkeypatch):
+    ends = Counter()
+    for _, ledger, curator in at_every_line(
+        LEDGER, lambda: hr.Ledger(epsilon=1.0), lambda ledger: hr.Curator(X, Y, SCHEMA, 1.0, ledger=ledger)
+    ):
+        ends[ledger.spent] += 1
+        if curator is not None:
+            assert ledger.spent == 1
+    assert set(ends) == {0, 1}

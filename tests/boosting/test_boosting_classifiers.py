@@ -102,9 +102,8 @@ def test_models_survive_files_and_pickles(kind, adjacency, delta, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_holds_released_values_only(kind):
     model = kind(schema=TWO).fit(X, Y)
-    assert {name for name in vars(model) if name.endswith("_")} == {
-        "schema_", "classes_", "n_features_in_", "certificate_", "model_",
-    }  # fmt: skip
+    assert set(vars(model)) == {*model.get_params(), "_fitted"}
+    assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named"}
     assert set(vars(model.model_)) == {"encoder", "forest", "share"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label", "counts", "votes"}
 

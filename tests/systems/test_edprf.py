@@ -226,8 +226,8 @@ def test_nothing_of_a_record_is_in_a_fitted_model(tmp_path):
 def test_what_a_fitted_model_holds_is_known():
     """A new attribute must be argued about here before it ships."""
     model = hr.EDPRFClassifier(schema=SCHEMA).fit(X, Y)
-    fitted = {name for name in vars(model) if name.endswith("_")}
-    assert fitted == {"schema_", "classes_", "n_features_in_", "certificate_", "model_"}
+    assert set(vars(model)) == {*model.get_params(), "_fitted"}
+    assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label"}
     assert set(vars(model.model_)) == {"encoder", "forest", "share"}
 

@@ -399,10 +399,10 @@ def test_cuts_then_test_divides_the_budget_among_the_features_that_can_still_be_
     tests = mixed((3, 4, 2), (True, False, True))
     split = SelectCutsThenTest().mechanism(Budget(ONE), tests)
     assert split.most == 2
-    curator = Curator(make_table(records_of(50, n_codes=(3, 4, 2)), (3, 4, 2), N_CLASSES), ONE, Randomness(0))
+    curator = Curator(make_table(records_of(50, n_codes=(3, 4, 2)), (3, 4, 2), N_CLASSES), 3 * ONE, Randomness(0))
     (root, other, third) = (curator.assign(PerRecordCoin(1)) for _ in range(3))
     for node, closed, n in ((root, (), 2), (other, (0,), 1), (third, (0, 2), 0)):
-        before, curator._epsilon = curator.spent, curator._epsilon + 1
+        before = curator.spent
         offered = np.ones((1, len(tests)), dtype=bool) & ~np.isin(tests.feature, closed)
         chosen = split.choose(curator, node, tests, offered)
         assert offered[0, chosen[0]]

@@ -27,11 +27,11 @@ def codes_as_they_are(monkeypatch):
     monkeypatch.setattr("hedgerow.boosting.additive.Encoder", Codes)
 
 
-def law(records):
-    boosted = hr.HedgerowClassifier(epsilon=1.0, schema=SCHEMA, n_estimators=2)._plan(SCHEMA, Fraction(1))
+def law(records, schema=SCHEMA):
+    boosted = hr.HedgerowClassifier(epsilon=1.0, schema=schema, n_estimators=2)._plan(schema, Fraction(1))
 
     def fit(source):
-        curator = Curator(make_table(records, (2, 2)), Fraction(1), source)
+        curator = Curator(make_table(records, (2, 2), len(schema.classes)), Fraction(1), source)
         boosted.boost(curator)
         assert curator.spent <= cost(boosted.event).epsilon <= 1
 
@@ -61,6 +61,14 @@ def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():
 @pytest.mark.slow
 def test_two_rounds_lose_at_most_epsilon_on_up_to_three_records():
     assert 0.5 < worst(3) <= 1
+
+
+def test_records_of_the_only_class_leave_the_law_as_it_is():
+    """Each has the probability 1, so its gradient and its curvature are 0: nothing is lost about it."""
+    schema = SCHEMA.replace(classes=["yes"])
+    empty = law((), schema)
+    types = tuple((*codes, 0) for codes in product((0, 1), repeat=2))
+    assert all(worst_loss(law(records, schema), empty) == 0 for records in data_sets(2, types))
 
 
 @dataclass(frozen=True)

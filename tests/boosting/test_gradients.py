@@ -15,7 +15,7 @@ margins_of = st.integers(-20 * VOTE_STEPS, 20 * VOTE_STEPS)
 
 
 @pytest.mark.parametrize("normal", [True, False])
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
@@ -95,6 +95,26 @@ def test_looked_up_channels_are_the_worked_out_ones(normal):
     for label in (-1, 0, 1):
         labels = np.full(len(leads), label, dtype=np.int16)
         assert np.array_equal(rule(margins, labels), rule._worked_out(margins, labels))
+
+
+@pytest.mark.parametrize("normal", [True, False])
+def test_a_record_of_the_only_class_adds_nothing_and_reads_its_own_margin_alone(normal):
+    rule = Gradients(1, normal)
+    generator = np.random.default_rng(0)
+    beside = generator.integers(-5 * VOTE_STEPS, 5 * VOTE_STEPS, (50, 2))
+    labels = generator.integers(-1, 1, 50).astype(np.int16)
+    channels = rule(beside[:, :1], labels)  # a kernel that read a second margin would find one
+    assert channels.shape == (50, 2)
+    assert not channels.any()
+    assert np.array_equal(calibrated(np.ones((3, 1))), np.ones((3, 1)))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_margins_of_another_number_of_classes_or_records_are_refused(n_classes):
+    rule = Gradients(n_classes, normal=False)
+    for shape in ((4, n_classes + 1), (4, n_classes - 1), (5, n_classes), (3, n_classes)):
+        with pytest.raises(ValueError, match="margins"):
+            rule(np.zeros(shape, dtype=np.int64), np.zeros(4, dtype=np.int16))
 
 
 def test_a_record_without_a_label_adds_nothing_and_others_do_not_matter():

@@ -21,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
-MULTIPLES = {(2, True): 1500, (2, False): 1000, (3, True): 1500, (3, False): 500}  # (classes, normal): in thousandths
+MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}  # (binary, normal): in thousandths
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Gradients:
     With t the probability of the classes that a record is not of, it weighs min(1, cap / t). It adds its weight times
     [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k); two classes need one of each. Records that the model is
     surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that does to probabilities. The cap
-    is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts with.
+    is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts with. A single class is the
+    case K = 1: its p is 1, so a record adds nothing, within any bound.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class Gradients:
 
     @property
     def _thousandths(self) -> int:
-        return MULTIPLES[min(max(self.n_classes, 2), 3), self.normal]
+        return MULTIPLES[self.n_classes == 2, self.normal]
 
     @cached_property
     def _exponentials(self) -> Integers:
@@ -107,7 +108,9 @@ class Gradients:
 
         The answer is of shape (records, 2) for two classes, otherwise (records, 2 classes), in units rounded towards zero.
         """
-        if self.n_classes > 2:
+        if margins.shape != (len(labels), self.n_classes):
+            raise ValueError(f"margins {margins.shape} are not those of {len(labels)} records and {self.n_classes} classes")
+        if self.n_classes != 2:
             return self._worked_out(margins, labels)
         out = np.empty((len(labels), 2), dtype=np.int64)
         table = self._by_lead

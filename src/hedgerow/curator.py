@@ -86,7 +86,7 @@ class Curator:
         self._randomness = randomness
         self._frontiers: dict[int, Frontier] = {}
         self._changing = False
-        self._round: tuple[ChannelRule, Integers] | None = None
+        self._round: ChannelRule | None = None
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
 
@@ -240,36 +240,36 @@ class Curator:
         return self._add(noise, self._table.cell_counts(frontier, rule))
 
     def open_round(self, rule: ChannelRule) -> None:
-        """Work out what the rule says of every record, for the questions until the next round; it is free."""
+        """Say what the questions until the next round sum: what the rule says of every record; it is free."""
         with self._lock:
             self._check_answers()
-            self._round = (rule, self._table.channels(rule))
+            self._round = rule
 
     def select_feature(self, mechanism: Selection, handicap: Integers) -> int:
         """Return a feature, chosen by its absolute sums of the round's scored channels less a public handicap.
 
         One record moves each score by at most ``scored_l1`` in either direction, so the range is twice that.
         """
-        rule, channels = self._opened()
+        rule = self._opened()
         _check_range(mechanism, "absolute gradients", 2 * rule.scored_l1)
         self._charge_all(mechanism.price)
-        scores = (self._table.feature_scores(channels, rule.scored) - handicap)[None]
+        scores = (self._table.feature_scores(rule) - handicap)[None]
         return int(self._randomness.draw(mechanism, scores, np.ones(scores.shape, dtype=np.bool_))[0])
 
     def sums(self, feature: int, noise: Noise) -> Integers:
         """Return the sums of the round's channels by the codes of one feature, (codes, channels), with noise."""
-        rule, channels = self._opened()
+        rule = self._opened()
         _check_sums(noise, rule)
         codes = int(np.diff(self._table.offsets)[feature])
-        self._charge_all(noise.price, noise.draws(codes * channels.shape[1]))
-        return self._add(noise, self._table.feature_sums(channels, feature))
+        self._charge_all(noise.price, noise.draws(codes * rule.channels))
+        return self._add(noise, self._table.feature_sums(rule, feature))
 
     def whole_sums(self, noise: Noise) -> Integers:
         """Return the sums of the round's channels over all records, (channels,), with noise."""
-        rule, channels = self._opened()
+        rule = self._opened()
         _check_sums(noise, rule)
-        self._charge_all(noise.price, noise.draws(channels.shape[1]))
-        return self._add(noise, channels.sum(axis=0))
+        self._charge_all(noise.price, noise.draws(rule.channels))
+        return self._add(noise, self._table.whole_sums(rule))
 
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
@@ -291,7 +291,7 @@ class Curator:
         yield
         self._changing = False
 
-    def _opened(self) -> tuple[ChannelRule, Integers]:
+    def _opened(self) -> ChannelRule:
         if self._round is None:
             raise ConfigurationError("no round is open, so there is nothing to sum; open one.")
         return self._round

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hedgerow as hr
+from hedgerow.boosting import kernels
 from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
+from hedgerow.boosting.survey import Ones
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.table import Table
 
@@ -87,14 +90,63 @@ def test_residuals_are_those_of_the_softmax(margins):
         assert channels[n_classes:] == pytest.approx(1.5 * weight * p * (1 - p), abs=3e-4)
 
 
+def plain(rule, margins, label):
+    """Return the channels of one record in Python's integers."""
+    if label < 0:
+        return [0] * rule.channels
+    table, multiple = rule._exponentials.tolist(), round(1000 * rule.curvature)
+    masses = [table[min(max(margins) - margin, len(table) - 1)] for margin in margins]
+    total = sum(masses)
+    others = total - masses[label]
+    wrong = others * UNIT // total
+    of, to = (UNIT, total) if wrong <= rule.cap else (rule.cap, others)
+    gradients = [min(wrong, rule.cap) if k == label else -(mass * of // to) for k, mass in enumerate(masses)]
+    curvatures = [mass * (total - mass) // total * of // to * multiple // 1000 for mass in masses]
+    if len(margins) == 2:  # the second class's residual is the first's, turned over
+        return [min(wrong, rule.cap) * (1 if label == 1 else -1), curvatures[1]]
+    return gradients + curvatures
+
+
 @pytest.mark.parametrize("normal", [True, False])
-def test_looked_up_channels_are_the_worked_out_ones(normal):
-    rule = Gradients(2, normal)
-    leads = np.concatenate([np.arange(-20 * VOTE_STEPS, 20 * VOTE_STEPS, 37), [10**9, -(10**9)]])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 40])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_channels_are_those_of_a_plain_loop(n_classes, normal, kind):
+    rule, generator = Gradients(n_classes, normal), np.random.default_rng(n_classes)
+    wide = generator.integers(-20 * VOTE_STEPS, 20 * VOTE_STEPS, (300, n_classes))
+    near = generator.integers(-VOTE_STEPS, VOTE_STEPS, (300, n_classes))
+    equal = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
+    far = np.where(generator.random((20, n_classes)) < 0.5, 2**31 - 1, -(2**31))  # further apart than an int32 says
+    margins = np.concatenate([wide, near, equal, far]).astype(kind)
+    labels = np.concatenate([generator.integers(-1, n_classes, 600), np.arange(-1, n_classes), [0] * 20]).astype(
+        np.int16
+    )
+    expected = np.array([plain(rule, *row) for row in zip(margins.tolist(), labels.tolist(), strict=True)])
+    assert np.array_equal(rule(margins, labels), expected)
+    assert np.array_equal(rule(margins, labels, rule.scored), expected[:, : rule.scored])
+
+
+def test_two_classes_are_looked_up_at_every_lead():
+    rule = Gradients(2, normal=True)
+    leads = np.arange(-15 * VOTE_STEPS, 15 * VOTE_STEPS, 7)
     margins = np.stack([np.full_like(leads, 5), leads + 5], axis=1)
     for label in (-1, 0, 1):
-        labels = np.full(len(leads), label, dtype=np.int16)
-        assert np.array_equal(rule(margins, labels), rule._worked_out(margins, labels))
+        expected = [plain(rule, row, label) for row in margins.tolist()]
+        assert np.array_equal(rule(margins, np.full(len(leads), label, dtype=np.int16)), expected)
+
+
+quotient = kernels._quotient.py_func
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.integers(1, 2**50 - 1), st.data())
+def test_a_quotient_of_floats_is_that_of_integers(divisor, data):
+    """Also where the number is a multiple of the divisor, or one less: there the roundings could cross an integer."""
+    most = 2**50 - 1
+    times = data.draw(st.integers(1, most // divisor))
+    numbers = [data.draw(st.integers(0, most)), times * divisor, times * divisor - 1, most]
+    for number in numbers:
+        assert quotient(float(number), 1 / float(divisor)) == number // divisor
+        assert kernels._quotient(float(number), 1 / float(divisor)) == number // divisor
 
 
 @pytest.mark.parametrize("normal", [True, False])
@@ -115,6 +167,8 @@ def test_margins_of_another_number_of_classes_or_records_are_refused(n_classes):
     for shape in ((4, n_classes + 1), (4, n_classes - 1), (5, n_classes), (3, n_classes)):
         with pytest.raises(ValueError, match="margins"):
             rule(np.zeros(shape, dtype=np.int64), np.zeros(4, dtype=np.int16))
+    with pytest.raises(ValueError, match="channels"):
+        rule(np.zeros((4, n_classes), dtype=np.int64), np.zeros(4, dtype=np.int16), 7)
 
 
 def test_a_record_without_a_label_adds_nothing_and_others_do_not_matter():
@@ -134,21 +188,68 @@ def test_neighbors_scores_and_sums_differ_by_at_most_the_bounds():
     rule = Gradients(3, normal=True)
     for last in range(1, 60):
         tables = [Table(codes[:size], labels[:size], n_codes, 3) for size in (last, last + 1)]
-        channels = [table.channels(rule) for table in tables]
-        scores = [table.feature_scores(c, rule.scored) for table, c in zip(tables, channels, strict=True)]
+        scores = [table.feature_scores(rule) for table in tables]
         assert np.abs(scores[1] - scores[0]).max() <= rule.scored_l1
         for feature in range(2):
-            sums = [table.feature_sums(c, feature) for table, c in zip(tables, channels, strict=True)]
+            sums = [table.feature_sums(rule, feature) for table in tables]
             assert Fraction(int(((sums[1] - sums[0]) ** 2).sum())) <= rule.l2_squared
 
 
-def test_sums_agree_with_a_plain_loop():
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+def test_sums_agree_with_a_plain_loop(n_classes):
     generator = np.random.default_rng(1)
     n_codes = np.array([3, 2])
     codes = np.stack([generator.integers(0, n, 50) for n in n_codes], axis=1).astype(np.uint8)
-    table = Table(codes, generator.integers(0, 2, 50).astype(np.int16), n_codes, 2)
-    channels = generator.integers(-9, 9, (50, 2))
+    labels = generator.integers(-1, n_classes, 50).astype(np.int16)
+    table, rule = Table(codes, labels, n_codes, n_classes), Gradients(n_classes, normal=False)
+    table.learn(lambda codes, margins: np.add(margins, generator.integers(-999, 999, margins.shape), out=margins))
+    channels = np.array([plain(rule, *row) for row in zip(table._margins.tolist(), labels.tolist(), strict=True)])
+    scores = table.feature_scores(rule)
     for feature, n in enumerate(n_codes):
-        plain = np.array([channels[codes[:, feature] == code].sum(axis=0) for code in range(n)])
-        assert np.array_equal(table.feature_sums(channels, feature), plain)
-        assert table.feature_scores(channels, 1)[feature] == np.abs(plain[:, 0]).sum()
+        expected = np.array([channels[codes[:, feature] == code].sum(axis=0) for code in range(n)])
+        assert np.array_equal(table.feature_sums(rule, feature), expected)
+        assert scores[feature] == np.abs(expected[:, : rule.scored]).sum()
+    assert np.array_equal(table.whole_sums(rule), channels.sum(axis=0))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_blocks_and_threads_leave_a_seeded_model_as_it_is(n_classes, delta, monkeypatch):
+    generator = np.random.default_rng(2)
+    X = generator.uniform(0, 1, (700, 3))
+    y = np.minimum((X[:, 0] * n_classes).astype(int), n_classes - 1)
+    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=list(range(n_classes)))
+
+    def fitted():
+        model = hr.HedgerowClassifier(epsilon=3.0, delta=delta, schema=schema, random_state=0).fit(X, y)
+        return {name: array.tobytes() for name, array in model.model_.to_arrays().items()}
+
+    whole = fitted()
+    for cells in (1, 64, 999):  # one record at a time, and blocks that do not divide the records
+        monkeypatch.setattr("hedgerow.table.table.BLOCK_CELLS", cells)
+        assert fitted() == whole
+    monkeypatch.setattr("hedgerow.threads.available_threads", lambda: 3)
+    monkeypatch.setattr("hedgerow.threads.FEW_ROWS", 10)
+    assert fitted() == whole
+
+
+def test_channels_are_worked_out_block_by_block(monkeypatch):
+    """All at once they would be records times classes: gigabytes."""
+    asked = []
+    right = Gradients.__call__
+    monkeypatch.setattr(Gradients, "__call__", lambda rule, *given: asked.append(right(rule, *given)) or asked[-1])
+    monkeypatch.setattr("hedgerow.table.table.BLOCK_CELLS", 100)
+    table = Table(np.zeros((90, 1), np.uint8), np.zeros(90, np.int16), np.array([2]), 20)
+    rule = Gradients(20, normal=True)
+    table.feature_scores(rule)
+    assert [channels.shape for channels in asked] == [(5, 20)] * 18
+    asked.clear()
+    table.feature_sums(rule, 0)
+    assert {channels.shape for channels in asked} == {(2, 40)}
+
+
+def test_a_rule_that_scores_nothing_ranks_no_features():
+    table = Table(np.zeros((3, 1), np.uint8), np.zeros(3, np.int16), np.array([2]), 2)
+    with pytest.raises(hr.ConfigurationError, match="ranks no features"):
+        table.feature_scores(Ones())
+    assert table.whole_sums(Ones()).tolist() == [3]

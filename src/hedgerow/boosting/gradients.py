@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
-from hedgerow.threads import for_slices
 
 __all__ = ["Gradients", "calibrated"]
 
@@ -21,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
-MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}  # (binary, normal): in thousandths
+MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}  # (two classes, normal)
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,11 @@ class Gradients:
     def scored(self) -> int:
         """How many channels are gradients."""
         return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are: curvatures follow as many gradients."""
+        return 2 * self.scored
 
     @property
     def cap(self) -> int:
@@ -99,34 +103,38 @@ class Gradients:
     def _by_lead(self) -> Integers:
         """The channels of two classes by label and the second class's lead, (2, leads, 2); the ends stand for all beyond."""
         most = len(self._exponentials) - 1
-        margins = np.zeros((2 * most + 1, 2), dtype=np.int64)
-        margins[:, 1] = np.arange(-most, most + 1)
-        return np.stack([self._worked_out(margins, np.full(len(margins), label, dtype=np.int16)) for label in (0, 1)])
+        lead = np.arange(-most, most + 1)
+        ahead, behind = self._exponentials[0], self._exponentials[np.abs(lead)]
+        total = ahead + behind
+        by_label = []
+        for label, others in enumerate((np.where(lead > 0, ahead, behind), np.where(lead > 0, behind, ahead))):
+            wrong = others * UNIT // total
+            full = wrong <= self.cap
+            of, to = np.where(full, UNIT, self.cap), np.where(full, total, others)  # of / to: weight / total, in units
+            curvature = ahead * behind // total * of // to * self._thousandths // 1000
+            wrong = np.minimum(wrong, self.cap)
+            by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
+        return np.stack(by_label)
 
-    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
+    def __call__(
+        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger], used: int | None = None
+    ) -> Integers:
         """Return the channels of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: nothing).
 
-        The answer is of shape (records, 2) for two classes, otherwise (records, 2 classes), in units rounded towards zero.
+        The answer is of shape (records, channels) in units rounded towards zero; ``used`` is ``scored`` for gradients alone.
         """
         if margins.shape != (len(labels), self.n_classes):
-            raise ValueError(f"margins {margins.shape} are not those of {len(labels)} records and {self.n_classes} classes")
-        if self.n_classes != 2:
-            return self._worked_out(margins, labels)
-        out = np.empty((len(labels), 2), dtype=np.int64)
-        table = self._by_lead
-        for_slices(len(labels), lambda rows: kernels.look_up_channels(margins[rows], labels[rows], table, out[rows]))
-        return out
-
-    def _worked_out(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
-        out = np.empty((len(labels), 2 * self.scored), dtype=np.int64)
-        exponentials = self._exponentials
-
-        def work(rows: slice) -> None:
-            kernels.logistic_channels(
-                margins[rows], labels[rows], exponentials, UNIT, self.cap, self._thousandths, out[rows]
+            raise ValueError(
+                f"margins {margins.shape} are not those of {len(labels)} records and {self.n_classes} classes"
             )
-
-        for_slices(len(labels), work)
+        used = self.channels if used is None else used
+        if used not in (self.scored, self.channels):
+            raise ValueError(f"a record has {self.scored} gradients and {self.channels} channels, not {used}")
+        out = np.empty((len(labels), used), dtype=np.int64)
+        if self.n_classes == 2:
+            kernels.look_up_channels(margins, labels, self._by_lead, out)
+        else:
+            kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, self._thousandths, out)
         return out
 
 

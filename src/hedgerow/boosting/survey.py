@@ -27,11 +27,14 @@ class Ones:
     """Every record that has a class counts one."""
 
     scored = 0
+    channels = 1
     scored_l1 = 0
     l1 = 1
     l2_squared = 1
 
-    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
+    def __call__(
+        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger], used: int | None = None
+    ) -> Integers:
         """Return one channel, (records, 1)."""
         return (labels >= 0).astype(np.int64)[:, None]
 

@@ -43,8 +43,12 @@ class Lookup:
     shift: int = 0
     unit: int = UNIT
 
-    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
+    def __call__(
+        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]
+    ) -> npt.NDArray[np.uint64]:
         """Return the weight of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: weighs nothing)."""
+        if margins.ndim != 2 or len(margins) != len(labels):
+            raise ValueError(f"margins {margins.shape} are not those of {len(labels)} records")
         out = np.empty(len(labels), dtype=np.uint64)
         kernels.look_up(margins, labels, self.shift, self.table, out)
         return out

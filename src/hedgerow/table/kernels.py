@@ -120,25 +120,28 @@ def move(
 
 
 @compiled
-def sums(codes, channels, used, offsets, out):
-    """Add the first ``used`` channels of every record to out[offsets[feature] + code, channel] for every feature.
+def sums(codes, channels, offsets, out):
+    """Add the channels of every record to out[offsets[feature] + code] for every feature.
 
-    IN codes (records, features), channels (records, channels) int64, offsets (features + 1).
-    OUT out (codes, used) int64.
+    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,).
+    OUT out (codes, channels) int64, one channel at least.
     """
-    features = np.uint64(codes.shape[1])
+    features, used = np.uint64(codes.shape[1]), np.uint64(channels.shape[1])
     for record in range(np.uint64(codes.shape[0])):
         first = channels[record, 0]
         for feature in range(features):
             place = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
             out[place, 0] += first
-            for channel in range(np.uint64(1), np.uint64(used)):
+            for channel in range(np.uint64(1), used):
                 out[place, channel] += channels[record, channel]
 
 
 @compiled
 def feature_sums(codes, channels, feature, out):
-    """Add all channels of every record to out[code of one feature].  IN codes, channels  OUT out (codes, channels) int64."""
+    """Add all channels of every record to out[code of one feature].
+
+    IN codes (records, features), channels (records, channels) int64, feature int.  OUT out (codes, channels) int64.
+    """
     for record in range(np.uint64(codes.shape[0])):
         place = np.uint64(codes[record, np.uint64(feature)])
         for channel in range(np.uint64(channels.shape[1])):

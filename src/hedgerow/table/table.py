@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -18,8 +19,13 @@ from hedgerow.threads import for_each, for_slices
 __all__ = ["CellRule", "ChannelRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]
 
 Integers = npt.NDArray[np.int64]
+Margins = npt.NDArray[
+    np.signedinteger
+]  # int32 in a table: sums of released votes, of which 10 000 rounds stay far below 2**31
 
-BLOCK_CELLS = 1 << 18  # cells of a histogram block: 2 MiB, which stays in a core's cache
+BLOCK_CELLS = (
+    1 << 18
+)  # cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
 MANY_RECORDS = 1 << 16  # fewer are not worth a second thread
@@ -56,7 +62,7 @@ class Frontier:
 class RecordRule(Protocol):
     """A public or released function of one record at a time: what it says of a record depends on that record alone."""
 
-    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
+    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
         """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,; -1: none).
 
         A record's margins are what released trees said of it so far.
@@ -74,7 +80,7 @@ class WeightRule(RecordRule, Protocol):
 class RecordVotes(Protocol):
     """What released trees say of records."""
 
-    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Integers) -> None:
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features), one record at a time."""
 
 
@@ -84,6 +90,10 @@ class ChannelRule(Protocol):
     @property
     def scored(self) -> int:
         """How many of the channels rank features."""
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
 
     @property
     def scored_l1(self) -> int:
@@ -97,8 +107,11 @@ class ChannelRule(Protocol):
     def l2_squared(self) -> int:
         """A bound on the sum of the squares of a record's channels."""
 
-    def __call__(self, margins: Integers, labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record of ``margins`` (records, classes), of shape (records, channels)."""
+    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger], used: int | None = None) -> Integers:
+        """Return the channels of each record of ``margins`` (records, classes), of shape (records, channels).
+
+        ``used`` is the number of scored channels where these are enough; None: all.
+        """
 
 
 class CellRule(Protocol):
@@ -140,7 +153,7 @@ class Table:
         self._labels = labels
         self.offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
         self.n_classes = n_classes
-        self._margins: Integers | None = None
+        self._margins: npt.NDArray[np.int32] | None = None
 
     @classmethod
     def of(cls, encoder: Encoder, X: Any, y: Any) -> Self:
@@ -177,44 +190,51 @@ class Table:
         """Return what the rule says of each record, of shape (records,)."""
         return rule(self._seen(), self._labels)
 
-    def channels(self, rule: ChannelRule) -> Integers:
-        """Return what the rule says of each record, of shape (records, channels)."""
-        return rule(self._seen(), self._labels)
-
-    def feature_scores(self, channels: Integers, used: int) -> Integers:
-        """Return for each feature the sum over codes of the absolute sums of the first channels, of shape (features,)."""
-        parts: list[Integers] = []
-
-        def work(rows: slice) -> None:
-            out = np.zeros((int(self.offsets[-1]), used), dtype=np.int64)
-            kernels.sums(self._codes[rows], channels[rows], used, self.offsets, out)
-            parts.append(out)
-
-        for_slices(len(self), work)
-        total = sum(parts, np.zeros((int(self.offsets[-1]), used), dtype=np.int64))
+    def feature_scores(self, rule: ChannelRule) -> Integers:
+        """Return for each feature the sum over codes of the absolute sums of the scored channels, of shape (features,)."""
+        if rule.scored < 1:
+            raise ConfigurationError("the rule scores nothing, so it ranks no features; ask for sums.")
+        total = self._sums(rule, rule.scored, int(self.offsets[-1]), partial(kernels.sums, offsets=self.offsets))
         return np.add.reduceat(np.abs(total).sum(axis=1), self.offsets[:-1])
 
-    def feature_sums(self, channels: Integers, feature: int) -> Integers:
+    def feature_sums(self, rule: ChannelRule, feature: int) -> Integers:
         """Return the sums of all channels by the codes of one feature, of shape (codes, channels)."""
-        shape = (int(self.offsets[feature + 1] - self.offsets[feature]), channels.shape[1])
+        codes = int(self.offsets[feature + 1] - self.offsets[feature])
+        return self._sums(rule, rule.channels, codes, partial(kernels.feature_sums, feature=feature))
+
+    def whole_sums(self, rule: ChannelRule) -> Integers:
+        """Return the sums of all channels over all records, of shape (channels,)."""
+        total: Integers = self._sums(rule, rule.channels, 1, _add_all)[0]
+        return total
+
+    def _sums(self, rule: ChannelRule, used: int, places: int, add: Callable[..., None]) -> Integers:
+        """Return what ``add`` makes of the first channels of all records, of shape (places, used).
+
+        Records are taken in blocks: with many classes the channels of all of them would not fit memory. They are integers, so
+        any blocks give the same sums.
+        """
+        margins, step = self._seen(), max(1, BLOCK_CELLS // used)
         parts: list[Integers] = []
 
         def work(rows: slice) -> None:
-            out = np.zeros(shape, dtype=np.int64)
-            kernels.feature_sums(self._codes[rows], channels[rows], feature, out)
+            out = np.zeros((places, used), dtype=np.int64)
+            for start in range(rows.start, min(rows.stop, len(self)), step):
+                block = slice(start, min(start + step, rows.stop))
+                channels = rule(margins[block], self._labels[block], used)
+                add(self._codes[block], channels, out=out)
             parts.append(out)
 
         for_slices(len(self), work)
-        return sum(parts, np.zeros(shape, dtype=np.int64))
+        return sum(parts, np.zeros((places, used), dtype=np.int64))
 
     def learn(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins."""
         margins = self._seen()
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
-    def _seen(self) -> Integers:
+    def _seen(self) -> npt.NDArray[np.int32]:
         if self._margins is None:
-            self._margins = np.zeros((len(self), self.n_classes), dtype=np.int64)
+            self._margins = np.zeros((len(self), self.n_classes), dtype=np.int32)
         return self._margins
 
     def class_counts(self, frontier: Frontier) -> Integers:
@@ -279,6 +299,10 @@ class Table:
 
         _on_threads(frontier, len(frontier), move)
         return children
+
+
+def _add_all(codes: npt.NDArray[np.unsignedinteger], channels: Integers, out: Integers) -> None:
+    out += channels.sum(axis=0)
 
 
 def _on_threads(frontier: Frontier, most: int, work: Callable[[int, int], None]) -> None:

@@ -89,11 +89,13 @@ class Forest:
         for_slices(len(codes), lambda rows: kernels.votes(codes[rows], self.roots, *walk, self.label, out[rows]))
         return out
 
-    def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: Integers) -> None:
+    def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         """Add to ``margins`` (records, classes) one for each tree that gives a class to a record of ``codes``."""
         kernels.votes(codes, self.roots, *self._walk, self.label, margins)
 
-    def add_shares(self, codes: npt.NDArray[np.unsignedinteger], share: Integers, margins: Integers) -> None:
+    def add_shares(
+        self, codes: npt.NDArray[np.unsignedinteger], share: Integers, margins: npt.NDArray[np.signedinteger]
+    ) -> None:
         """Add to ``margins`` (records, classes) what the leaves of each record of ``codes`` have in ``share``."""
         kernels.shares(codes, self.roots, *self._walk, share, margins)
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import softmax
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 __all__ = ["Smoothing"]
 
@@ -42,23 +41,23 @@ class Smoothing:
 
         ``curvature`` is of that shape too; ``noise`` and ``curvature_noise`` are their standard deviations.
         """
-        columns = [
-            self._column(gradient[:, k], _denoised(curvature[:, k], curvature_noise), noise, numeric)
-            for k in range(gradient.shape[1])
-        ]
-        return np.stack(columns, axis=1)
-
-    def _column(self, gradient: Floats, curvature: Floats, noise: float, numeric: bool) -> Floats:
+        curvature = _denoised(curvature, curvature_noise)
         variance = noise**2 + curvature + 1e-9
-        if numeric and len(gradient) >= 3:
+        dependent = numeric and len(gradient) >= 3
+        if dependent:
             alike = self._alike(len(gradient))
-            found = [
-                _dependent(gradient, curvature, variance, spread**2 * alike + self.common**2) for spread in self.spreads
-            ]
-        else:
-            found = [_independent(gradient, curvature, variance, spread, self.common) for spread in self.spreads]
-        weights = softmax([likelihood for likelihood, _ in found])
-        return np.asarray(weights @ np.stack([steps for _, steps in found]))
+            priors = [spread**2 * alike + self.common**2 for spread in self.spreads]
+        columns = []
+        for k in range(gradient.shape[1]):
+            sums = gradient[:, k], curvature[:, k], variance[:, k]
+            if dependent:
+                found = [_dependent(*sums, prior) for prior in priors]
+            else:
+                found = [_independent(*sums, spread, self.common) for spread in self.spreads]
+            likelihood = np.array([likelihood for likelihood, _ in found])
+            weights = np.exp(likelihood - likelihood.max())
+            columns.append((weights / weights.sum()) @ np.stack([steps for _, steps in found]))
+        return np.stack(columns, axis=1)
 
     def _alike(self, bins: int) -> Floats:
         """Return the correlation of steps, of shape (bins, bins); a numeric feature's last bin is for missing cells."""
@@ -69,19 +68,27 @@ class Smoothing:
 
 
 def _denoised(curvature: Floats, noise: float) -> Floats:
-    """Return curvatures with what is below their noise taken back towards their mean."""
-    mean = max(float(curvature.mean()), 1e-9)
-    variance = max(float(curvature.var()) - noise**2, 0.0)
+    """Return curvatures (bins, classes or 1) with what is below their noise taken back towards the mean of their class."""
+    rows = np.ascontiguousarray(curvature.T)
+    mean = np.maximum(rows.mean(axis=1, keepdims=True), 1e-9)
+    variance = np.maximum(rows.var(axis=1, keepdims=True) - noise**2, 0.0)
     trust = variance / (variance + noise**2)
-    return np.maximum(mean + trust * (curvature - mean), 0.0)
+    return np.asarray(np.maximum(mean + trust * (rows - mean), 0.0).T)
 
 
 def _dependent(gradient: Floats, curvature: Floats, variance: Floats, prior: Floats) -> tuple[float, Floats]:
-    """Return the log likelihood, but for a constant, and the mean of steps s given gradient = curvature * s + error."""
+    """Return the log likelihood, but for a constant, and the mean of steps s given gradient = curvature * s + error.
+
+    LAPACK is called as it is: with many classes what scipy's ``cho_factor`` checks before takes longer than the answer.
+    """
     towards = prior * curvature  # prior @ diag(curvature)
-    factor = cho_factor(curvature[:, None] * towards + np.diag(variance), lower=True)
-    explained = cho_solve(factor, gradient)
-    likelihood = -0.5 * float(gradient @ explained) - float(np.log(np.diag(factor[0])).sum())
+    matrix = curvature[:, None] * towards
+    matrix.flat[:: len(matrix) + 1] += variance
+    factor, failed = dpotrf(matrix, lower=1, clean=0)
+    if failed:
+        raise np.linalg.LinAlgError("the covariance of a feature's gradients is not positive definite")
+    explained, _ = dpotrs(factor, gradient, lower=1)
+    likelihood = -0.5 * float(gradient @ explained) - float(np.log(np.diag(factor)).sum())
     return likelihood, np.asarray(towards @ explained)
 
 

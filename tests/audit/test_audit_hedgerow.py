@@ -12,6 +12,7 @@ from helpers import data_sets, make_table
 
 import hedgerow as hr
 from hedgerow.audit import Grid, open_law, worst_loss
+from hedgerow.audit.exact import total
 from hedgerow.boosting.weights import UNIT
 from hedgerow.curator import Curator
 from hedgerow.mechanisms import Geometric
@@ -36,7 +37,7 @@ def law(records, schema=SCHEMA):
         assert curator.spent <= cost(boosted.event).epsilon <= 1
 
     found = open_law(fit, Grid((0,), (0, 8 * UNIT)))
-    assert sum(probability.sum() for probability in found.values()) == pytest.approx(1, abs=1e-9)
+    assert total(found) == pytest.approx(1, abs=1e-9)
     return found
 
 

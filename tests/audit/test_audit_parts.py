@@ -149,6 +149,9 @@ CASES = {
     "histograms": Case(
         Recipe(assign=SHARED, split=NoisyHistograms(), levels=SPLITS_FIRST), 0.9, most=1, types=BINARY[:6:5]
     ),
+    "histograms, unequal codes": Case(
+        Recipe(assign=SHARED, split=NoisyHistograms(), levels=SPLITS_FIRST), 0.8, most=1, n_codes=(2, 3), types=((0, 2, 1),),
+    ),
     "noisy size": Case(Recipe(assign=SHARED, stop=NoisySize()), 0.6, grid=SIZES),
     "noisy size, one per tree": Case(Recipe(stop=NoisySize(), levels=Uniform()), 0.5, grid=SIZES, whole=False),
     "noisy minority": Case(Recipe(assign=SHARED, stop=NoisyMinority(Fraction(1, 2))), 0.6),

@@ -13,11 +13,11 @@ import pytest
 from audit_helpers import worst_over
 from helpers import data_sets, grow, released
 
-from hedgerow.audit import Grid, exact_law, open_law, worst_loss
-from hedgerow.audit.exact import worst_event
+from hedgerow.audit import Grid, Replay, exact_law, open_law, worst_loss
+from hedgerow.audit.exact import total, worst_event
 from hedgerow.audit.replay import sample_law, samples_of
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RoundedNormal
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.published.noise import Laplace, Permutation, Resample
@@ -177,6 +177,52 @@ def test_a_grid_tells_all_of_a_count(noise: Geometric | Laplace | RoundedNormal)
     drawn = noise.sample(open_stream(b"1" * 32, 1), np.ones(20_000, dtype=np.int64))
     cells = np.bincount(np.searchsorted(np.array(grid.ends), drawn), minlength=4) / 20_000
     assert np.abs(cells - law).max() < 0.02
+
+
+def test_a_grid_without_ends_tells_nothing() -> None:
+    nothing = Grid((), (3,))
+    assert nothing.law(Geometric(Fraction(1)), 7).tolist() == [1.0]
+    noise, counts = Geometric(Fraction(1)), np.array([1, 2])
+    assert exact_law(lambda source: tuple(source.draw(noise, counts).tolist()), nothing) == {(3, 3): 1.0}
+
+
+def test_items_of_a_last_draw_that_a_record_does_not_move_are_left_out() -> None:
+    """400 counts have 2**400 joint outcomes, but one record is in one of them."""
+    noise, few = Geometric(Fraction(1)), np.zeros(400, dtype=np.int64)
+    more = few + (np.arange(400) == 7)
+    laws = [open_law(lambda source, counts=counts: source.draw(noise, counts).size) for counts in (few, more)]
+    assert worst_loss(*laws) == pytest.approx(1)
+    assert total(laws[0]) == pytest.approx(1)
+    assert worst_loss(laws[0], laws[0]) == 0
+
+
+def test_too_many_outcomes_that_a_record_moves_are_refused() -> None:
+    noise, few = Geometric(Fraction(1)), np.zeros(40, dtype=np.int64)
+    laws = [open_law(lambda source, counts=counts: source.draw(noise, counts).size) for counts in (few, few + 1)]
+    with pytest.raises(ConfigurationError, match="too many outcomes"):
+        worst_loss(*laws)
+
+
+def test_a_mixture_over_hidden_coins_is_that_of_the_whole_law() -> None:
+    """Items that only one of the coins moves are not independent of the others, and are not left out."""
+    coin, noise = PerRecordCoin(2), Geometric(Fraction(1))
+
+    def told(records: int) -> tuple[dict, dict]:
+        def fit(source: Replay) -> tuple:
+            part = source.draw(coin, records)
+            source.draw(noise, np.bincount(part, minlength=2))
+            return ()
+
+        def whole(source: Replay) -> tuple:
+            fit(source)
+            return tuple(source.told)
+
+        return open_law(fit), exact_law(whole)
+
+    (first, first_whole), (second, second_whole) = told(2), told(3)
+    assert worst_loss(first, second) == pytest.approx(worst_loss(first_whole, second_whole))
+    assert worst_loss(first, second, 0.01) == pytest.approx(worst_loss(first_whole, second_whole, 0.01))
+    assert 0.3 < worst_loss(first, second) <= 1
 
 
 def test_a_grid_needs_an_answer_for_every_cell() -> None:

@@ -10,7 +10,9 @@ import pytest
 from test_audit_parts import TwiceTheNoise
 
 import hedgerow as hr
-from hedgerow.audit import check_model, exact_loss
+from hedgerow.audit import Grid, check_model, exact_loss
+from hedgerow.boosting.additive import AdditivePlan
+from hedgerow.boosting.gradients import Gradients
 from hedgerow.curator import Curator
 from hedgerow.privacy.accounting import Cost
 from hedgerow.schema import Encoder
@@ -101,6 +103,28 @@ def release_real_noise(plant):
     plant.setattr(CountRelease, "ask", asked)
 
 
+def boost_by_the_exact_number(plant):
+    """What a feature's score loses for its bins comes from the number of records, which no step has released."""
+    boost, first_curvature = AdditivePlan.boost, Gradients.first_curvature
+    records = []
+
+    def boosted(self, curator):
+        records.append(len(curator._table))
+        return boost(self, curator)
+
+    plant.setattr(AdditivePlan, "boost", boosted)
+    plant.setattr(Gradients, "first_curvature", lambda self, _: first_curvature(self, records[-1]))
+
+
+def many_codes(values):
+    """One feature of 3 codes, and one of two more than it has values."""
+    categories = hr.Categorical([f"v{i}" for i in range(values)])
+    return hr.Schema({"a": hr.Categorical(["x"]), "b": categories}, classes=["no", "yes"])
+
+
+FIRST = ([("x", "v0", None)], [("x", "v0", None), ("x", "v0", "no")])
+TORN = [("x", "v0", "no"), ("x", "v1", "yes")]
+APART = (TORN, [*TORN, ("x", "v1", "no")])  # the first feature's score rises, the second's falls
 AHEAD = [("x", "x", "no")] * 9 + [("y", "x", "yes")] * 9  # the first feature is best, the second will rise
 RISING = (AHEAD, [*AHEAD, ("x", "x", "yes")])
 ONE_MORE = ([("x", "no")], [("x", "no"), ("x", "no")])
@@ -121,6 +145,9 @@ BY_EXACT_LAW = {
         hr.ForestClassifier(schema=NUMBER, n_estimators=1, max_depth=1, max_bins=2, candidates="multiway"),
         (MEDIAN, [*MEDIAN, (0.9, "yes")]),
     ),
+    "a handicap comes from the exact number of records": (
+        boost_by_the_exact_number, hr.HedgerowClassifier(schema=many_codes(1000), n_estimators=1), FIRST,
+    ),
 }  # fmt: skip
 
 
@@ -132,6 +159,15 @@ def test_the_exact_law_refutes(bug, monkeypatch):
     finding = exact_loss(estimator, *pair)
     assert finding.refuted
     assert finding.loss > 1.05
+
+
+def test_a_selection_alone_loses_more_than_it_is_charged(monkeypatch):
+    """Where nothing is told of the sums, a fit of one round loses what its selection does: a quarter of epsilon."""
+    estimator = hr.HedgerowClassifier(schema=many_codes(60), n_estimators=1)
+    choices = Grid((), (0,))
+    assert 0.2 < exact_loss(estimator, *APART, grid=choices).loss <= 0.25
+    boost_by_the_exact_number(monkeypatch)
+    assert exact_loss(estimator, *APART, grid=choices).loss > 0.35
 
 
 BY_CONTENTS = {

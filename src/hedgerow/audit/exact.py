@@ -6,8 +6,10 @@ answered. It is for tiny data; the number of runs is the number of possible rele
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,12 +17,16 @@ import numpy.typing as npt
 
 from hedgerow.audit.grid import Grid
 from hedgerow.audit.replay import Replay
+from hedgerow.errors import ConfigurationError
 
-__all__ = ["Event", "Law", "exact_law", "open_law", "worst_event", "worst_loss"]
+__all__ = ["Event", "Law", "exact_law", "open_law", "total", "worst_event", "worst_loss"]
 
 Released = TypeVar("Released", bound=Hashable)
 Floats = npt.NDArray[np.float64]
-Law = Mapping[Any, Any]  # of each release: its probability, or those of all outcomes of the last draw
+Mixture = list[tuple[float, tuple[Floats, ...]]]  # weights, and the laws of the independent items of a last draw
+Law = Mapping[Any, Any]  # of each release: its probability, or the mixture of all that its last draw may say
+
+MOST_OUTCOMES = 1 << 20  # of one draw
 
 
 def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Released, float]:
@@ -56,22 +62,27 @@ def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Re
     return law
 
 
-def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Hashable, Floats]:
+def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Hashable, Mixture]:
     """Return the law of everything that is drawn and of everything that ``fit`` returns, without a run for each.
 
     The outcomes of the last draw decide nothing that is drawn later, so a run stands for all of them. The keys hold what was
-    told before it and what ``fit`` returned; the values are the probabilities of all joint outcomes of the last draw. Only
-    the coins that decide which records take part where are not told.
+    told before it and what ``fit`` returned; the values are what the items of the last draw may say, a mixture over the coins
+    that decide which records take part where: these alone are not told.
     """
-    law: dict[Hashable, Floats] = {}
+    law: dict[Hashable, Mixture] = {}
     known: dict[Hashable, Floats] = {}
     script: list[int] | None = []
     while script is not None:
         replay = Replay(script, known, grid)
         key = (fit(replay), replay.told_before, replay.open_shape)
-        law[key] = law.get(key, 0.0) + replay.open()
+        law.setdefault(key, []).append(replay.open())
         script = replay.next_script(last_is_open=True)
     return law
+
+
+def total(law: Law) -> float:
+    """Return the sum of all probabilities of a law, which is 1."""
+    return math.fsum(weight for value in law.values() for weight, _ in _mixture(value))
 
 
 @dataclass(frozen=True)
@@ -107,8 +118,32 @@ def worst_event(law: Law, other: Law, delta: float = 0.0) -> Event:
 
 def _side_by_side(law: Law, other: Law) -> tuple[Floats, Floats]:
     """Return the probabilities of all releases under both laws."""
-    sizes = {key: np.shape(value) for key, value in (*law.items(), *other.items())}
-    p, q = (
-        np.concatenate([np.ravel(of.get(key, np.zeros(size))) for key, size in sizes.items()]) for of in (law, other)
-    )
+    both = [_outcomes(_mixture(law.get(key, [])), _mixture(other.get(key, []))) for key in {**law, **other}]
+    p, q = (np.concatenate(side) for side in zip(*both, strict=True))
     return p, q
+
+
+def _mixture(value: float | Mixture) -> Mixture:
+    return value if isinstance(value, list) else [(value, ())]
+
+
+def _outcomes(first: Mixture, second: Mixture) -> tuple[Floats, Floats]:
+    """Return the probabilities of the joint outcomes of two mixtures.
+
+    An item whose law is one and the same in all of both is independent of everything else and tells nothing, so it is left
+    out: a record changes few of the many sums of a question.
+    """
+    items = [items for _, items in (*first, *second)]
+    places = [place for place, laws in enumerate(zip(*items, strict=True)) if np.any(np.diff(laws, axis=0))]
+    if math.prod(len(items[0][place]) for place in places) > MOST_OUTCOMES:
+        raise ConfigurationError("the last draw has too many outcomes to tell; audit smaller trees, or fewer bins.")
+
+    def joint(mixture: Mixture) -> Floats:
+        parts = [reduce(_times, (items[place] for place in places), np.full(1, weight)) for weight, items in mixture]
+        return np.sum(parts, axis=0) if parts else np.zeros(math.prod(len(items[0][place]) for place in places))
+
+    return joint(first), joint(second)
+
+
+def _times(law: Floats, item: Floats) -> Floats:
+    return np.multiply.outer(law, item).ravel()

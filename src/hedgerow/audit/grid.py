@@ -28,7 +28,8 @@ class Grid:
     Parameters
     ----------
     ends : tuple of int
-        Where cells end, ascending: cell i ends at ``ends[i]``, and one more cell never ends.
+        Where cells end, ascending: cell i ends at ``ends[i]``, and one more cell never ends. None: nothing is told of
+        counts, so a loss is that of the choices alone.
     answers : tuple of int
         The count that stands for each cell.
 
@@ -50,6 +51,8 @@ class Grid:
 
     def law(self, noise: Noise, value: float) -> npt.NDArray[np.float64]:
         """Return the probability of each cell for one count."""
+        if not self.ends:
+            return np.ones(1)
         below, above = np.array([_sides(noise, value, end) for end in self.ends]).T
         return np.array([below[0], *np.diff(below), above[-1]])
 

@@ -23,7 +23,6 @@ Law = npt.NDArray[np.float64]
 COINS = (PerRecordCoin, PoissonCoin, WeightedCoin)
 DEALS = (Permutation, Resample)
 DENSITIES = (IntervalChoice, SomeFeatures, UniformCut)  # whose outcomes are not told one by one
-MOST_OUTCOMES = 1 << 20  # of one draw
 MOST_ORDERS = 7  # records: 5040 orders, 1716 samples
 
 
@@ -78,14 +77,9 @@ class Replay(Randomness):
         """How many outcomes each item of the last batch has."""
         return tuple(map(len, self.laws[self._open_from :]))
 
-    def open(self) -> Law:
-        """Return the probability of each joint outcome of the last batch, together with all outcomes before it."""
-        if math.prod(self.open_shape) > MOST_OUTCOMES:
-            raise ConfigurationError("the last draw has too many outcomes to tell; audit smaller trees, or fewer bins.")
-        law = np.full(1, self._probability(self._open_from))
-        for item in self.laws[self._open_from :]:
-            law = np.multiply.outer(law, item).ravel()
-        return law
+    def open(self) -> tuple[float, tuple[Law, ...]]:
+        """Return the probability of all outcomes before the last batch, and the laws of its items."""
+        return self._probability(self._open_from), tuple(self.laws[self._open_from :])
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[Any]:
         """Return the scripted outcome of every item of the batch."""

@@ -7,12 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from planted import boost_by_the_exact_number
 from test_audit_parts import TwiceTheNoise
 
 import hedgerow as hr
 from hedgerow.audit import Grid, check_model, exact_loss
-from hedgerow.boosting.additive import AdditivePlan
-from hedgerow.boosting.gradients import Gradients
 from hedgerow.curator import Curator
 from hedgerow.privacy.accounting import Cost
 from hedgerow.schema import Encoder
@@ -101,19 +100,6 @@ def release_real_noise(plant):
 
     plant.setattr(Layer, "of_leaves", classmethod(of_reals))
     plant.setattr(CountRelease, "ask", asked)
-
-
-def boost_by_the_exact_number(plant):
-    """What a feature's score loses for its bins comes from the number of records, which no step has released."""
-    boost, first_curvature = AdditivePlan.boost, Gradients.first_curvature
-    records = []
-
-    def boosted(self, curator):
-        records.append(len(curator._table))
-        return boost(self, curator)
-
-    plant.setattr(AdditivePlan, "boost", boosted)
-    plant.setattr(Gradients, "first_curvature", lambda self, _: first_curvature(self, records[-1]))
 
 
 def many_codes(values):

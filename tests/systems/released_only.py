@@ -1,0 +1,136 @@
+"""Worlds that differ in everything that no step releases, and fits in them whose mechanisms answer alike."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hedgerow.audit.losses import kept, planned
+from hedgerow.curator import Curator
+from hedgerow.mechanisms import (
+    AtMost,
+    Exponential,
+    Geometric,
+    PermuteAndFlip,
+    PerRecordCoin,
+    PoissonCoin,
+    PublicChoice,
+    Randomness,
+    RoundedNormal,
+    WeightedCoin,
+)
+from hedgerow.table import Table
+
+QUESTIONS = [name for name, _ in inspect.getmembers(Curator, inspect.isfunction) if not name.startswith("_")]
+SELECTIONS = (Exponential, PermuteAndFlip)
+NOISE = (Geometric, RoundedNormal)
+AS_THEY_ARE = (PerRecordCoin, PoissonCoin, WeightedCoin, PublicChoice)  # of hidden coins and of public values
+LARGEST = 6  # power of ten of noisy sums
+
+
+class Scripted(Randomness):
+    """Answers a draw by its number, its mechanism and its shape, whatever the statistics are."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._script = np.random.default_rng([seed, 1])
+
+    def draw(self, mechanism, *statistics):
+        script = self._script
+        if isinstance(mechanism, AS_THEY_ARE):
+            return super().draw(mechanism, *statistics)
+        if isinstance(mechanism, SELECTIONS):
+            offered = np.asarray(statistics[1]) > 0
+            return np.where(offered, script.random(offered.shape), -1.0).argmax(axis=1)
+        if isinstance(mechanism, AtMost):
+            return script.random(len(statistics[0])) < 0.3
+        if isinstance(mechanism, NOISE):
+            size = 10 ** script.integers(1, LARGEST)
+            return script.integers(-size, 4 * size, np.shape(statistics[0]))
+        raise AssertionError(f"{type(mechanism).__name__} has no script; say what it answers")
+
+
+@dataclass(frozen=True)
+class World:
+    """Records, and what the table says of their sums: the truth, or numbers that have nothing to do with them."""
+
+    X: dict
+    y: np.ndarray
+    lies: int | None = None  # how large they are
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Let every table answer questions for sums by this world's lies."""
+        if self.lies is None:
+            yield
+            return
+        made_up = np.random.default_rng(self.lies)
+
+        def lie(shape, low=0):
+            return made_up.integers(low, self.lies, shape)
+
+        def histogram(table, nodes, first, last):
+            """A node has one number of records, whatever feature counts them: all stand in one code of each."""
+            begins, codes = table.offsets[:-1], np.diff(table.offsets)
+            out = np.zeros((last - first, int(table.offsets[-1]), table.n_classes), dtype=np.int64)
+            out[:, begins + made_up.integers(0, codes)] = lie((last - first, 1, table.n_classes))
+            return out
+
+        with pytest.MonkeyPatch.context() as plant:
+            plant.setattr(Table, "class_counts", lambda table, nodes: lie((len(nodes), table.n_classes)))
+            plant.setattr(Table, "cell_counts", lambda table, nodes, rule: lie((rule.n_cells, table.n_classes)))
+            plant.setattr(Table, "_histogram", histogram)
+            plant.setattr(Table, "feature_scores", lambda table, channels, used: lie(len(table.offsets) - 1))
+            plant.setattr(
+                Table,
+                "feature_sums",
+                lambda table, channels, feature: lie(
+                    (int(np.diff(table.offsets)[feature]), channels.shape[1]), -self.lies
+                ),
+            )
+            yield
+
+
+def fit_in(world: World, estimator, seed: int):
+    """Return everything that a fit's model holds, and all questions that it asked, word for word."""
+    asked = []
+    with world.told(), pytest.MonkeyPatch.context() as watch:
+        for name in QUESTIONS:
+            watch.setattr(Curator, name, _witnessed(getattr(Curator, name), asked))
+        model = planned(estimator).run(world.X, world.y, Scripted(seed))
+    return kept(model), asked
+
+
+def _witnessed(question, asked):
+    def ask(curator, *args, **named):
+        asked.append((question.__name__, said((args, named), curator)))
+        return question(curator, *args, **named)
+
+    return ask
+
+
+def said(value, curator):
+    """Return a value such that two are equal only if they say the same."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if value is None or isinstance(value, bool | int | float | str | Fraction | type | np.generic):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return tuple(said(item, curator) for item in value)
+    if isinstance(value, dict):
+        return tuple((key, said(item, curator)) for key, item in value.items())
+    if is_dataclass(value):
+        return type(value).__name__, tuple(said(getattr(value, field.name), curator) for field in fields(value))
+    if inspect.isroutine(value):  # the votes of released trees: what they say of some records
+        probe = np.random.default_rng(0)
+        codes = probe.integers(0, np.diff(curator._table.offsets), (50, len(curator._table.offsets) - 1))
+        margins = np.zeros((50, curator.n_classes), dtype=np.int64)
+        value(codes.astype(curator._table._codes.dtype), margins)
+        return margins.tobytes()
+    raise AssertionError(f"a question holds a {type(value).__name__}; say how two of them are compared")

@@ -1,0 +1,148 @@
+"""What a fit asks and what it leaves behind follow from the schema, its settings and what was released, and nothing else.
+
+A fit runs on records, numbers of records and raw sums that have nothing in common, while its mechanisms answer alike: the
+questions and the model must then be the same, byte for byte. A plan that looks at the records beside the mechanisms asks or
+keeps something else in one of the worlds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from planted import boost_by_the_exact_number
+from released_only import QUESTIONS, World, fit_in
+from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
+
+from hedgerow.boosting.plan import BoostingPlan
+from hedgerow.cells.specializer import Specializer
+from hedgerow.systems import system_class
+from hedgerow.trees.grower import Grower
+from hedgerow.trees.leaves import LabelChoice
+
+WORLDS = {
+    "everything, false sums": World(*records(300, seed=3), lies=10),
+    "one class": World({name: column[:40] for name, column in records(40)[0].items()}, np.full(40, "no", dtype=object)),
+    "five records, false and large sums": World(*records(5, seed=4), lies=10**6),
+}
+ONE = World({name: column[:1] for name, column in records(1)[0].items()}, np.array([None], dtype=object))
+SIZES = {"n_estimators": 3, "max_depth": 3, "specializations": 6}
+
+
+def small(name, **parameters):
+    """Return a system that is quickly fitted."""
+    kind = system_class(name)
+    sizes = {key: value for key, value in SIZES.items() if key in kind._constraints}
+    return build(name, "private", **{**sizes, **parameters})
+
+
+def same_everywhere(estimator, seed):
+    model, asked = fit_in(ONE, estimator, seed)
+    for name, world in WORLDS.items():
+        other, asked_there = fit_in(world, estimator, seed)
+        for number, (here, there) in enumerate(zip(asked, asked_there, strict=False)):
+            assert here == there, f"question {number}, {here[0]}, is another one in the world of {name}"
+        assert len(asked) == len(asked_there), f"there are {len(asked)} questions, and {len(asked_there)} in {name}"
+        assert model == other, f"the model is another one in the world of {name}"
+    return asked
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("name", "delta"), [*((name, 0) for name in PRIVATE), *((name, DELTA) for name in WITH_DELTA)])
+def test_a_fit_follows_from_what_is_released(name, delta, seed):
+    asked = same_everywhere(small(name, **({"delta": delta} if delta else {})), seed)
+    assert len(asked) >= 3
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_fit_as_it_comes_follows_from_what_is_released(name):
+    same_everywhere(build(name, "private"), 0)
+
+
+CHOICES = [
+    (name, choice, value)
+    for name, variant, choice, value in EVERY_CHOICE
+    if variant == "private" and (name, variant, choice, value) not in REFUSED
+]
+
+
+@pytest.mark.parametrize(("name", "choice", "value"), CHOICES)
+def test_a_choice_follows_from_what_is_released(name, choice, value):
+    same_everywhere(small(name, **{choice: value, **NEEDS.get((name, choice, value), {})}), 1)
+
+
+def test_every_question_is_asked_by_some_system(monkeypatch):
+    """A question of the curator that no system here asks would not be watched."""
+    asked = set()
+    for name in PRIVATE:
+        asked |= {question for question, _ in fit_in(ONE, small(name), 0)[1]}
+    for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
+        for name in PRIVATE:
+            kind = system_class(name)
+            if all(key in kind._constraints and kind._constraints[key].allows(value) for key, value in choices.items()):
+                asked |= {question for question, _ in fit_in(ONE, small(name, **choices), 0)[1]}
+    assert asked == set(QUESTIONS)
+
+
+# What must be noticed.
+
+
+def sizes_of(curator, nodes):
+    return np.diff(curator._frontier(nodes).starts)
+
+
+def close_nodes_without_records(plant):
+    grow_level = Grower._grow_level
+
+    def grown(self, frontier, level):
+        empty = sizes_of(self._curator, frontier.nodes) == 0
+        self._finish(frontier[empty], level.leaf)
+        return grow_level(self, frontier[~empty], level)
+
+    plant.setattr(Grower, "_grow_level", grown)
+
+
+def label_nodes_without_records_by_the_first_class(plant):
+    ask = LabelChoice.ask
+
+    def asked(self, curator, nodes):
+        return np.where(sizes_of(curator, nodes)[:, None] == 0, 0, ask(self, curator, nodes))
+
+    plant.setattr(LabelChoice, "ask", asked)
+
+
+def end_when_there_are_as_many_trees_as_records(plant):
+    boost = BoostingPlan.boost
+
+    def boosted(self, curator):
+        self._rounds = min(self._rounds, len(curator._table))
+        return boost(self, curator)
+
+    plant.setattr(BoostingPlan, "boost", boosted)
+
+
+def cut_no_interval_of_few_records(plant):
+    choose = Specializer._choose_cuts
+
+    def chosen(self, runs):
+        if len(self._curator._table) > 1:
+            choose(self, runs)
+
+    plant.setattr(Specializer, "_choose_cuts", chosen)
+
+
+PLANTED = {
+    "a handicap comes from the exact number of records": (boost_by_the_exact_number, "hedgerow"),
+    "a node without records is closed": (close_nodes_without_records, "edprf"),
+    "a leaf without records gets the first class": (label_nodes_without_records_by_the_first_class, "pfdpdt"),
+    "rounds end with the records": (end_when_there_are_as_many_trees_as_records, "dp-adaboost"),
+    "intervals of few records stay whole": (cut_no_interval_of_few_records, "diffgen"),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_plan_that_looks_at_the_records_is_noticed(bug, monkeypatch):
+    plant, name = PLANTED[bug]
+    same_everywhere(small(name), 0)
+    plant(monkeypatch)
+    with pytest.raises(AssertionError, match=r"is another one|questions"):
+        same_everywhere(small(name), 0)

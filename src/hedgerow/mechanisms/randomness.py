@@ -12,7 +12,9 @@ import numpy as np
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms.kernels import Stream, open_stream
 
-__all__ = ["Mechanism", "Randomness"]
+__all__ = ["LAST_DRAW", "Mechanism", "Randomness"]
+
+LAST_DRAW = 2**64 - 1  # the largest number of a stream
 
 
 class Mechanism(Protocol):
@@ -37,7 +39,8 @@ class Randomness:
     Notes
     -----
     Draw number i of a fit reads stream number i, so what a draw returns depends on the key, its number and its
-    statistics only. An audit replaces this object by one that walks through all outcomes.
+    statistics only; after 2**64 - 1 draws no number is left and the next one is refused. An audit replaces this object by
+    one that walks through all outcomes.
     """
 
     def __init__(self, random_state: object = None) -> None:
@@ -52,6 +55,8 @@ class Randomness:
         with self._lock:
             if os.getpid() != self._process:
                 raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
+            if self._draws >= LAST_DRAW:
+                raise BudgetExceeded("no stream is left: another draw would repeat the noise of one before it.")
             self._draws += 1
             number = self._draws
         return mechanism.sample(open_stream(self._key, number), *statistics)

@@ -15,7 +15,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from hedgerow.audit.bounds import check_confidence, epsilon_bound, smallest_loss_seen
+from hedgerow.audit.bounds import CONFIDENCE, check_confidence, epsilon_bound, smallest_loss_seen
 from hedgerow.audit.events import Sides, best_events
 from hedgerow.audit.findings import Finding
 from hedgerow.audit.pairs import Data, Pair
@@ -91,7 +91,7 @@ def attack(
     *,
     runs: int | None = None,
     minutes: float | None = None,
-    confidence: float = 0.999,
+    confidence: float = CONFIDENCE,
     folder: Any = None,
     n_jobs: int = 1,
     progress: bool = False,

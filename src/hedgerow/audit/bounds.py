@@ -12,10 +12,11 @@ from scipy.stats import beta, binom
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["at_least", "at_most", "epsilon_bound", "smallest_loss_seen"]
+__all__ = ["CONFIDENCE", "at_least", "at_most", "epsilon_bound", "smallest_loss_seen"]
 
 Floats = npt.NDArray[np.float64]
 
+CONFIDENCE = 0.999  # of every audit where the caller says nothing else
 LARGEST_LOSS = 60.0
 SEEN = 0.9  # the probability with which a loss is seen where the power says that it would be
 

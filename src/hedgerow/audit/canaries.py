@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 from sklearn.base import clone
 
-from hedgerow.audit.bounds import check_confidence
+from hedgerow.audit.bounds import CONFIDENCE, check_confidence
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Adjacency
@@ -50,13 +50,15 @@ def chance_of_guesses(canaries: int, guesses: int, right: int, epsilon: float, d
     return min(1.0, chance)
 
 
-def guessing_bound(canaries: int, guesses: int, right: int, *, delta: float = 0.0, confidence: float = 0.95) -> float:
+def guessing_bound(
+    canaries: int, guesses: int, right: int, *, delta: float = 0.0, confidence: float = CONFIDENCE
+) -> float:
     """Return the epsilon that is refuted, at a confidence, by so many right guesses; 0 where none is.
 
     Examples
     --------
     >>> from hedgerow.audit import guessing_bound
-    >>> round(guessing_bound(1000, 100, 75, delta=1e-4), 3)
+    >>> round(guessing_bound(1000, 100, 75, delta=1e-4, confidence=0.95), 3)
     0.673
     """
     risk = 1 - check_confidence(confidence)
@@ -150,7 +152,7 @@ def one_run_audit(
     delta: float = 0.0,
     adjacency: Adjacency = "add-remove",
     canaries: int = 1000,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     subject: str = "",
     random_state: int | None = None,
 ) -> Finding:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 from hedgerow.privacy.accounting import Adjacency
 
 __all__ = ["Finding"]
 
+BY_CONTENTS = ("contents", "certificate")  # ways of which no loss is told
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Finding:
     """One attack on one claim: a loss that is certainly, or at a stated confidence, there.
 
@@ -59,6 +63,28 @@ class Finding:
         if self.attack == "certificate":
             return "no guarantee"
         return "refuted" if self.refuted else "not refuted"
+
+    def __repr__(self) -> str:
+        loss = "" if self.attack in BY_CONTENTS else f", a loss of at least {self.loss:.3g}"
+        return f"<Finding: {self.subject}: {self.verdict}{loss}>"
+
+    def __str__(self) -> str:
+        if self.attack in BY_CONTENTS:
+            return f"{self.subject}: {self.verdict}: {self.words}"
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        sure = "exact" if self.confidence >= 1 else f"{100 * self.confidence:g} % for all pairs together"
+        seen = f"; a loss of {self.power:.3g} would have been seen" if isfinite(self.power) else ""
+        lines = [
+            f"{self.subject}: epsilon {self.epsilon:g}{delta}, {self.adjacency}: "
+            + ("REFUTED" if self.refuted else "not refuted"),
+            f"  {self.pair}",
+            f"  the loss is at least {self.loss:.3g} ({sure}){seen}",
+            f"  {self.words}",
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the verdict as plain values; infinite losses are the text ``"infinity"``."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.canaries import best_bound, label_probabilities, smallest_loss_told
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
@@ -89,7 +90,7 @@ def membership_attack(
     attack: Attack = "loss",
     shadows: int = 16,
     rates: Sequence[float] = RATES,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     subject: str = "",
     random_state: int | None = None,
 ) -> MembershipReport:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from hedgerow.audit.findings import Finding
-from hedgerow.cli.audit_page import about_model, claim_of, how_sure, model_verdict, write_page
+from hedgerow.cli.audit_page import about_model, model_verdict, write_page
 from hedgerow.cli.group import AUDIT_REFUTED
 from hedgerow.cli.options import (
     InputFile,
@@ -217,12 +216,6 @@ def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json:
 def _say(findings: Sequence[Finding]) -> None:
     """Write the findings of attacks to stdout as text."""
     for found in findings:
-        click.echo(
-            f"{found.subject}: {claim_of(found)}, {found.adjacency}: {'REFUTED' if found.refuted else 'not refuted'}"
-        )
-        click.echo(f"  {found.pair}")
-        seen = f"; a loss of {found.power:.3g} would have been seen" if isfinite(found.power) else ""
-        click.echo(f"  the loss is at least {found.loss:.3g} ({how_sure(found)}){seen}")
-        click.echo(f"  {found.words}")
+        click.echo(str(found))
     refuted = sum(found.refuted for found in findings)
     click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")

@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 
-.PHONY: venv demo test test-slow lint bench audit
+.PHONY: venv demo test test-slow test-seeds lint bench audit
 
 venv: $(STAMP)
 
@@ -25,6 +25,10 @@ test: lint
 
 test-slow: venv
 	$(BIN)/pytest -n 2 -m slow
+
+# The whole suite with other seeds: no test hangs on its own.
+test-seeds: venv
+	for shift in 1 2 3; do HEDGEROW_SEED_SHIFT=$$shift $(BIN)/pytest -n 2 || exit 1; done
 
 lint: venv
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import chi2
 
 FITS = 1e-6
-"""A law fits where its p-value is above this. Seeds are fixed, so a test that passes once passes always."""
+"""A law fits where its p-value is above this: the alpha of every test of a sample, over all seeds (``seeds.py``)."""
 
 
 def p_value(counts, law) -> float:

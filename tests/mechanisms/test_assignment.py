@@ -5,11 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from goodness import FITS, p_value
+from seeds import moved_key
 
 from hedgerow.mechanisms import PerRecordCoin
 from hedgerow.mechanisms.kernels import assign, open_stream
 
-KEY = bytes(range(32))
+KEY = moved_key(bytes(range(32)))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 35, 1000])

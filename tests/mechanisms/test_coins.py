@@ -9,11 +9,12 @@ import word_reference as reference
 from goodness import FITS, p_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import moved_key
 from word_reference import Words, stream_of, words_used
 
 from hedgerow.mechanisms import kernels
 
-KEY = bytes(range(100, 132))
+KEY = moved_key(bytes(range(100, 132)))
 TOP = 2**64 - 1
 
 

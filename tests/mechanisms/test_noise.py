@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from goodness import FITS, p_value, tally
 from scipy.stats import norm
+from seeds import moved_key
 
 from hedgerow.mechanisms import AtMost, Geometric, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 
-KEY = bytes(range(50, 82))
+KEY = moved_key(bytes(range(50, 82)))
 DRAWS = 60_000
 
 

@@ -9,11 +9,12 @@ import pytest
 from goodness import FITS, p_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import moved_key
 
 from hedgerow.mechanisms import Exponential, PermuteAndFlip
 from hedgerow.mechanisms.kernels import open_stream
 
-KEY = bytes(range(7, 39))
+KEY = moved_key(bytes(range(7, 39)))
 DRAWS = 40_000
 BOTH = [PermuteAndFlip, Exponential]
 

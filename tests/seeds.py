@@ -1,0 +1,48 @@
+"""The seeds of all tests, moved together: ``HEDGEROW_SEED_SHIFT=1 pytest`` runs the suite with others, ``make test-seeds`` a few.
+
+A test of a sample has a stated alpha, the probability with which a right library fails it over all seeds (1e-6 where it says
+nothing else), and any other test passes with every seed. A test of this seed's very outcome is marked ``pinned``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hedgerow.mechanisms import randomness
+
+__all__ = ["move_seeds", "moved_key", "pin"]
+
+SHIFT = int(os.environ.get("HEDGEROW_SEED_SHIFT", "0"))
+STEP = 1_000_003  # further than the seeds of any test are apart
+
+_pinned = False
+
+
+def pin(pinned: bool) -> None:
+    """Leave the seeds as they are from now on, or move them again."""
+    global _pinned
+    _pinned = pinned
+
+
+def move_seeds() -> None:
+    """Move the seeds of numpy's generators and of fits."""
+    if SHIFT:
+        np.random.default_rng = _of_seeds(np.random.default_rng)
+        randomness._seeded_key = _of_seeds(randomness._seeded_key)
+
+
+def moved_key(key: bytes) -> bytes:
+    """Return the 32-byte key of streams that a test opens by itself."""
+    return bytes(a ^ b for a, b in zip(key, (STEP * SHIFT).to_bytes(32, "little"), strict=True))
+
+
+def _of_seeds(make: Callable[..., Any]) -> Callable[..., Any]:
+    def made(seed: Any = None) -> Any:
+        is_seed = isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0
+        return make(int(seed) + STEP * SHIFT if is_seed and not _pinned else seed)
+
+    return made

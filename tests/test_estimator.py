@@ -224,3 +224,41 @@ def test_a_notebook_set_to_text_gets_text():
     with sklearn.config_context(display="text"):
         assert not hasattr(model, "_repr_html_")
         assert set(model._repr_mimebundle_()) == {"text/plain"}
+
+
+DICTS = X.to_dict("records")
+MOMENTS = X.assign(a=pd.to_datetime("2024-01-01"))
+LISTS = pl.DataFrame({"a": [[0.1]] * 200, "b": X["b"], "c": X["c"]})
+MATRIX = np.full((200, 3), "2024-01-01", dtype="M8[D]")
+NO_RECORDS = [DICTS, pl.from_pandas(X).lazy(), iter(X.to_numpy()), MOMENTS, LISTS, MATRIX]
+LABELS = [np.zeros(200), pd.Series(Y == "y"), pl.Series([1] * 200), pd.Series(MOMENTS["a"]).dt.to_period("D")]
+
+
+@pytest.mark.parametrize(("X", "y"), [*((given, Y) for given in NO_RECORDS), *((X, given) for given in LABELS)])
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_containers_and_types_that_cannot_be_right_are_refused_before_anything_is_booked(X, y, variant):
+    ledger = hr.Ledger(epsilon=1)
+    for kind in (hr.EDPRFClassifier, hr.DPAdaBoostClassifier, hr.DiffGenClassifier):
+        model = kind(schema=SCHEMA, ledger=ledger, variant=variant)
+        with pytest.raises(hr.ConfigurationError):
+            model.fit(X, y)
+        assert not hasattr(model, "classes_")
+    with pytest.raises(hr.ConfigurationError):
+        hr.HedgerowClassifier(schema=SCHEMA, ledger=ledger).fit(X, y)
+    with pytest.raises(hr.ConfigurationError):
+        hr.Curator(X, y, SCHEMA, 1.0, ledger=ledger)
+    assert ledger.spent == 0
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize("given", NO_RECORDS)
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_no_method_answers_for_them_either(given, variant):
+    classes = (hr.EDPRFClassifier, hr.DPAdaBoostClassifier, hr.DiffGenClassifier)
+    models = [kind(schema=SCHEMA, variant=variant).fit(X, Y) for kind in classes]
+    if variant == "private":
+        models.append(hr.HedgerowClassifier(schema=SCHEMA).fit(X, Y))
+    names = ("predict", "predict_proba", "decision_function", "generalize", "transform")
+    for method in (getattr(model, name) for model in models for name in names if hasattr(model, name)):
+        with pytest.raises(hr.ConfigurationError):
+            method(given)

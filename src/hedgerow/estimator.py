@@ -183,7 +183,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         randomness = Randomness(parameters["random_state"])
         schema = self._infer_schema(X, y) if self.schema is None else self.schema
         # Whatever is wrong with the shape of X and y is found before anything is booked.
-        columns, labels = read_records(X, y, schema.names)
+        columns, labels = read_records(X, y, schema.features, schema.classes)
         planner, budget = type(self)(**parameters), plan_budget(epsilon, adjacency)  # from plain values
         planner._draw_public(randomness, budget)
         plan = planner._plan(schema, budget)

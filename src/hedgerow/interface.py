@@ -123,7 +123,7 @@ class Curator:
             )
         self._schema, self._max_bins = schema, int(max_bins)
         self._epsilon, self._adjacency = exact(epsilon), check_adjacency(adjacency)
-        columns, labels = read_records(X, y, schema.names)
+        columns, labels = read_records(X, y, schema.features, schema.classes)
         self._named = columns.named
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)

@@ -6,6 +6,7 @@ import re
 from collections import UserList, deque, namedtuple
 from decimal import Decimal
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,10 +15,10 @@ import pytest
 from scipy import sparse
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema import Categorical, Encoder, Schema
+from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 from hedgerow.schema.columns import read_columns, read_labels
 
-NAMES = ["a", "b"]
+FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ NAMES = ["a", "b"]
 )
 def test_what_is_no_table_of_the_schema_is_refused(X, error, words):
     with pytest.raises(error, match=words):
-        read_columns(X, NAMES)
+        read_columns(X, FEATURES)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ class OddList(Odd, list):
 def test_a_row_of_another_length_is_a_record_without_cells(row, place):
     rows = [[1, 2], (3, 4)]
     rows.insert(place, row)
-    columns = read_columns(rows, NAMES)
+    columns = read_columns(rows, FEATURES)
     assert columns.n_rows == 3
     expected = [[1, 3], [2, 4]]
     for i in range(2):
@@ -105,21 +106,21 @@ def test_a_row_of_another_length_is_a_record_without_cells(row, place):
 def test_rows_of_derived_classes_are_read():
     Pair = namedtuple("Pair", ["a", "b"])  # as pandas' itertuples makes them
     rows = [Pair(1, 2), OddList([3, 4]), np.ma.array([5, 6], mask=[True, False])]
-    columns = read_columns(rows, NAMES)
+    columns = read_columns(rows, FEATURES)
     assert [columns.cells(i).tolist() for i in range(2)] == [[1, 3, None], [2, 4, 6]]
 
 
 @pytest.mark.parametrize(
     "read",
     [
-        lambda: read_columns({"a": [1] * 499, "b": [1] * 500}, NAMES),
+        lambda: read_columns({"a": [1] * 499, "b": [1] * 500}, FEATURES),
         lambda: read_columns([[1]] * 499 + [[1, 2]]),
         lambda: read_columns(np.ones((499, 0))),
-        lambda: read_columns(np.ones(499), NAMES),
+        lambda: read_columns(np.ones(499), FEATURES),
         lambda: read_columns([1] * 499),
         lambda: read_labels(np.ones((499, 500))),
         lambda: read_labels(pd.DataFrame(np.ones((499, 2)))),
-        lambda: read_columns(Unarrayed(), NAMES),
+        lambda: read_columns(Unarrayed(), FEATURES),
     ],
 )
 def test_no_message_counts_records(read):
@@ -151,38 +152,38 @@ class Unarrayed:
     ],
 )
 def test_columns_come_in_the_order_of_the_schema(X):
-    columns = read_columns(X, NAMES)
+    columns = read_columns(X, FEATURES)
     assert columns.n_rows == 2
     assert [columns.cells(i).tolist() for i in range(2)] == [[1, 3], [2, 4]]
     assert columns.cells(1, 1, 2).tolist() == [4]
 
 
 def test_names_of_frames_are_compared_as_text():
-    columns = read_columns(pd.DataFrame([[1, 2]], columns=[1, 0]), ["0", "1"])
+    columns = read_columns(pd.DataFrame([[1, 2]], columns=[1, 0]), {"0": Categorical(["x"]), "1": Categorical(["x"])})
     assert [columns.cells(i).tolist() for i in range(2)] == [[2], [1]]
 
 
 def test_a_cell_that_is_a_list_does_not_add_a_dimension():
-    columns = read_columns([[[1], [2]]], NAMES)
+    columns = read_columns([[[1], [2]]], FEATURES)
     assert [columns.cells(i).tolist() for i in range(2)] == [[[1]], [[2]]]
 
 
 def test_nulls_of_dictionaries_survive():
     cells = pa.chunked_array([["x", None, "y"]]).dictionary_encode()
-    columns = read_columns(pa.table({"a": cells, "b": cells}), NAMES)
+    columns = read_columns(pa.table({"a": cells, "b": cells}), FEATURES)
     assert columns.cells(0).tolist() == ["x", None, "y"]
 
 
 def test_arrays_are_not_copied():
     X = np.ones((4, 2))
-    assert np.shares_memory(read_columns(X, NAMES).cells(0), X)
+    assert np.shares_memory(read_columns(X, FEATURES).cells(0), X)
     frame = pd.DataFrame({"a": np.ones(4), "b": np.ones(4)})
-    assert np.shares_memory(read_columns(frame, NAMES).cells(0), frame["a"].to_numpy())
+    assert np.shares_memory(read_columns(frame, FEATURES).cells(0), frame["a"].to_numpy())
 
 
 def test_wide_numbers_keep_their_values():
     wide = pl.DataFrame({"a": pl.Series([2**100, None], dtype=pl.Int128), "b": pl.Series([Decimal("0.1"), None])})
-    columns = read_columns(wide, NAMES)
+    columns = read_columns(wide, FEATURES)
     assert columns.cells(0).tolist() == [2**100, None]
     assert columns.cells(1).tolist() == [Decimal("0.1"), None]
 
@@ -198,3 +199,166 @@ def test_a_sequence_of_any_kind_is_read_like_a_list():
     ):
         assert np.array_equal(encoder.transform({"t": deque(cells)}), encoder.transform({"t": cells}))
         assert np.array_equal(encoder.transform({"t": UserList(cells)}), encoder.transform({"t": cells}))
+
+
+def test_a_list_of_records_that_are_no_rows_is_refused():
+    """The whole list decides, by the types of its items: the first does not, and one row makes it a list of rows."""
+    for rows in (
+        [{"a": 1, "b": 2}] * 3,
+        deque([{"a": 1, "b": 2}]),
+        [pd.Series([1, 2])],
+        [1.0, 2.0],
+        ["1,2", "3,4"],
+        [Odd(), {}],
+    ):
+        for features in (FEATURES, None):
+            with pytest.raises(ConfigurationError, match=r"pandas\.DataFrame\(X\)"):
+                read_columns(rows, features)
+    for rows in ([{"a": 1}, [1, 2]], [[1, 2], {"a": 1}], [{"a": 1}, None], [None], [[1]], [{}, np.ones(3)]):
+        assert read_columns(rows, FEATURES).n_rows == len(rows)
+
+
+def test_a_structured_array_is_refused():
+    X = np.array([(1, 2.0)], dtype=[("a", "i8"), ("b", "f8")])
+    with pytest.raises(ConfigurationError, match=r"\{name: X\[name\] for name in X\.dtype\.names\}"):
+        read_columns(X, FEATURES)
+    assert read_columns({name: X[name] for name in X.dtype.names}, FEATURES).n_rows == 1
+    with pytest.raises(SchemaError, match="'a' has a type whose cells are lists"):
+        read_columns({"a": X, "b": [1]}, FEATURES)
+    with pytest.raises(SchemaError, match="y has a type of lists"):
+        read_labels(X, ["x"])
+
+
+MOMENTS = np.array(["2020-01-01", "NaT"], dtype="M8[D]")
+TIMES = {
+    "numpy": MOMENTS,
+    "numpy durations": MOMENTS.astype(np.int64).view("m8[D]"),
+    "masked": np.ma.array(MOMENTS, mask=[True, False]),
+    "pandas": pd.Series(MOMENTS.astype("M8[s]")),
+    "pandas index": pd.Index(MOMENTS.astype("M8[s]")),
+    "pandas zone": pd.Series(MOMENTS.astype("M8[s]")).dt.tz_localize("UTC"),
+    "pandas categories": pd.Series(MOMENTS.astype("M8[s]")).astype("category"),
+    "pandas arrow": pd.Series(MOMENTS.astype("M8[s]")).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.Series(MOMENTS.tolist()),
+    "arrow": pa.array(MOMENTS),
+    "arrow dictionary": pa.array(MOMENTS).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", list(TIMES))
+def test_times_are_no_numbers_by_their_type(kind):
+    times = TIMES[kind]
+    for a in (Numeric(0, 1), Categorical([1, "2"])):
+        with pytest.raises(SchemaError, match="'a' has a type of dates"):
+            read_columns({"a": times}, {"a": a})
+    assert read_columns({"a": times}, {"a": Categorical([1, "2020-01-01"])}).n_rows == 2
+    assert read_columns({"a": times}).n_rows == 2
+    with pytest.raises(SchemaError, match="y has a type of dates"):
+        read_labels(times, [0, "1"])
+    assert len(read_labels(times, [0, "2020-01-01"])) == 2
+
+
+def test_a_matrix_of_times_is_no_table_of_numbers():
+    for matrix in (MOMENTS[:, None], np.ma.array(MOMENTS[:, None])):
+        with pytest.raises(SchemaError, match="'a' has a type of dates"):
+            read_columns(matrix, {"a": Numeric(0, 1)})
+
+
+NUMBERS = {
+    "integers": np.array([0, 1]),
+    "floats": np.array([0, np.nan]),
+    "truth values": np.array([True, False]),
+    "complex": np.array([0j, 1j]),
+    "masked": np.ma.array([0, 1], mask=[True, False]),
+    "column": np.array([[0], [1]]),
+    "pandas": pd.Series([0.0, None]),
+    "pandas nullable": pd.Series([True, None], dtype="boolean"),
+    "pandas categories": pd.Series([0, 1]).astype("category"),
+    "polars": pl.Series([True, False]),
+    "polars frame": pl.DataFrame({"y": [0, None]}),
+    "polars decimals": pl.Series([Decimal("0.1"), None]),
+    "arrow": pa.array([1, None]),
+    "arrow dictionary": pa.array([1, None]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", list(NUMBERS))
+def test_labels_whose_type_is_a_number_need_a_class_that_is_one(kind):
+    labels = NUMBERS[kind]
+    for classes in (["no", "yes"], ["<=50K", ">50K"]):
+        with pytest.raises(
+            SchemaError, match=f"y has a type of numbers, but the schema declares the classes '{classes[0]}'"
+        ):
+            read_labels(labels, classes)
+    for classes in (["no", 1], ["0", "1"], ["true", "x"]):
+        assert len(read_labels(labels, classes)) == 2
+    objects = list(np.asarray(labels).ravel())
+    for untyped in (objects, np.array(objects, dtype=object), pd.Series(objects, dtype=object)):
+        assert len(read_labels(untyped, ["no", "yes"])) == 2
+
+
+def test_many_classes_are_not_all_listed():
+    with pytest.raises(SchemaError, match="'a', 'b', 'c', 'd', 'e' and 21 more"):
+        read_labels(np.ones(2), list("abcdefghijklmnopqrstuvwxyz"))
+
+
+@pytest.mark.parametrize(
+    "column", [[1], [1.5], [True], np.array([1], dtype=object), ["a"], pa.nulls(1), pl.Series([None])]
+)
+@pytest.mark.parametrize("feature", [Numeric(0, 1), Categorical(["a"]), Categorical([1])])
+def test_numbers_truth_values_objects_and_nulls_never_differ_as_features(column, feature):
+    assert read_columns({"a": column}, {"a": feature}).n_rows == 1
+    assert read_columns({"a": np.asarray(column)}, {"a": feature}).n_rows == 1
+
+
+class Query:
+    """A table of a library that nobody knows."""
+
+    def to_pandas(self):
+        raise AssertionError
+
+
+class Computed:
+    """A frame that would become an array, which has lost the names of its columns."""
+
+    columns = ("b", "a")
+
+    def compute(self):
+        raise AssertionError
+
+    __array__ = compute
+
+
+@pytest.mark.parametrize(
+    ("given", "way"),
+    [
+        (pl.LazyFrame({"a": [1], "b": [2]}), r"X\.collect\(\)"),
+        (nw.from_native(pl.LazyFrame({"a": [1], "b": [2]})), r"X\.collect\(\)"),
+        ((row for row in [[1, 2]]), r"list\(X\)"),
+        (iter([[1, 2]]), r"list\(X\)"),
+        (zip([1], [2], strict=True), r"list\(X\)"),
+        (Query(), r"X\.to_pandas\(\)"),
+        (Computed(), r"X\.compute\(\)"),
+    ],
+)
+def test_what_holds_no_records_yet_names_the_way_to_them(given, way):
+    with pytest.raises(ConfigurationError, match=way):
+        read_columns(given, FEATURES)
+    if not isinstance(given, nw.LazyFrame):  # narwhals itself warns of it
+        with pytest.raises(ConfigurationError, match=way.replace("X", "y")):
+            read_labels(given)
+
+
+def test_relations_of_duckdb_name_the_way():
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select 1 as a, 2 as b")
+    with pytest.raises(ConfigurationError, match=r"Pass X\.df\(\)"):
+        read_columns(relation, FEATURES)
+    assert read_columns(relation.df(), FEATURES).n_rows == 1
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # narwhals is about to leave dask to another package
+def test_frames_of_dask_name_the_way():
+    dask = pytest.importorskip("dask.dataframe")
+    with pytest.raises(ConfigurationError, match=r"Pass X\.compute\(\)"):
+        read_columns(dask.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1), FEATURES)

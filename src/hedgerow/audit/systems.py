@@ -48,7 +48,7 @@ class SystemFit:
         if self._plan is None or type(estimator)._draw_public is not PrivateClassifier._draw_public:
             self._plan = planned(estimator, randomness)
         assert estimator.schema is not None
-        _, labels = read_records(X, y, estimator.schema.names)
+        _, labels = read_records(X, y, estimator.schema.features, estimator.schema.classes)
         return self._plan.run(X, labels, randomness)
 
     def answer(self, model: Model) -> dict[str, Any]:

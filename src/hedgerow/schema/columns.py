@@ -14,7 +14,9 @@ from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
-from hedgerow.schema.parts import AnyPart, Part, chunked, series_part
+from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
+from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 
 __all__ = ["Columns", "read_columns", "read_labels", "read_records"]
 
@@ -22,8 +24,8 @@ __all__ = ["Columns", "read_columns", "read_labels", "read_records"]
 class Columns:
     """Records as columns in the order of ``names``; nothing is copied before a block of cells is asked for.
 
-    Either ``matrix`` holds all cells (a 2-D array), or ``parts`` holds one series or 1-D array per column. ``named`` says
-    whether the table itself had a name for each column, all of them text.
+    Either ``matrix`` holds all cells (a 2-D array, ``holds`` says what by its type), or ``parts`` holds one series or 1-D
+    array per column. ``named`` says whether the table itself had a name for each column, all of them text.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Columns:
         n_rows: int,
         *,
         matrix: Cells | None = None,
+        holds: Holds = "anything",
         parts: Sequence[AnyPart] = (),
         named: bool = False,
     ) -> None:
@@ -39,6 +42,7 @@ class Columns:
         self.named = named
         self.n_rows = n_rows
         self.matrix = matrix
+        self._holds = holds
         self.parts = tuple(parts)
 
     def cells(self, column: int, start: int = 0, stop: int | None = None) -> Cells:
@@ -51,10 +55,11 @@ class Columns:
 
     def numbers(self, column: int, start: int, stop: int) -> npt.NDArray[np.float64]:
         """Return the cells of one column as float64."""
-        part = None if self.matrix is not None else self.parts[column]
-        if isinstance(part, Part) and part.is_time:
-            return np.full(stop - start, np.nan)
         return numbers(self.cells(column, start, stop))
+
+    def holds(self, column: int) -> Holds:
+        """Return what a column's type says of all its cells."""
+        return self._holds if self.matrix is not None else _part_holds(self.parts[column])
 
     def holds_machine_numbers(self, column: int) -> bool:
         """Return whether a column's cells come as machine numbers, which threads can read side by side."""
@@ -62,32 +67,37 @@ class Columns:
         return part.dtype.kind in MACHINE_NUMBERS if isinstance(part, np.ndarray) else part.is_machine
 
 
-def read_columns(X: Any, names: Sequence[str] | None = None, *, allow_empty: bool = True) -> Columns:
-    """Return ``X`` as columns in the order of ``names``.
+def _part_holds(part: AnyPart) -> Holds:
+    return array_holds(part.dtype) if isinstance(part, np.ndarray) else part.holds
+
+
+def read_columns(X: Any, features: Mapping[str, Feature] | None = None, *, allow_empty: bool = True) -> Columns:
+    """Return ``X`` as columns in the order of the schema's features.
 
     Parameters
     ----------
     X
         A pandas, polars or pyarrow table or a mapping of columns (matched by name, in any order), or a 2-D array or a
-        list of rows (matched by position). With names given, a row that is not a list, tuple or 1-D array with one cell
-        per name is read as a record whose cells are all missing: whether it is, is that record's affair.
-    names
-        The columns that the schema declares; None accepts any.
+        list of rows (matched by position). With features given, a row that is not a list, tuple or 1-D array with one cell
+        for each is read as a record whose cells are all missing: whether it is, is that record's affair.
+    features
+        What the schema declares; None accepts any columns.
     allow_empty
         Whether there may be no rows.
 
     Raises
     ------
     SchemaError
-        When columns are absent, undeclared or named twice.
+        When columns are absent, undeclared or named twice, or have a type that cannot be read or is not what is declared.
     ConfigurationError
         When ``X`` is no table, or has no rows where it needs some.
     """
+    names = None if features is None else tuple(features)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise ConfigurationError("X is a sparse matrix, but every cell of a record is encoded. Pass X.toarray().")
     if isinstance(X, Mapping):
         columns = _from_mapping(X, names)
-    elif (frame := _as_frame(X)) is not None:
+    elif (frame := _as_frame(X, "X")) is not None:
         columns = _from_frame(frame, names)
     else:
         columns = _from_rows(X, names)
@@ -96,26 +106,24 @@ def read_columns(X: Any, names: Sequence[str] | None = None, *, allow_empty: boo
             f"X has 0 sample(s) (shape=(0, {len(columns.names)})) while a minimum of 1 is required: that there is a "
             "record is public, so it must be true. Pass at least one record."
         )
+    check_column_types({name: columns.holds(i) for i, name in enumerate(columns.names)}, features)
     return columns
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def _as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
     if isinstance(X, np.ndarray | list | tuple):
         return None
     pyarrow = get_pyarrow()
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         X = pyarrow.table(X)
     try:
-        frame: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
+        frame = nw.from_native(X, pass_through=True)
     except DuplicateError:
         raise _named_twice() from None
-    except TypeError:
-        if hasattr(X, "collect") and hasattr(X, "lazy"):
-            raise ConfigurationError(
-                "X is a lazy frame, but records are read more than once. Pass X.collect()."
-            ) from None
-        return None
-    return frame
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    refuse_lazy(X, what, known=isinstance(frame, nw.LazyFrame))
+    return None
 
 
 def _from_frame(frame: nw.DataFrame[Any], names: Sequence[str] | None) -> Columns:
@@ -144,12 +152,20 @@ def _as_part(column: Any) -> AnyPart:
     series = _as_series(column)
     if series is not None:
         return series_part(series)
-    cells = _plain(column)
+    refuse_lazy(column, "a column of X")
+    cells, holds = _plain(column)
     if cells.ndim != 1:
         raise ConfigurationError(
             f"A column of X has {cells.ndim} dimensions, but it holds one cell per record. Reshape your data."
         )
-    return cells
+    return _array_part(cells, holds)
+
+
+def _array_part(cells: Cells, holds: Holds) -> AnyPart:
+    """Return a 1-D array, whose own type says less than ``holds`` where it was masked."""
+    if holds == array_holds(cells.dtype):
+        return cells
+    return Part(len(cells), lambda start, stop: cells[start:stop], holds=holds)
 
 
 def _as_list(values: Any) -> Sequence[Any] | None:
@@ -175,18 +191,19 @@ def _as_series(column: Any) -> nw.Series[Any] | None:
     return series
 
 
-def _plain(array: Any) -> Cells:
-    """Return an array whose masked cells are None, whatever lies beneath the mask."""
+def _plain(array: Any) -> tuple[Cells, Holds]:
+    """Return an array whose masked cells are None, whatever lies beneath the mask, and what its type says of all cells."""
     if isinstance(array, np.ma.MaskedArray):
         cells: Cells = np.ma.getdata(array).astype(object)
         cells[np.ma.getmaskarray(array)] = None
-        return cells
+        return cells, array_holds(array.dtype)
     try:
-        return np.asarray(array)
+        cells = np.asarray(array)
     except Exception:
         raise ConfigurationError(
             f"An object of type {type(array).__name__} does not become an array. Pass numpy arrays, lists or a data frame."
         ) from None
+    return cells, array_holds(cells.dtype)
 
 
 def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -> tuple[list[str], list[Any]]:
@@ -235,7 +252,7 @@ def _no_features() -> ConfigurationError:
 
 def _from_rows(X: Any, names: Sequence[str] | None) -> Columns:
     listed = _as_list(X)
-    columns = _from_array(_plain(X)) if listed is None else _from_lists(listed, names)
+    columns = _from_array(*_plain(X)) if listed is None else _from_lists(listed, names)
     if not columns.names:
         raise _no_features()
     if names is None:
@@ -249,16 +266,22 @@ def _from_rows(X: Any, names: Sequence[str] | None) -> Columns:
     return columns
 
 
-def _from_array(X: Cells) -> Columns:
+def _from_array(X: Cells, holds: Holds) -> Columns:
+    if X.dtype.names is not None:
+        raise ConfigurationError(
+            "X is a structured array, whose rows are records and no cells. Pass a mapping of its columns, as "
+            "{name: X[name] for name in X.dtype.names}."
+        )
     if X.ndim != 2:
         raise _not_a_table(f"X has {X.ndim} dimension{'' if X.ndim == 1 else 's'}")
-    return Columns([f"x{i}" for i in range(X.shape[1])], X.shape[0], matrix=X)
+    return Columns([f"x{i}" for i in range(X.shape[1])], X.shape[0], matrix=X, holds=holds)
 
 
 def _from_lists(rows: Sequence[Any], names: Sequence[str] | None) -> Columns:
     """Return a list of rows as columns of objects: no common dtype is sought, so no cell changes another."""
     if not rows:
         raise _not_a_table("X is an empty list")
+    refuse_objects(rows)
     width = _common_width(rows) if names is None else len(names)
     rows = [
         row if (type(row) is list or type(row) is tuple) and len(row) == width else _row(row, width) for row in rows
@@ -285,7 +308,7 @@ def _row(row: Any, width: int) -> list[Any]:
     kind, cells = type(row), []
     try:
         if issubclass(kind, np.ndarray):  # element by element: tolist would turn some dates into integers
-            cells = list(_plain(row))
+            cells = list(_plain(row)[0])
         elif issubclass(kind, list):  # by list's own means: a class derived from it could run code
             cells = list(list.__iter__(row))
         elif issubclass(kind, tuple):
@@ -302,47 +325,53 @@ def _not_a_table(what: str) -> ConfigurationError:
     )
 
 
-def read_labels(y: Any) -> Cells:
+def read_labels(y: Any, classes: Sequence[Value] | None = None) -> Cells:
     """Return the labels as a 1-D array of cells.
 
     Raises
     ------
     ConfigurationError
-        When ``y`` is absent or has more than one column.
+        When ``y`` is absent or has more than one column, or its type can be none of the ``classes``; None accepts any.
     """
     if y is None:
         raise ConfigurationError(
             "A classifier requires y to be passed, but the target y is None. Pass one label per record."
         )
+    part = _label_part(y)
+    if classes is not None:
+        check_label_type(classes, _part_holds(part))
+    return Columns(["y"], len(part), parts=[part]).cells(0)
+
+
+def _label_part(y: Any) -> AnyPart:
+    """Return the labels as a series or a 1-D array."""
     listed = _as_list(y)
     if listed is not None:
         return object_array(listed, len(listed))
     series = _as_series(y)
-    frame = _as_frame(y) if series is None else None
+    frame = _as_frame(y, "y") if series is None else None
     if frame is not None and frame.shape[1] == 1:
         series = next(frame.iter_columns())
     if series is not None:
-        return Columns(["y"], len(series), parts=[series_part(series)]).cells(0)
-    cells = _plain(y)
-    if cells.ndim == 2 and cells.shape[1] == 1:
-        return cells[:, 0]
-    if frame is not None or cells.ndim != 1:
+        return series_part(series)
+    cells, holds = _plain(y)
+    if frame is not None or cells.ndim not in (1, 2) or (cells.ndim == 2 and cells.shape[1] != 1):
         raise ConfigurationError(
             "y has more than one column, or no dimension, but each record has one label. Pass one column of labels; y "
             "should be a 1d array."
         )
-    return cells
+    return _array_part(cells.reshape(len(cells)), holds)
 
 
-def read_records(X: Any, y: Any, names: Sequence[str]) -> tuple[Columns, Cells]:
-    """Return at least one record as columns in the order of ``names``, and the records' labels.
+def read_records(X: Any, y: Any, features: Mapping[str, Feature], classes: Sequence[Value]) -> tuple[Columns, Cells]:
+    """Return at least one record as columns in the order of the schema's features, and the records' labels.
 
     Raises
     ------
     SchemaError, ConfigurationError
         As ``read_columns`` and ``read_labels`` do, and when there is not one label per record.
     """
-    columns, labels = read_columns(X, names, allow_empty=False), read_labels(y)
+    columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, classes)
     if columns.n_rows != len(labels):
         raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
     return columns, labels

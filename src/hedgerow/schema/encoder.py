@@ -102,14 +102,14 @@ class Encoder:
         SchemaError, ConfigurationError
             When the columns of ``X`` are not those of the schema; never because of what a cell holds.
         """
-        columns = read_columns(X, self.schema.names, allow_empty=allow_empty)
+        columns = read_columns(X, self.schema.features, allow_empty=allow_empty)
         return _Pass(self, columns).encode(0, columns.n_rows, threads)
 
     def blocks(self, X: Any, size: int = 65_536, *, threads: int | None = None) -> Iterator[tuple[int, Codes]]:
         """Yield (first row, codes) for blocks of at most ``size`` records, so that memory stays bounded."""
         if size < 1:
             raise ConfigurationError(f"size is {size}, but a block holds records. Pass an integer from 1 up.")
-        columns = read_columns(X, self.schema.names)
+        columns = read_columns(X, self.schema.features)
         one_pass = _Pass(self, columns)
         return (
             (start, one_pass.encode(start, min(start + size, columns.n_rows), threads))
@@ -122,7 +122,7 @@ class Encoder:
         A label that is missing or undeclared has no position. Whoever fits drops such records: that is a public rule
         about each record alone.
         """
-        codes = self._label_reader.codes(read_labels(y))
+        codes = self._label_reader.codes(read_labels(y, self.schema.classes))
         n_classes = len(self.schema.classes)
         codes[codes >= n_classes] = -1
         return codes.astype(np.int16) if n_classes <= np.iinfo(np.int16).max else codes
@@ -236,7 +236,7 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     Numbers are neither clipped nor binned, and NaN stands for missing. Categories are their codes, those of missing and
     undeclared cells included.
     """
-    columns = read_columns(X, schema.names)
+    columns = read_columns(X, schema.features)
     markers = numeric_markers(schema)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
     for i, reader in enumerate(category_readers(schema)):

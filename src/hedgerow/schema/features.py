@@ -92,7 +92,7 @@ class Numeric:
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
         if high <= low:
             raise SchemaError(
-                f"A numeric feature has low {low:g} and high {high:g}, so its range is empty and nothing can be cut. "
+                f"A numeric feature has low {_short(low)} and high {_short(high)}, so its range is empty and nothing can be cut. "
                 "Pass the smaller end first, as in hr.Numeric(0, 120)."
             )
         object.__setattr__(self, "low", low)
@@ -109,7 +109,7 @@ class Numeric:
         ends = (self.low, *cuts, self.high)
         if any(right <= left for left, right in pairwise(ends)):
             raise SchemaError(
-                f"The cut points {list(cuts)} do not ascend strictly inside ({self.low:g}, {self.high:g}), so some "
+                f"The cut points {list(cuts)} do not ascend strictly inside ({_short(self.low)}, {_short(self.high)}), so some "
                 "bins would be empty. Pass each cut once, in ascending order, without the ends of the range."
             )
         return cuts or None

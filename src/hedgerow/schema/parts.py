@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import narwhals as nw
@@ -25,12 +25,17 @@ from hedgerow.schema.cells import (
     time_cells,
 )
 
-__all__ = ["ARRAY_KINDS", "AnyPart", "Part", "chunked", "series_part"]
+__all__ = ["ARRAY_KINDS", "AnyPart", "Holds", "Part", "array_holds", "chunked", "series_part"]
+
+# What a column's type says of all its cells. Unreadable ones are lists, structs, intervals, periods and the like; types of
+# objects, of text and of nothing but nulls say nothing.
+Holds = Literal["anything", "numbers", "times", "unreadable"]
 
 # These numbers have no machine type; as Python objects they keep their values.
 WIDE_NUMBERS = (nw.Decimal, nw.Int128, nw.UInt128)
 ARRAY_KINDS = MACHINE_NUMBERS + "cO"
-POLARS_TIMES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+TIME_TYPES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+NESTED_TYPES = (nw.List, nw.Array, nw.Struct)
 MILLISECONDS_A_DAY = 86_400_000
 OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
 
@@ -50,20 +55,38 @@ class Part:
         print: values that have no Python object are ``UNREADABLE``.
     is_machine
         Whether the cells come as machine numbers.
-    is_time
-        Whether the type is one of dates, moments, durations or times of day, which are no numbers.
+    holds
+        What the type says of all cells; times are dates, moments, durations or times of day, which are no numbers.
     """
 
     length: int
     read: Read
     is_machine: bool = False
-    is_time: bool = False
+    holds: Holds = "anything"
 
     def __len__(self) -> int:
         return self.length
 
 
 AnyPart = Cells | Part
+
+
+def array_holds(dtype: np.dtype[Any]) -> Holds:
+    """Return what a dtype of numpy says of all cells."""
+    if dtype.kind in MACHINE_NUMBERS + "c":
+        return "numbers"
+    if dtype.kind in TIMES:
+        return "times"
+    return "unreadable" if dtype.names is not None else "anything"
+
+
+def _series_holds(dtype: Any) -> Holds:
+    """Return what a data type of narwhals says of all cells."""
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return "numbers"
+    if dtype in TIME_TYPES:
+        return "times"
+    return "unreadable" if dtype in NESTED_TYPES else "anything"
 
 
 def series_part(series: nw.Series[Any]) -> AnyPart:
@@ -80,10 +103,11 @@ def series_part(series: nw.Series[Any]) -> AnyPart:
 def _plain_part(series: nw.Series[Any]) -> Part:
     """Return a series of numbers, truth values or objects, which narwhals can read."""
     dtype = series.dtype
+    holds = _series_holds(dtype)
     is_machine = bool(dtype.is_numeric()) and not isinstance(dtype, WIDE_NUMBERS)
     if is_machine or dtype == nw.Boolean:
-        return Part(len(series), lambda start, stop: series[start:stop].to_numpy(), is_machine=is_machine)
-    return Part(len(series), lambda start, stop: _python_objects(series[start:stop]))
+        return Part(len(series), lambda start, stop: series[start:stop].to_numpy(), is_machine=is_machine, holds=holds)
+    return Part(len(series), lambda start, stop: _python_objects(series[start:stop]), holds=holds)
 
 
 def _python_objects(series: nw.Series[Any]) -> Cells:
@@ -105,7 +129,7 @@ def _guarded(read: Callable[[], Any]) -> Any:
         return UNREADABLE
 
 
-def _opaque_part(length: int, absent: Callable[[int, int], npt.NDArray[np.bool_]]) -> Part:
+def _opaque_part(length: int, absent: Callable[[int, int], npt.NDArray[np.bool_]], holds: Holds = "anything") -> Part:
     """Return a column of a type that means nothing here: its cells are there or not, and are not looked at."""
 
     def read(start: int, stop: int) -> Cells:
@@ -113,7 +137,7 @@ def _opaque_part(length: int, absent: Callable[[int, int], npt.NDArray[np.bool_]
         cells[absent(start, stop)] = None
         return cells
 
-    return Part(length, read)
+    return Part(length, read, holds=holds)
 
 
 def _pandas_part(native: Any) -> AnyPart:
@@ -126,7 +150,7 @@ def _pandas_part(native: Any) -> AnyPart:
         moments = native.to_numpy(dtype=f"M8[{dtype.unit}]")  # in UTC
         zone = dtype.tz if id(type(dtype.tz)) in ZONES else None  # as for the same moment in a column of objects
         if zone is None:
-            return _opaque_part(count, lambda start, stop: np.isnat(moments[start:stop]))
+            return _opaque_part(count, lambda start, stop: np.isnat(moments[start:stop]), "times")
         return _time_part(count, lambda start, stop: moments[start:stop], zone)
     if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
         chunks = chunked(native.array.__arrow_array__())
@@ -135,14 +159,16 @@ def _pandas_part(native: Any) -> AnyPart:
         return _arrow_part(nw.from_native(chunks, series_only=True))
     if isinstance(dtype, pandas.CategoricalDtype):
         return _coded_part(_pandas_part(dtype.categories), native.array.codes)
-    return _plain_part(nw.from_native(pandas.Series(native), series_only=True))  # categories come as an index
+    part = _plain_part(nw.from_native(pandas.Series(native), series_only=True))  # categories come as an index
+    return replace(part, holds="unreadable") if isinstance(dtype, pandas.IntervalDtype | pandas.PeriodDtype) else part
 
 
 def _coded_part(values: AnyPart, codes: npt.NDArray[Any]) -> Part:
     """Return a pandas column of categories, whose values are read by their own type."""
     cells = values if isinstance(values, np.ndarray) else values.read(0, len(values))
     table = np.concatenate([cells.astype(object), object_array([None], 1)])  # the code -1 finds the last one
-    return Part(len(codes), lambda start, stop: table[codes[start:stop]])
+    holds = array_holds(values.dtype) if isinstance(values, np.ndarray) else values.holds
+    return Part(len(codes), lambda start, stop: table[codes[start:stop]], holds=holds)
 
 
 def chunked(array: Any) -> Any:
@@ -170,7 +196,7 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
 
     if types.is_temporal(column.type) and not types.is_interval(column.type):
         return _arrow_times(column, absent)
-    return _opaque_part(count, absent)
+    return _opaque_part(count, absent, "anything" if types.is_null(column.type) else "unreadable")
 
 
 def _arrow_text_part(column: Any) -> Part:
@@ -193,7 +219,7 @@ def _arrow_times(column: Any, absent: Callable[[int, int], npt.NDArray[np.bool_]
     name = kind.tz if types.is_timestamp(kind) else None
     zone = _zone(name)
     if name is not None and zone is None:
-        return _opaque_part(len(column), absent)
+        return _opaque_part(len(column), absent, "times")
     whole = pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
     unit = "D" if types.is_date(kind) else kind.unit
     dtype = f"{'M8' if types.is_date(kind) or types.is_timestamp(kind) else 'm8'}[{unit}]"
@@ -222,8 +248,8 @@ def _polars_part(series: nw.Series[Any]) -> Part:
 
     name = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
     zone = _zone(name)
-    if dtype not in POLARS_TIMES or (name is not None and zone is None):
-        return _opaque_part(count, absent)
+    if dtype not in TIME_TYPES or (name is not None and zone is None):
+        return _opaque_part(count, absent, _series_holds(dtype))
     unit = "D" if dtype == nw.Date else getattr(dtype, "time_unit", "ns")
     kind = f"{'M8' if dtype in (nw.Date, nw.Datetime) else 'm8'}[{unit}]"
 
@@ -245,7 +271,7 @@ def _polars_texts(block: Any) -> Cells:
 
 def _time_part(length: int, times: Read, zone: tzinfo | None = None, *, of_day: bool = False) -> Part:
     """Return a column of numpy's dates, moments or durations, to be read as text (see ``cells``)."""
-    return Part(length, lambda start, stop: time_cells(times(start, stop), zone, of_day=of_day), is_time=True)
+    return Part(length, lambda start, stop: time_cells(times(start, stop), zone, of_day=of_day), holds="times")
 
 
 def _zone(name: str | None) -> tzinfo | None:

@@ -1,0 +1,101 @@
+"""Containers and types that cannot hold what the schema declares.
+
+They are told by their type alone, which is public where the owner declares it; no cell is looked at, and numbers, truth
+values and objects never differ as features. Where a reader inferred a type, one cell can change it: certificates say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.schema.cells import category_key
+from hedgerow.schema.features import Feature, Numeric, Value
+from hedgerow.schema.parts import Holds
+
+__all__ = ["check_column_types", "check_label_type", "refuse_lazy", "refuse_objects"]
+
+# Methods by which tables that hold a query, not records, become frames. Spark's frames collect rows, so that comes last.
+COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
+
+
+def refuse_lazy(given: Any, what: str, *, known: bool = False) -> None:
+    """Raise ConfigurationError where ``given`` is an iterator, or a table that holds a query and not yet records.
+
+    ``known`` says that narwhals knows it as such a table; others are told by their methods.
+    """
+    if isinstance(given, Iterator):
+        raise ConfigurationError(
+            f"{what} is an iterator, which can be read once, but records are read more than once. Pass list({what})."
+        )
+    collector = next((name for name in COLLECTORS if hasattr(type(given), name)), None)
+    is_array = (hasattr(given, "__array__") or isinstance(given, Sequence | Mapping)) and not hasattr(given, "columns")
+    if known or (collector and not is_array):
+        way = f"{what}.{collector}()" if collector else "a pandas, polars or pyarrow table"
+        raise ConfigurationError(
+            f"{what} is a lazy table ({type(given).__name__}), which holds a query and no records, but records are read "
+            f"more than once. Pass {way}."
+        )
+
+
+def refuse_objects(rows: Sequence[Any]) -> None:
+    """Raise ConfigurationError where a list is one of dicts or other objects, and none of rows.
+
+    All rows decide: one that is a row, or None for a missing one, makes the list a list of rows, in which the others are
+    records whose cells are all missing.
+    """
+    if rows and not any(row is None or issubclass(type(row), list | tuple | np.ndarray) for row in rows):
+        raise ConfigurationError(
+            "X is a list of objects of which none is a list, a tuple or an array of cells, such as a list of dicts, so no "
+            "cell could be read. Pass a list of rows, or a frame, as pandas.DataFrame(X) makes of dicts. Reshape your data "
+            "with [X] if it is one record."
+        )
+
+
+def check_column_types(types: Mapping[str, Holds], features: Mapping[str, Feature] | None) -> None:
+    """Raise SchemaError where a column's type cannot be read, or cannot be what the schema declares of the column."""
+    for name, holds in types.items():
+        if holds == "unreadable":
+            raise SchemaError(
+                f"the column {name!r} has a type whose cells are lists, structs, intervals, periods or the like, so none "
+                "could be read. Pass a column of numbers or text for each part, or one of text, or leave it out."
+            )
+        if holds == "times" and features is not None and not _takes_text(features[name]):
+            raise SchemaError(
+                f"the column {name!r} has a type of dates, times or durations, which are no numbers, but the schema declares "
+                "numbers for it, so no cell could be read. Pass numbers, such as days since a fixed date, or declare the "
+                'dates as text, as in hr.Categorical(["2024-12-31"]).'
+            )
+
+
+def check_label_type(classes: Sequence[Value], holds: Holds) -> None:
+    """Raise SchemaError where the type of the labels cannot be any of the classes."""
+    if (
+        holds == "unreadable"
+        or (holds == "times" and not _has_text(classes))
+        or (holds == "numbers" and not _has_number(classes))
+    ):
+        kind = {"numbers": "numbers", "times": "dates, times or durations"}.get(holds, "lists, structs or the like")
+        raise SchemaError(
+            f"y has a type of {kind}, but the schema declares the classes {_listed(classes)}, none of which reads as one, "
+            "so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
+        )
+
+
+def _takes_text(feature: Feature) -> bool:
+    return not isinstance(feature, Numeric) and _has_text(feature.values)
+
+
+def _has_text(values: Sequence[Value]) -> bool:
+    return any(isinstance(category_key(value), str) for value in values)
+
+
+def _has_number(values: Sequence[Value]) -> bool:
+    return any(isinstance(category_key(value), float) for value in values)
+
+
+def _listed(classes: Sequence[Value]) -> str:
+    return ", ".join(map(repr, classes[:5])) + (f" and {len(classes) - 5} more" if len(classes) > 5 else "")

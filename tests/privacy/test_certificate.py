@@ -94,11 +94,29 @@ def test_the_page_says_what_a_privacy_officer_needs():
         "level 2 leaf label epsilon 0.6 permute-and-flip, class counts, range 1",
         "the schema (ranges, categories, classes) being public knowledge",
         "ChaCha20 under a fresh 256-bit key from the operating system",
+        "the types of X, its columns and y being public: where a reader inferred one, a single cell can change it",
         "outside the guarantee: running time, memory use",
     ):
         assert fact in words, page
     assert "replaced" not in page
     assert max(map(len, page.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor"),
+    [("1", "2.72"), ("1e-9", "1.01"), ("0.1", "1.11"), ("10", "22100"), ("700", "1.02e304")],
+)
+def test_the_factor_that_the_page_states_is_no_less_than_it_is(epsilon, factor):
+    page = str(certificate(Pure(Fraction(epsilon), "m", "p"), epsilon=Fraction(epsilon)))
+    assert f"by a factor of at most {factor}\n" in page
+
+
+def test_a_delta_below_1_never_reads_as_1():
+    delta = Fraction(999_999, 10**6)
+    page = str(certificate(Gaussian(Fraction(80), 1, "sums"), delta=delta))
+    assert "delta = 0.999999," in page
+    assert "(but for a probability of 0.999999)" in page
+    assert "spent      delta 0.999" in page
 
 
 def test_the_page_of_one_record_replaced():

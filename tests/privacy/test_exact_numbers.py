@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.exact import decimal_text, dyadic_below, exact, exact_delta
+from hedgerow.privacy.exact import decimal_text, dyadic_below, exact, exact_delta, upper_text
 
 positive = st.fractions(min_value=Fraction(1, 10**12), max_value=10**12)
 
@@ -185,3 +185,48 @@ def test_negative_numbers_are_not_rounded_up(value):
 def test_texts_that_would_fill_the_memory_are_refused(text):
     with pytest.raises(ConfigurationError):
         exact(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1, "1"),
+        (1.0, "1"),
+        (0.5, "0.5"),
+        (0.1, "0.1"),
+        (1e-6, "1e-6"),
+        (1.2345678e-6, "1.235e-6"),
+        (Fraction(1, 3), "0.3334"),
+        (0.999999, "0.999999"),
+        (Fraction(10**12 - 1, 10**12), "0.999999999999"),
+        (1 - 2**-53, "0.9999999999999999"),
+        (0.99991, "0.99991"),
+        (0.9998, "0.9998"),
+        (9.99991, "10"),
+        (1.00000001, "1.001"),
+        (2, "2"),
+        (22026.4, "22030"),
+        (1e6, "1000000"),
+        (1e7, "1e7"),
+        (1.23456e300, "1.235e300"),
+        (math.inf, "infinity"),
+    ],
+)
+def test_costs_are_rounded_up(value, text):
+    assert upper_text(Fraction(value) if isinstance(value, int) else value) == text
+
+
+@given(st.one_of(positive, st.fractions(min_value=Fraction(1, 10**6), max_value=1)), st.integers(1, 8))
+def test_what_is_rounded_up_is_no_less_and_at_most_one_unit_more(value, digits):
+    shown = Fraction(upper_text(value, digits))
+    assert value <= shown < value * (1 + Fraction(10) ** (1 - digits))
+    assert (shown == 1) <= (value >= 1 or value == 1)
+
+
+@given(st.fractions(min_value=0, max_value=1))
+def test_what_is_cut_never_reads_as_0_or_1(value):
+    text = decimal_text(value)
+    assert (text == "0", text == "1") == (value == 0, value == 1)
+    assert 0 <= value - Fraction(text.removesuffix("...")) < Fraction(1, 10**5)
+    assert text.endswith("...") == (Fraction(text.removesuffix("...")) != value)

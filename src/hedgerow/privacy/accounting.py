@@ -32,6 +32,7 @@ from hedgerow.privacy.events import (
     Subsampled,
     Unprotected,
 )
+from hedgerow.privacy.exact import decimal_text
 
 __all__ = [
     "Adjacency",
@@ -320,7 +321,7 @@ def largest(
                 raise ConfigurationError("the noise would be larger than the sampler draws.")
     except ConfigurationError as error:
         raise ConfigurationError(
-            f"no plan of this kind keeps to delta {float(delta):.3g} at epsilon {float(epsilon):.3g}. Either epsilon is so "
+            f"no plan of this kind keeps to delta {decimal_text(delta)} at epsilon {decimal_text(epsilon)}. Either epsilon is so "
             "large that the samplers' own error, times e^epsilon, is above delta, or both are so small that the noise would be "
             "larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or delta=0."
         ) from error

@@ -23,7 +23,7 @@ from hedgerow.privacy.events import (
     event_from_dict,
     event_to_dict,
 )
-from hedgerow.privacy.exact import decimal_text, read_fraction
+from hedgerow.privacy.exact import decimal_text, read_fraction, upper_text
 from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify"]
@@ -147,8 +147,8 @@ class Certificate:
         return "\n".join(rows)
 
     def _meaning(self) -> Iterator[str]:
-        factor = math.exp(min(float(self.epsilon), 700.0))
-        bound = f"at most {factor:.3g}" if self.epsilon <= 700 else "more than 1e300"
+        factor = math.nextafter(math.exp(min(float(self.epsilon), 700.0)), math.inf) if self.epsilon else 1.0
+        bound = f"at most {upper_text(factor, 3)}" if self.epsilon <= 700 else "more than 1e300"
         yield f"whoever sees the model can change the odds of any guess about one record by a factor of {bound}"
         if self.delta:
             yield f"(but for a probability of {decimal_text(self.delta)})"
@@ -167,8 +167,8 @@ class Certificate:
             return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
         delta = total.delta(self.epsilon)
         return (
-            f"delta {delta:.4g} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up as rho = "
-            f"{float(total.rho):.4g} of zero-concentrated DP, or as mu^2 = {float(total.total_mu_squared):.4g} of Gaussian DP"
+            f"delta {upper_text(delta)} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up as rho = "
+            f"{upper_text(total.rho)} of zero-concentrated DP, or as mu^2 = {upper_text(total.total_mu_squared)} of Gaussian DP"
         )
 
     def _foundations(self) -> Iterator[str]:
@@ -178,6 +178,7 @@ class Certificate:
             yield "a seed: for tests and reproduction only"
         else:
             yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system"
+        yield "the types of X, its columns and y being public: where a reader inferred one, a single cell can change it"
         yield "one record being one row; every further fit on the same records adds its own epsilon (see Ledger)"
         yield "outside the guarantee: running time, memory use, and that there is at least one record"
         if self.adjacency == "replace-one":

@@ -12,12 +12,22 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["Dyadic", "check_positive", "decimal_text", "dyadic_below", "exact", "exact_delta", "read_fraction"]
+__all__ = [
+    "Dyadic",
+    "check_positive",
+    "decimal_text",
+    "dyadic_below",
+    "exact",
+    "exact_delta",
+    "read_fraction",
+    "upper_text",
+]
 
 LARGEST = Fraction(10**9)
 SMALLEST = Fraction(1, 10**9)
 LONGEST_TEXT = 4000
 LARGEST_EXPONENT = 1000
+LONGEST_WHOLE = 6  # powers of ten that are written out when a number is rounded up
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:
@@ -128,9 +138,7 @@ def decimal_text(value: Fraction, digits: int = 6) -> str:
     if value == 0:
         return "0"
     size = abs(value)
-    exponent = len(str(size.numerator)) - len(str(size.denominator))  # of the leading digit, or one too many
-    if size < Fraction(10) ** exponent:
-        exponent -= 1
+    exponent = _exponent(size)
     places = max(digits - 1 - exponent, 0)
     cut = math.floor(value * 10**places)
     rest = "" if Fraction(cut, 10**places) == value else "..."
@@ -142,3 +150,30 @@ def decimal_text(value: Fraction, digits: int = 6) -> str:
     figures = figures.rjust(places + 1, "0")
     whole, decimals = figures[: len(figures) - places], figures[len(figures) - places :].rstrip("0")
     return f"{sign}{whole}{'.' if decimals else ''}{decimals}{rest}"
+
+
+def upper_text(value: Fraction | float, digits: int = 4) -> str:
+    """Return a number that is not negative as text of so many digits, rounded up, so that no cost reads as less than it is.
+
+    What is below 1 is shown with as many digits as it takes to read so. A float is read as its shortest decimal.
+    """
+    if value == 0 or value == math.inf:
+        return "0" if value == 0 else "infinity"
+    number = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    while (raised := _raised(number, digits)) == 1 > number:
+        digits += 1
+    exponent = _exponent(raised)
+    if exponent <= LONGEST_WHOLE:
+        return decimal_text(raised, digits)
+    return f"{decimal_text(raised / 10**exponent, digits)}e{exponent}"
+
+
+def _raised(number: Fraction, digits: int) -> Fraction:
+    unit = Fraction(10) ** (_exponent(number) - digits + 1)
+    return math.ceil(number / unit) * unit
+
+
+def _exponent(size: Fraction) -> int:
+    """Return the power of ten of a positive number's leading digit."""
+    exponent = len(str(size.numerator)) - len(str(size.denominator))  # or one too many
+    return exponent - 1 if size < Fraction(10) ** exponent else exponent

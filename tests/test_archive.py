@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from hedgerow.archive import atomic_file, read_archive, write_archive
+from hedgerow.archive import read_archive, write_archive
 from hedgerow.errors import FileFormatError
 
 DOCUMENT = {"format": 1, "names": ["Zürich", "b"], "share": 0.1, "none": None}
@@ -69,37 +69,6 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, file, doc
         write_archive(file, document, arrays)
     assert file.read_bytes() == before
     assert os.listdir(tmp_path) == [file.name]
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, file, error):
-    before = file.read_bytes()
-
-    def write_half():
-        with atomic_file(file) as part:
-            part.write_text("half of it")
-            assert file.read_bytes() == before
-            raise error
-
-    with pytest.raises(error):
-        write_half()
-    assert file.read_bytes() == before
-    assert os.listdir(tmp_path) == [file.name]
-
-
-def test_a_file_that_cannot_take_its_place_vanishes(tmp_path):
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError, match="taken"), atomic_file(tmp_path / "taken") as part:
-        part.write_text("whole")
-    assert os.listdir(tmp_path) == ["taken"]
-
-
-def test_a_file_appears_at_the_end_only(tmp_path):
-    with atomic_file(tmp_path / "new") as part:
-        part.write_text("whole")
-        assert not (tmp_path / "new").exists()
-    assert (tmp_path / "new").read_text() == "whole"
-    assert os.listdir(tmp_path) == ["new"]
 
 
 def test_objects_are_never_written(tmp_path):

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 
 # Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
 RANKS = (
-    {"errors", "compiled", "progress", "threads"},
+    {"errors", "compiled", "files", "progress", "threads"},
     {"archive"},
     {"schema"},
     {"parameters"},
@@ -42,7 +42,7 @@ def allowed(part: str) -> set[str]:
     if part == "audit":
         return PARTS - {"cli", "reproduce", "plots"}
     if part == "datasets":
-        return {"datasets", "archive", "errors", "schema"}
+        return {"datasets", "errors", "files", "schema"}
     rank = next(index for index, parts in enumerate(RANKS) if part in parts)
     return set().union(*RANKS[:rank]) | {part}
 

@@ -6,39 +6,23 @@ import io
 import json
 import math
 import os
-import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
+from hedgerow.files import atomic_file
 
-__all__ = ["atomic_file", "read_archive", "write_archive"]
+__all__ = ["read_archive", "write_archive"]
 
 DOCUMENT = "model.json"
 LARGEST = 2**31  # bytes that all members together may unpack to
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-
-
-@contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` that takes its place at the end, or vanishes if anything goes wrong."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    part.open("xb").close()
-    try:
-        yield part
-        os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def write_archive(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Arrays) -> None:

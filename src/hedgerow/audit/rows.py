@@ -15,6 +15,7 @@ import numpy as np
 
 from hedgerow.audit.views import Columns, join_columns
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import atomic_file
 
 __all__ = ["Rows"]
 
@@ -103,6 +104,5 @@ def _only(batch: Columns, views: Sequence[str] | None) -> Columns:
 
 
 def _write(path: Path, content: bytes) -> None:
-    aside = path.with_suffix(".part")
-    aside.write_bytes(content)
-    os.replace(aside, path)
+    with atomic_file(path) as part:
+        part.write_bytes(content)

@@ -105,7 +105,7 @@ def audit(
     about = None if model is None else about_model(model)
     _tell(findings, about, as_json)
     if page is not None:
-        write_page(findings, page, about)
+        write_page(findings, page, about, force=force)
         click.echo(f"wrote {page}", err=True)
     if any(found.refuted for found in findings):
         context.exit(AUDIT_REFUTED)

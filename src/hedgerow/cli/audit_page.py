@@ -58,7 +58,9 @@ def how_sure(found: Finding) -> str:
     return "exact" if found.confidence >= 1 else f"{100 * found.confidence:g} % for all pairs together"
 
 
-def write_page(findings: Sequence[Finding], path: Path, about: Mapping[str, str] | None = None) -> None:
+def write_page(
+    findings: Sequence[Finding], path: Path, about: Mapping[str, str] | None = None, *, force: bool = False
+) -> None:
     """Write the findings as a page: of attacks with a plot, of a model with what was checked."""
     from hedgerow.plots import Page
 
@@ -70,7 +72,7 @@ def write_page(findings: Sequence[Finding], path: Path, about: Mapping[str, str]
         page.table(["what", "value"], [*about.items(), ("verdict", model_verdict(findings))])
         if findings:
             page.table(["verdict", "finding"], [[found.verdict, found.words] for found in findings])
-    page.write(path)
+    page.write(path, replace=force)
 
 
 def _attacks(page: Page, findings: Sequence[Finding]) -> None:

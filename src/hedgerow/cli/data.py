@@ -10,9 +10,9 @@ import click
 import numpy.typing as npt
 
 from hedgerow import datasets
-from hedgerow.archive import atomic_file
 from hedgerow.cli.options import force_option, refuse_overwriting
 from hedgerow.datasets.dataset import Dataset
+from hedgerow.files import atomic_file
 
 __all__ = ["data"]
 
@@ -51,17 +51,17 @@ def data(name: str, out: Path, force: bool) -> None:
         refuse_overwriting(path, force)
     out.mkdir(parents=True, exist_ok=True)
     schema = found.schema if found.schema.target else found.schema.replace(target="label")
-    with atomic_file(toml) as part:
+    with atomic_file(toml, replace=force) as part:
         part.write_text(schema.to_toml(), encoding="utf-8")
     for path, (X, y) in tables.items():
-        _write(path, found, X, y)
+        _write(path, found, X, y, force)
     for path in (toml, *tables):
         click.echo(path)
 
 
-def _write(path: Path, found: Dataset, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
+def _write(path: Path, found: Dataset, X: npt.NDArray[Any], y: npt.NDArray[Any], force: bool) -> None:
     """Write records and labels to a CSV file."""
-    with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+    with atomic_file(path, replace=force) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*found.schema.names, found.schema.target or "label"])
         writer.writerows([*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True))

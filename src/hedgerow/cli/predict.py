@@ -12,7 +12,6 @@ from typing import Any, TextIO
 
 import click
 
-from hedgerow.archive import atomic_file
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
@@ -27,6 +26,7 @@ from hedgerow.cli.table_file import TableFile
 from hedgerow.cli.tables import open_table
 from hedgerow.errors import SchemaError
 from hedgerow.estimator import PrivateClassifier
+from hedgerow.files import atomic_file
 from hedgerow.systems import load
 
 __all__ = ["predict"]
@@ -64,7 +64,7 @@ def predict(model: Path, data: Path, out: Path | None, force: bool, proba: bool,
         if out is None:
             _write_csv(sys.stdout, lines)
             return
-        with atomic_file(out) as part, open(part, "w", encoding="utf-8", newline="") as file:
+        with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
             _write_csv(file, lines)
     click.echo(f"wrote {out}", err=True)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from hedgerow.archive import atomic_file
 from hedgerow.cli.options import OutputFile, data_argument, force_option, refuse_overwriting, separator_option
 from hedgerow.cli.output import it_or_them, listed, printable
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.cli.table_file import Columns
 from hedgerow.cli.tables import read_table
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import atomic_file
 
 __all__ = ["init"]
 
@@ -65,7 +65,7 @@ def init(data: Path, target: str | None, missing: Sequence[str], out: Path | Non
     if out is None:
         click.echo(text, nl=False)
     else:
-        with atomic_file(out) as part:
+        with atomic_file(out, replace=force) as part:
             part.write_text(text, encoding="utf-8", newline="\n")
     for line in _advice(notes):
         click.echo(line, err=True)

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hedgerow.archive import atomic_file
 from hedgerow.datasets.unpack import gunzip, unpack
 from hedgerow.errors import DatasetError
+from hedgerow.files import atomic_file
 
 __all__ = ["Source", "digest", "read_file", "read_files"]
 

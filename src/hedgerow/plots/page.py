@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.archive import atomic_file
+from hedgerow.files import atomic_file
 from hedgerow.plots.axes import png_bytes
 
 __all__ = ["Page"]
@@ -90,8 +90,8 @@ class Page:
             + "\n</body></html>\n"
         )
 
-    def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, whole or not at all, and return its path."""
-        with atomic_file(path) as part:
+    def write(self, path: str | os.PathLike[str], *, replace: bool = True) -> Path:
+        """Write the page to a file, whole or not at all, and return its path; ``replace`` allows to replace a file."""
+        with atomic_file(path, replace=replace) as part:
             part.write_text(self.html(), encoding="utf-8")
         return Path(path)

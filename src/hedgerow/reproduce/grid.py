@@ -92,7 +92,5 @@ def _mend(path: Path) -> None:
     """Make the folder of a results file, and cut off a last line that was not written to its end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            path.write_bytes(whole)
+        whole = path.read_bytes().rfind(b"\n") + 1
+        os.truncate(path, whole)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from hedgerow.archive import atomic_file
+from hedgerow.files import atomic_file
 from hedgerow.plots.utility import Line
 from hedgerow.reproduce.experiment import Cell, Curve, Experiment, Form, Panel
 from hedgerow.reproduce.grid import Row

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hedgerow.archive import atomic_file
 from hedgerow.errors import DatasetError
+from hedgerow.files import atomic_file
 from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.reproduce.catalogue import PAPERS, Paper, experiments_named
 from hedgerow.reproduce.drawing import draw

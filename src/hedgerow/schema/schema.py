@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
+from hedgerow.files import atomic_file
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.features import (
     NO_RANGE,
@@ -287,8 +288,9 @@ class Schema:
         return cls.from_dict(parse_toml(text, place), place)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a TOML file."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8", newline="\n")
+        """Write the schema to a TOML file, whole or not at all; a file that stands there is replaced."""
+        with atomic_file(path) as part:
+            part.write_text(self.to_toml(), encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:

@@ -1,3 +1,4 @@
+import inspect
 import json
 
 import pytest
@@ -47,11 +48,18 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run():
-    """Run the command within this process; the result tells stdout and stderr apart."""
+def runner():
+    """Click's runner of commands, whose results tell stdout and stderr apart; before Click 8.2 it does so when asked."""
+    mixes = "mix_stderr" in inspect.signature(CliRunner).parameters
+    return CliRunner(mix_stderr=False) if mixes else CliRunner()
+
+
+@pytest.fixture
+def run(runner):
+    """Run the command within this process."""
 
     def call(*arguments):
-        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+        return runner.invoke(main, [str(argument) for argument in arguments])
 
     return call
 

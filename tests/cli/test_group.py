@@ -6,11 +6,10 @@ from dataclasses import asdict
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow.cli import COMMANDS, main
-from hedgerow.cli.group import LazyGroup, exit_code, sentence
+from hedgerow.cli.group import BrokenOff, LazyGroup, exit_code, sentence
 
 HEAVY = ("numpy", "sklearn", "scipy", "numba", "pandas")
 
@@ -75,6 +74,9 @@ def test_systems(run):
         (hr.FileFormatError("bad."), 2, "bad."),
         (click.UsageError("bad."), 2, "bad."),
         (click.Abort(), 130, "interrupted."),
+        (KeyboardInterrupt(), 130, "interrupted."),
+        (BrokenOff(KeyboardInterrupt(), "Nothing was spent."), 130, "interrupted. Nothing was spent."),
+        (BrokenOff(MemoryError(), "1 was spent."), 1, "out of memory. 1 was spent."),
         (hr.DatasetError("gone."), 1, "gone."),
         (PermissionError(13, "Permission denied", "f.csv"), 1, "f.csv: Permission denied."),
         (OSError(28, "No space left on device"), 1, "No space left on device."),
@@ -86,13 +88,13 @@ def test_exit_codes_and_sentences(error, code, text):
 
 
 @pytest.mark.parametrize("error", [ValueError("cell 'secret'"), OSError("secret"), KeyError("secret")])
-def test_an_unexpected_failure_tells_its_place_but_not_its_text(error, monkeypatch):
+def test_an_unexpected_failure_tells_its_place_but_not_its_text(error, monkeypatch, runner):
     def fail():
         raise error
 
     group = LazyGroup("hedgerow", commands_by_name={"fail": ("", "")})
     monkeypatch.setattr(group, "get_command", lambda context, name: click.Command("fail", callback=fail))
-    result = CliRunner().invoke(group, ["fail"])
+    result = runner.invoke(group, ["fail"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"Error: unexpected {type(error).__name__} at test_group.py:")
     assert "secret" not in result.stderr

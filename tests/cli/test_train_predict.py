@@ -300,18 +300,6 @@ def test_a_refused_budget(folder, train, is_refused, monkeypatch):
     assert files(folder) == ["people.csv", "people.toml"]
 
 
-@pytest.mark.parametrize("method", ["fit", "save"])
-def test_an_interrupt_leaves_no_file(folder, train, monkeypatch, method):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(EDPRFClassifier, method, interrupt)
-    result = train()
-    assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr.strip() == "Error: interrupted."
-    assert files(folder) == ["people.csv", "people.toml"]
-
-
 def test_a_failed_prediction_leaves_the_old_file(folder, run, train, monkeypatch):
     train()
     (folder / "p.csv").write_text("old")
@@ -347,14 +335,6 @@ def test_python_refuses_the_columns_that_the_command_ignores_and_its_help_says_s
     assert run("predict", "m.hedgerow", "people.csv").exit_code == 0
     text = " ".join(run("predict", "--help").stdout.split())
     assert "In Python, a model's predict refuses a frame with other columns" in text
-
-
-def test_a_full_disk_is_a_failure(folder, train, is_refused, monkeypatch):
-    def fail(*_):
-        raise OSError(28, "No space left on device", "m.hedgerow")
-
-    monkeypatch.setattr(EDPRFClassifier, "save", fail)
-    is_refused(train(), 1, "m.hedgerow: No space left on device.")
 
 
 def test_wrong_predictions(folder, run, train, is_refused):

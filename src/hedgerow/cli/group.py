@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -19,6 +21,7 @@ __all__ = [
     "FAILURE",
     "INTERRUPTED",
     "WRONG_USAGE",
+    "BrokenOff",
     "LazyGroup",
     "exit_code",
     "sentence",
@@ -34,7 +37,17 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (ConfigurationError, WRONG_USAGE),
     (FileFormatError, WRONG_USAGE),
     (click.Abort, INTERRUPTED),  # click's name for Ctrl-C
+    (KeyboardInterrupt, INTERRUPTED),
 )
+
+
+class BrokenOff(click.ClickException):
+    """A failure together with what it leaves behind; its exit code is the failure's."""
+
+    def __init__(self, error: BaseException, outcome: str) -> None:
+        super().__init__(f"{sentence(error)} {outcome}")
+        self.code = exit_code(error)
+        self.is_interrupt = isinstance(error, KeyboardInterrupt)
 
 
 class LazyGroup(click.Group):
@@ -78,10 +91,34 @@ class LazyGroup(click.Group):
         try:
             result = super().main(args, prog_name, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
-        except (Exception, BudgetExceeded) as error:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # that the result did not fit is found here, and not while Python ends
+        except BrokenPipeError:
+            code = FAILURE  # whoever read the result has what was wanted; click ends so, too
+        except (Exception, KeyboardInterrupt, BudgetExceeded) as error:
             code = exit_code(error)
-            click.echo(f"Error: {sentence(error)}", err=True)
+            _say(error)
+        _let_go(sys.stdout)
+        _let_go(sys.stderr)
         sys.exit(code)
+
+
+def _say(error: BaseException) -> None:
+    """Write the sentence of an error to stderr, if it takes any."""
+    with suppress(OSError):
+        if isinstance(error, BrokenOff) and error.is_interrupt:
+            click.echo(err=True)  # closes the terminal's ^C, as click does
+        click.echo(f"Error: {sentence(error)}", err=True)
+
+
+def _let_go(stream: TextIO | None) -> None:
+    """Drop what a stream could not write: Python would try again at its end, complain, and change the exit code."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show_help_if_alone(context: click.Context) -> None:
@@ -92,6 +129,8 @@ def show_help_if_alone(context: click.Context) -> None:
 
 def exit_code(error: BaseException) -> int:
     """Return the exit code of an exception."""
+    if isinstance(error, BrokenOff):
+        return error.code
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILURE)
 
 
@@ -101,7 +140,7 @@ def sentence(error: BaseException) -> str:
     The messages of our own errors, of click's and of the system depend on nothing that a record holds. Of any other
     exception only its type and its place are told.
     """
-    if isinstance(error, click.Abort):
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         return "interrupted."
     if isinstance(error, click.UsageError):
         return error.format_message() + (f" See '{error.ctx.command_path} --help'." if error.ctx else "")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -12,12 +16,23 @@ from hedgerow.estimator import PrivateClassifier
 from hedgerow.plots.tree_values import printable
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["counted", "it_or_them", "listed", "model_values", "printable", "write_json"]
+__all__ = ["check_stdout", "counted", "it_or_them", "listed", "model_values", "printable", "write_json"]
 
 
 def write_json(value: Any) -> None:
     """Write the one JSON document of a command to stdout."""
     click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def check_stdout() -> None:
+    """Raise OSError if stdout takes nothing, such as /dev/full, before there is a result that costs budget."""
+    if sys.stdout is None:
+        return
+    try:
+        with suppress(io.UnsupportedOperation):  # no file of the system's
+            os.write(sys.stdout.fileno(), b"")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "stdout") from error
 
 
 def model_values(model: PrivateClassifier) -> dict[str, Any]:

@@ -24,11 +24,13 @@ from hedgerow.cli.options import (
     separator_option,
     target_option,
 )
-from hedgerow.cli.output import listed, model_values, write_json
+from hedgerow.cli.output import check_stdout, listed, model_values, write_json
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
+from hedgerow.cli.spending import Spending
 from hedgerow.cli.tables import read_table
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
 from hedgerow.systems import system_class
 
@@ -104,15 +106,23 @@ def train(
     _warn_of_inferred(schema, schema_path)
     model = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, **settings)
 
-    columns = read_table(data, separator)
-    check_columns(list(columns), schema, data)
-    check_records(len(columns[str(schema.target)]), data)
+    check_stdout()
 
-    training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
-    labels = training.pop(str(schema.target))
-    model.fit(training, labels)
-    model.save(out)
-    _report(model, out, None if testing is None else measure(model, testing), as_json)
+    with Spending(_claim(model), out) as spending:
+        columns = read_table(data, separator)
+        check_columns(list(columns), schema, data)
+        check_records(len(columns[str(schema.target)]), data)
+        training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
+        labels = training.pop(str(schema.target))
+        spending.fit(model, training, labels)
+        spending.save(model, force=force)
+        _report(model, out, None if testing is None else measure(model, testing), as_json)
+
+
+def _claim(model: PrivateClassifier) -> str:
+    """Return the budget of a fit in words."""
+    delta = exact_delta(getattr(model, "delta", 0))
+    return f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
 
 
 def _warn_of_inferred(schema: Schema, path: Path) -> None:

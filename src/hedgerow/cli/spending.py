@@ -1,0 +1,77 @@
+"""What became of the budget when ``hedgerow train`` fails: a failure of any kind leaves no doubt about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import click
+
+from hedgerow.cli.group import BrokenOff
+from hedgerow.errors import BudgetExceeded, HedgerowError
+from hedgerow.estimator import PrivateClassifier
+from hedgerow.files import atomic_file
+
+__all__ = ["Spending"]
+
+# What they say before a fit has ended is about what was asked, and nothing was drawn.
+REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
+
+
+class Spending:
+    """Fit a model and save it; an error that leaves the context says what was spent, and whether there is a model.
+
+    Parameters
+    ----------
+    claim : str
+        What the fit costs, in words.
+    out : Path
+        Where the model goes.
+    """
+
+    def __init__(self, claim: str, out: Path) -> None:
+        self._claim = claim
+        self._out = out
+        self._begun = False
+        self._fitted = False
+        self._file: os.stat_result | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None or (isinstance(error, REFUSALS) and not self._fitted):
+            return
+        raise BrokenOff(error, self._outcome()) from error
+
+    def fit(self, model: PrivateClassifier, X: Any, y: Any) -> None:
+        """Fit the model."""
+        self._begun = True
+        model.fit(X, y)
+        self._fitted = True
+
+    def save(self, model: PrivateClassifier, *, force: bool) -> None:
+        """Write the model; ``force`` allows to replace a file."""
+        with atomic_file(self._out, replace=force) as part:
+            model.save(part)
+            self._file = part.stat()
+
+    def _outcome(self) -> str:
+        if not self._begun:
+            return "Nothing was spent."
+        if not self._fitted:
+            return f"The fit had begun: count {self._claim} as spent. No model was written."
+        if not self._is_there():
+            return f"{self._claim} was spent, but no model was written."
+        return (
+            f"{self._claim} was spent, and the model is whole in {self._out}: `hedgerow inspect` shows its certificate."
+        )
+
+    def _is_there(self) -> bool:
+        """Whether the model has its name: where it was broken off is not always known, but the file is."""
+        try:
+            return self._file is not None and os.path.samestat(self._file, self._out.stat())
+        except OSError:
+            return False

@@ -1,0 +1,226 @@
+"""Whatever breaks off ``hedgerow train``: no file is half written, and the message says what became of the budget."""
+
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from fnmatch import fnmatch
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.systems.edprf import EDPRFClassifier
+
+TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow"]
+INPUTS = ["people.csv", "people.toml"]
+SWEEPABLE = ".hedgerow-*.tmp"
+AT_NOTHING = "Nothing was spent."
+AT_BEGUN = "The fit had begun: count epsilon 1 as spent. No model was written."
+AT_FITTED = "epsilon 1 was spent, but no model was written."
+AT_WRITTEN = "epsilon 1 was spent, and the model is whole in"
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def start(*arguments, **options):
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    return subprocess.Popen([sys.executable, "-m", "hedgerow", *arguments], **options)
+
+
+def at(target):
+    """Return where in the command a fault falls, by what is called then."""
+    home, _, name = target.rpartition(".")
+    return {"train": "hedgerow.cli.train", "spending": "hedgerow.cli.spending", "os": "os"}[home] + "." + name
+
+
+STAGES = [
+    ("train.read_table", AT_NOTHING, False),
+    ("fit", AT_BEGUN, False),
+    ("save", AT_FITTED, False),
+    ("os.link", AT_FITTED, False),
+    ("train._report", AT_WRITTEN, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"), [(KeyboardInterrupt(), 130, "interrupted."), (MemoryError(), 1, "out of memory.")]
+)
+@pytest.mark.parametrize(("stage", "outcome", "written"), STAGES)
+def test_a_failure_says_what_was_spent(folder, train, monkeypatch, stage, outcome, written, error, code, said):
+    def fail(*_, **__):
+        raise error
+
+    if "." in stage:
+        monkeypatch.setattr(at(stage), fail)
+    else:
+        monkeypatch.setattr(EDPRFClassifier, stage, fail)
+    result = train()
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr.strip().startswith(f"Error: {said} {outcome}")
+    assert result.stderr.strip().count("\n") == 0
+    assert files(folder) == sorted([*INPUTS, *(["m.hedgerow"] if written else [])])
+    if written:
+        assert hr.load("m.hedgerow").certificate_.holds
+
+
+def test_an_interrupt_right_after_the_name_was_taken_knows_that_there_is_a_model(folder, train, monkeypatch):
+    link = os.link
+
+    def link_and_break(*paths):
+        link(*paths)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "link", link_and_break)
+    assert f"interrupted. {AT_WRITTEN} {folder / 'm.hedgerow'}" in train().stderr
+    assert files(folder) == ["m.hedgerow", *INPUTS]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_model_that_was_there_is_not_taken_for_the_new_one(folder, train, monkeypatch, force):
+    def fit_while_another_writes(*_):
+        (folder / "m.hedgerow").write_text("another")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EDPRFClassifier, "fit", fit_while_another_writes)
+    assert AT_BEGUN in train(*(["--force"] if force else [])).stderr
+
+
+def test_a_delta_is_told_as_well(train, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hr.HedgerowClassifier, "fit", fail)
+    assert "count epsilon 1, delta 1e-6 as spent" in train("--system", "hedgerow", "--delta", "1e-6").stderr
+
+
+@pytest.mark.parametrize("error", [hr.ConfigurationError("wrong."), hr.BudgetExceeded("nothing was drawn.")])
+def test_a_refusal_speaks_for_itself(train, monkeypatch, is_refused, error):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(EDPRFClassifier, "fit", refuse)
+    result = train()
+    assert result.stderr == f"Error: {error}\n"
+    is_refused(result, 3 if isinstance(error, hr.BudgetExceeded) else 2)
+
+
+def test_a_full_disk(folder, train, is_refused, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "m.hedgerow")
+
+    monkeypatch.setattr(EDPRFClassifier, "save", fail)
+    is_refused(train(), 1, f"m.hedgerow: No space left on device. {AT_FITTED}")
+
+
+# processes
+
+
+@pytest.fixture
+def compiled(folder, train):
+    """Run a training once, so that those that follow load compiled code."""
+    assert train(out="first.hedgerow").exit_code == 0
+    (folder / "first.hedgerow").unlink()
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_of_two_trainings_to_one_file_one_wins_and_the_other_says_what_it_spent(folder, rounds):
+    for _ in range(rounds):
+        running = [start(*TRAIN) for _ in range(2)]
+        ended = sorted((process.communicate()[1], process.returncode) for process in running)
+        [(lost, lost_code), (won, won_code)] = ended
+        assert (won, won_code) == (f"wrote {folder / 'm.hedgerow'}\n", 0)
+        if lost_code == 2:  # it began when the other one had ended
+            assert "exists already" in lost
+        else:
+            assert lost_code == 1
+            assert lost == f"Error: {folder / 'm.hedgerow'}: It exists already and was not replaced. {AT_FITTED}\n"
+        assert files(folder) == ["m.hedgerow", *INPUTS]
+        assert hr.load("m.hedgerow").certificate_.holds
+        (folder / "m.hedgerow").unlink()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
+def test_a_full_stdout_is_known_before_anything_is_spent(folder):
+    with open("/dev/full", "w") as full:
+        process = start(*TRAIN, stdout=full)
+        assert process.communicate()[1] == "Error: stdout: No space left on device.\n"
+    assert process.returncode == 1
+    assert files(folder) == INPUTS
+
+
+@pytest.mark.usefixtures("compiled")
+def test_a_reader_of_stdout_who_left_leaves_no_doubt(folder):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = start(*TRAIN, stdout=writing)
+    os.close(writing)
+    said = process.communicate()[1]
+    assert (process.returncode, said.startswith(f"Error: Broken pipe. {AT_WRITTEN}")) == (1, True), said
+    assert hr.load("m.hedgerow").certificate_.holds
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_closed_stream_is_no_trouble(folder, stream):
+    number = {"stdout": 1, "stderr": 2}[stream]
+    process = start(*TRAIN, preexec_fn=lambda: os.close(number))
+    process.communicate()
+    assert process.returncode == 0
+    assert hr.load("m.hedgerow").certificate_.holds
+
+
+def test_predictions_that_do_not_fit_fail_and_those_that_nobody_reads_are_quiet(folder, train):
+    train()
+    with open("/dev/full", "w") as full:
+        process = start("predict", "m.hedgerow", "people.csv", stdout=full)
+        assert process.communicate()[1] == "Error: No space left on device.\n"
+    assert process.returncode == 1
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = start("predict", "m.hedgerow", "people.csv", stdout=writing)
+    os.close(writing)
+    assert process.communicate()[1] == ""
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("rounds", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_interrupts_and_kills_at_any_time(folder, people, rounds):
+    """Ctrl-C gives one sentence; no kill leaves anything but whole models and names that can be swept."""
+    header, _, records = people.partition("\n")
+    (folder / "people.csv").write_text(header + "\n" + records * 2000, "utf-8")
+    begin = time.monotonic()
+    start(*TRAIN).communicate()
+    whole = time.monotonic() - begin
+    for number in range(rounds):
+        (folder / "m.hedgerow").unlink(missing_ok=True)
+        process = start(*TRAIN)
+        time.sleep(whole * (0.4 + 0.6 * number / rounds))
+        process.send_signal(signal.SIGKILL if number % 2 else signal.SIGINT)
+        said = process.communicate()[1]
+        left = [name for name in files(folder) if name not in INPUTS]
+        assert [name for name in left if name != "m.hedgerow" and not fnmatch(name, SWEEPABLE)] == []
+        if "m.hedgerow" in left:
+            assert hr.load("m.hedgerow").certificate_.holds
+        if process.returncode == 130 and "interrupted. " in said:
+            assert said.count("\n") <= 2
+            assert "Traceback" not in said
+            assert ("m.hedgerow" in left) == (AT_WRITTEN in said)
+            assert any(words in said for words in (AT_NOTHING, AT_BEGUN, AT_FITTED, AT_WRITTEN))
+
+
+def test_a_folder_that_cannot_be_written_is_known_before_the_fit(folder, people, monkeypatch):
+    """As a user whom permissions bind."""
+    shelf = folder / "shelf"
+    shelf.mkdir()
+    shelf.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    if os.access(shelf, os.W_OK):
+        pytest.skip("permissions do not bind this user")
+    process = start(*TRAIN[:-1], "shelf/m.hedgerow")
+    assert "cannot be written (Permission denied)" in process.communicate()[1]
+    assert process.returncode == 2

@@ -51,6 +51,17 @@ def test_counts(odd, answer):
     }
 
 
+def test_bytes_that_are_not_utf_8_are_told_with_what_to_do(folder, run, answer):
+    (folder / "latin.csv").write_bytes(
+        b"age,marital status,code,income\n50,single,1,low\n50,\xfcber,1,high\n5\xe4,x,1,low\n"
+    )
+    options = ["schema", "check", "latin.csv", "--schema", "people.toml"]
+    [warning] = answer(*options)["warnings"]
+    assert warning.startswith("2 cells of the columns 'age', 'marital status' have bytes that are not UTF-8")
+    assert "likely Latin-1 or Windows-1252" in warning
+    assert f"WARNING: {warning}" in run(*options).stderr
+
+
 def test_blocks_are_counted_together(odd, answer, monkeypatch):
     whole = answer(*odd)
     monkeypatch.setattr(csv_file, "BLOCK_LINES", 2)

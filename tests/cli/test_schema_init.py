@@ -249,3 +249,29 @@ def test_help_is_narrow(run, command):
 
 def test_every_table_counts_malformed_lines():
     assert "malformed" in TableFile.__annotations__
+
+
+@pytest.mark.parametrize(
+    ("first", "places"),
+    [("39,State-gov,77516", "(1, 3)"), ("x,,y", "(2)"), ("1e3,x,y", "(1)"), ("0,1,2", "(1, 2, 3)"), (" ,x,y", "(1)")],
+)
+def test_a_first_line_that_looks_like_a_record_becomes_no_names(draft, tmp_path, is_refused, first, places):
+    (tmp_path / "bare.csv").write_text(first + "\n50,Private,83311\n")
+    result = draft("--out", "bare.toml", data="bare.csv")
+    is_refused(result, 2, "bare.csv", places, "Add a header line")
+    assert "State-gov" not in result.stderr
+    assert not (tmp_path / "bare.toml").exists()
+
+
+def test_a_name_over_two_columns_is_refused(draft, tmp_path, is_refused):
+    (tmp_path / "twice.csv").write_text("secret,x,secret\n1,2,3\n")
+    result = draft(data="twice.csv")
+    is_refused(result, 2, "twice.csv", "columns 1 and 3")
+    assert "secret" not in result.stderr
+
+
+def test_bytes_that_are_not_utf_8_are_told(draft, tmp_path):
+    (tmp_path / "latin.csv").write_bytes("city,income\nMünchen,low\nKöln,high\nBonn,low\n".encode("latin-1"))
+    result = draft(data="latin.csv")
+    assert result.exit_code == 0
+    assert "WARNING: 2 cells of the column 'city' have bytes that are not UTF-8" in result.stderr

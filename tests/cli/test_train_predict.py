@@ -1,4 +1,5 @@
 import csv
+import gzip
 import io
 import json
 import os
@@ -224,7 +225,10 @@ def test_a_wrong_option(folder, train, is_refused, options, words):
         ("age,", "years,", ("lacks", "'age'")),
         (",income", ",wages", ("lacks", "'income'")),
         ("age,marital status,code,income", "age,marital status,code,income,id", ("'id'", "Drop it")),
-        ("age,marital status,code,income", "age,age,code,income", ("columns 1 and 2",)),
+        ("age,marital status,code,income", "age,age,code,income", ("'age' over its columns 1 and 2",)),
+        ("age,marital status,code,income", "age,income,code,income", ("'income' over its columns 2 and 4",)),
+        ("age,marital status,code,income", "age,marital status,code,income,age", ("'age' over its columns 1 and 5",)),
+        ("age,marital status,code,income", "age,marital status,code,income,id,id", ("the column 'id',", "Drop it")),
     ],
 )
 def test_wrong_columns(people, folder, train, is_refused, old, new, words):
@@ -245,11 +249,58 @@ def test_no_records(folder, train, is_refused, text):
     is_refused(train(), 2, "people.csv", "no records")
 
 
-def test_a_file_without_header_is_not_quoted(folder, train, is_refused):
-    (folder / "people.csv").write_text("secret,secret2,1,2\n")
-    result = train()
-    is_refused(result, 2, "people.csv", "first line")
+@pytest.mark.parametrize("first", ["secret,secret2,1,2", "secret,secret,1,1", "secret", "33,secret,,high"])
+def test_a_file_without_header_is_not_quoted(folder, run, train, is_refused, first):
+    (folder / "bare.csv").write_text(first + "\n")
+    result = train(data="bare.csv")
+    is_refused(result, 2, "bare.csv", "If its first line is a record, add a header line")
     assert "secret" not in result.stderr
+    train()
+    result = run("predict", "m.hedgerow", "bare.csv")
+    is_refused(result, 2, "bare.csv lacks 'age', 'marital status', 'code'")
+    assert "secret" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (gzip.compress(b"x"), "is a gzip file"),
+        ("age,income\n".encode("utf-16"), "is text in UTF-16"),
+        ("größe,income\n".encode("latin-1"), "is not UTF-8, likely Latin-1"),
+    ],
+)
+def test_a_file_that_is_no_utf_8_is_named_before_anything_is_spent(folder, run, train, is_refused, content, words):
+    train()
+    (folder / "odd.csv").write_bytes(content)
+    is_refused(train("--force", data="odd.csv"), 2, "odd.csv", words)
+    for command in (["schema", "init", "odd.csv"], ["schema", "check", "odd.csv", "--schema", "people.toml"]):
+        is_refused(run(*command), 2, "odd.csv", words)
+    is_refused(run("predict", "m.hedgerow", "odd.csv"), 2, "odd.csv", words)
+
+
+def test_the_header_is_checked_before_a_record_is_read(folder, train, is_refused, monkeypatch):
+    monkeypatch.setattr("hedgerow.cli.csv_file.CSVFile.blocks", lambda _: pytest.fail("records were read"))
+    (folder / "few.csv").write_text("age,code\n1,2\n")
+    is_refused(train(data="few.csv"), 2, "lacks")
+
+
+def test_a_bad_byte_is_a_matter_of_its_cell_and_nobody_is_told(people, folder, run, train):
+    (folder / "people.csv").write_bytes(people.encode() + b"30,\xfcber,1,high\n31,single,2,l\xf6w\n")
+    trained = train()
+    assert (trained.exit_code, trained.stderr) == (0, f"wrote {folder / 'm.hedgerow'}\n")
+    predicted = run("predict", "m.hedgerow", "people.csv")
+    assert (predicted.exit_code, predicted.stderr, predicted.stdout.count("\n")) == (0, "", 63)
+
+
+def test_predictions_pass_over_names_that_the_model_does_not_read(people, folder, run, train, is_refused):
+    train()
+    plain = run("predict", "m.hedgerow", "people.csv").stdout
+    lines = people.splitlines()
+    (folder / "more.csv").write_text("\n".join(["note,note,," + lines[0], *("x,y,,," + line for line in lines[1:])]))
+    (folder / "more.csv").write_text((folder / "more.csv").read_text().replace("note,note,,age", "note,note,,,age"))
+    assert run("predict", "m.hedgerow", "more.csv").stdout == plain
+    (folder / "more.csv").write_text("\n".join(f"age,{line}" for line in lines))
+    is_refused(run("predict", "m.hedgerow", "more.csv"), 2, "'age' over its columns 1 and 2")
 
 
 def test_missing_files(folder, run, train, is_refused):

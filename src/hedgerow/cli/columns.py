@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from hedgerow.cli.output import it_or_them, listed
+from hedgerow.cli.table_file import places_of
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Encoder, Schema
 
-__all__ = ["check_columns", "check_records", "compare_columns", "load_schema"]
+__all__ = ["check_columns", "check_records", "check_single", "compare_columns", "load_schema"]
 
 
 def load_schema(path: Path, target: str | None) -> Schema:
@@ -39,16 +40,29 @@ def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[l
     Raises
     ------
     SchemaError
-        When it lacks all: its first line is then no header but a record, which is not to be shown.
+        When it lacks all: its first line is then no header but a record, which is not to be shown. Or when it has one of
+        them twice.
     """
-    wanted = [*schema.names, str(schema.target)]
-    lacking = [name for name in wanted if name not in found]
+    wanted = dict.fromkeys([*schema.names, str(schema.target)])
+    there = places_of(found)
+    lacking = [name for name in wanted if name not in there]
     if len(lacking) == len(wanted):
         raise SchemaError(
-            f"{data} names none of the schema's columns in its first line ({', '.join(wanted[:5])}, ...). "
-            "Add a header line, or pass the right --separator."
+            f"{data} has none of the schema's columns ({listed(lacking)}). If its first line is a record, add a header line "
+            "above it; otherwise pass the right --separator, or the schema of this file."
         )
-    return lacking, [name for name in found if name not in wanted]
+    check_single(wanted, there, data)
+    return lacking, [name for name in there if name not in wanted]
+
+
+def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data: Path) -> None:
+    """Raise SchemaError if a file has a column that is read more than once; ``there`` says where each name stands."""
+    for name in wanted:
+        if len(places := there.get(name, ())) > 1:
+            raise SchemaError(
+                f"{data} has {name!r} over its columns {places[0] + 1} and {places[1] + 1}, so it is open which one holds "
+                "it. Rename or drop one."
+            )
 
 
 def check_columns(found: Sequence[str], schema: Schema, data: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import Any
 import click
 import numpy.typing as npt
 
-from hedgerow.cli.table_file import BLOCK_LINES, Columns, TableFile, checked_names
+from hedgerow.cli.table_file import BLOCK_LINES, Columns, TableFile, single_places
 from hedgerow.errors import FileFormatError
 from hedgerow.schema.cells import object_array
 
@@ -33,7 +34,7 @@ def open_parquet(path: str | PathLike[str]) -> Iterator[ParquetFile]:
             opened = parquet.ParquetFile(file)
         except (arrow.ArrowException, OSError) as error:
             raise damaged from error
-        yield ParquetFile(opened, str(path), (arrow.ArrowException, OSError), damaged)
+        yield ParquetFile(opened, (arrow.ArrowException, OSError), damaged)
 
 
 class ParquetFile(TableFile):
@@ -44,9 +45,10 @@ class ParquetFile(TableFile):
     no UTF-8 are replaced, as in a CSV file.
     """
 
-    def __init__(self, file: Any, place: str, errors: tuple[type[Exception], ...], damaged: FileFormatError) -> None:
+    def __init__(self, file: Any, errors: tuple[type[Exception], ...], damaged: FileFormatError) -> None:
         self.malformed = 0
-        self.header = checked_names(file.schema_arrow.names, place)
+        self.unreadable = Counter()
+        self.header = tuple(file.schema_arrow.names)
         self._file = file
         self._errors = errors
         self._damaged = damaged
@@ -54,6 +56,7 @@ class ParquetFile(TableFile):
     def blocks(self) -> Iterator[Columns]:
         """Yield the records as columns of cells, some thousand at a time."""
         batches = self._file.iter_batches(batch_size=BLOCK_LINES)
+        kept = single_places(self.header)
         while True:
             try:
                 batch = next(batches, None)
@@ -61,7 +64,7 @@ class ParquetFile(TableFile):
                 raise self._damaged from error
             if batch is None:
                 return
-            yield {name: _cells(column) for name, column in zip(self.header, batch.columns, strict=True)}
+            yield {self.header[place]: _cells(batch.columns[place]) for place in kept}
 
 
 def _cells(column: Any) -> npt.NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 import click
 
+from hedgerow.cli.columns import check_single
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
@@ -22,7 +23,7 @@ from hedgerow.cli.options import (
     separator_option,
 )
 from hedgerow.cli.output import listed
-from hedgerow.cli.table_file import TableFile
+from hedgerow.cli.table_file import TableFile, places_of
 from hedgerow.cli.tables import open_table
 from hedgerow.errors import SchemaError
 from hedgerow.estimator import PrivateClassifier
@@ -43,7 +44,8 @@ __all__ = ["predict"]
 def predict(model: Path, data: Path, out: Path | None, force: bool, proba: bool, separator: str, as_json: bool) -> None:
     """Predict the records of the file DATA, CSV or Parquet by its name, with the model file MODEL.
 
-    The schema's features are found in DATA by name; other columns, the target among them, are ignored. In Python, a
+    The schema's features are found in DATA by name; other columns, the target among them, are ignored, whatever
+    their names. In Python, a
     model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass X[list(schema.names)].
 
     The output is CSV with a header and one line per record of DATA, in its order: a line of a CSV file counts as a record
@@ -70,7 +72,9 @@ def predict(model: Path, data: Path, out: Path | None, force: bool, proba: bool,
 
 
 def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) -> None:
-    lacking = [name for name in estimator.schema_.names if name not in table.header]
+    there = places_of(table.header)
+    check_single(estimator.schema_.names, there, data)
+    lacking = [name for name in estimator.schema_.names if name not in there]
     if lacking:
         wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
         raise SchemaError(

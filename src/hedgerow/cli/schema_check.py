@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import counted, listed, printable, write_json
+from hedgerow.cli.table_file import unreadable_cells
 from hedgerow.cli.tables import open_table
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Categorical, Schema
@@ -124,6 +125,7 @@ def _count(data: Path, schema: Schema, separator: str) -> dict[str, Any]:
         "features": tallies,
         "labels": labels and {kind: labels[kind] for kind in ("missing", "undeclared")},
         "warnings": [
+            *unreadable_cells(table),
             *([] if seen is None else _label_warnings(label, schema.classes, seen, lines)),
             *_feature_warnings(tallies, lines),
         ],

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+import numpy as np
 
 from hedgerow.cli.options import OutputFile, data_argument, force_option, refuse_overwriting, separator_option
-from hedgerow.cli.output import it_or_them, listed, printable
+from hedgerow.cli.output import counted, it_or_them, listed, printable
 from hedgerow.cli.schema_review import Note, draft_schema
-from hedgerow.cli.table_file import Columns
-from hedgerow.cli.tables import read_table
-from hedgerow.errors import ConfigurationError
+from hedgerow.cli.table_file import Columns, check_no_name_twice, unreadable_cells
+from hedgerow.cli.tables import open_table
+from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
+from hedgerow.schema.cells import numbers
 
 __all__ = ["init"]
 
@@ -57,7 +59,9 @@ def init(data: Path, target: str | None, missing: Sequence[str], out: Path | Non
     """
     if out is not None:
         refuse_overwriting(out, force, data)
-    columns = read_table(data, separator)
+    with open_table(data, separator) as table:
+        _check_header(table.header, data)
+        columns = table.read()
     target = _checked_target(columns, target, data)
     labels = columns.pop(target)
     draft, notes = draft_schema(columns, labels, target, missing)
@@ -69,8 +73,23 @@ def init(data: Path, target: str | None, missing: Sequence[str], out: Path | Non
             part.write_text(text, encoding="utf-8", newline="\n")
     for line in _advice(notes):
         click.echo(line, err=True)
+    for warning in unreadable_cells(table):
+        click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
+
+
+def _check_header(header: Sequence[str], data: Path) -> None:
+    """Raise SchemaError unless the first line names columns, and is no record as far as it can be told."""
+    check_no_name_twice(header, str(data))
+    values = numbers(np.array(header, dtype=object))
+    odd = [place for place, name in enumerate(header, 1) if not name or np.isfinite(values[place - 1])]
+    if odd:
+        raise SchemaError(
+            f"{data} has no names in its first line but numbers or nothing over {counted(len(odd), 'column')} "
+            f"({listed(odd)}), as a record has: without a header line, a record would become the columns' names, and so "
+            "public. Add a header line, or give these columns names that are words."
+        )
 
 
 def _checked_target(columns: Columns, target: str | None, data: Path) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike, fspath
-
-import numpy as np
+from pathlib import Path
 
 from hedgerow.cli.csv_file import open_csv
 from hedgerow.cli.parquet_file import open_parquet
 from hedgerow.cli.table_file import Columns, TableFile
-from hedgerow.schema.cells import object_array
 
 __all__ = ["open_table", "read_table"]
 
@@ -23,9 +22,9 @@ def open_table(path: str | PathLike[str], separator: str = ",") -> AbstractConte
     Raises
     ------
     SchemaError
-        When the header is absent or names a column twice; never because of what a record holds.
+        When the header is absent; never because of what a record holds.
     FileFormatError
-        When a Parquet file is none, or damaged.
+        When the first bytes or the header of a file are not those of CSV in UTF-8, or a Parquet file is none or damaged.
     click.ClickException
         When pyarrow is not installed.
     OSError
@@ -34,10 +33,14 @@ def open_table(path: str | PathLike[str], separator: str = ",") -> AbstractConte
     return open_parquet(path) if fspath(path).lower().endswith(PARQUET) else open_csv(path, separator)
 
 
-def read_table(path: str | PathLike[str], separator: str = ",") -> Columns:
-    """Return the columns of a file by name, in the file's order; errors as in ``open_table``."""
+def read_table(
+    path: str | PathLike[str], separator: str = ",", check: Callable[[Sequence[str], Path], None] | None = None
+) -> Columns:
+    """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
+
+    ``check`` may raise what speaks against the header, before a record is read.
+    """
     with open_table(path, separator) as table:
-        blocks = list(table.blocks())
-        if not blocks:
-            return {name: object_array((), 0) for name in table.header}
-        return {name: np.concatenate([block[name] for block in blocks]) for name in table.header}
+        if check is not None:
+            check(table.header, Path(path))
+        return table.read()

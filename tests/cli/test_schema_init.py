@@ -275,3 +275,50 @@ def test_bytes_that_are_not_utf_8_are_told(draft, tmp_path):
     result = draft(data="latin.csv")
     assert result.exit_code == 0
     assert "WARNING: 2 cells of the column 'city' have bytes that are not UTF-8" in result.stderr
+
+
+AMOUNTS = [18_000 + 137 * i * i % 90_000 for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "called"),
+    [
+        ("salary", AMOUNTS, False),
+        ("salary", [100 * number for number in AMOUNTS], False),
+        ("balance", [number - 50_000 for number in AMOUNTS], False),
+        ("paid", [number + 0.25 for number in AMOUNTS], False),
+        ("paid", AMOUNTS, False),  # no id in it
+        ("customer_id", AMOUNTS, True),
+        ("customerId", AMOUNTS, True),
+        ("ID", AMOUNTS, True),
+        ("customer", range(1000, 1060), True),
+        ("customer", range(1000, 1120, 2), True),
+        ("telephone", [number + 4_900_000_000 for number in AMOUNTS], True),
+    ],
+)
+def test_money_is_no_id(draft, tmp_path, name, numbers, called):
+    lines = [f"{name},job,income", *(f"{number},clerk,low" for number in numbers)]
+    (tmp_path / "money.csv").write_text("\n".join(lines))
+    result = draft(data="money.csv")
+    assert result.exit_code == 0
+    assert ("Likely ids" in result.stderr) == called
+    if not called and name != "paid":
+        assert "an amount, or an id to be dropped?" in line_about(result, name)
+
+
+@pytest.mark.parametrize("form", ["${:,}", "{:,}", "{} €", "EUR {}", "{:,.2f}", "-${}", "CHF {:,}.50"])
+def test_money_with_signs_is_no_id_either_and_is_called_amounts(draft, tmp_path, form):
+    lines = ["salary;job;income", *(f"{form.format(number)};clerk;low" for number in AMOUNTS)]
+    (tmp_path / "money.csv").write_text("\n".join(lines), "utf-8")
+    result = draft("--separator", ";", data="money.csv")
+    assert "Likely ids" not in result.stderr
+    assert "write them plainly" in line_about(result, "salary")
+
+
+@pytest.mark.parametrize("form", ["{}-{}", "{} Main Street", "+49 {} {}", "2024-01-{:02} {}", "1.2.{}.4", "A{}"])
+def test_other_texts_with_digits_are_no_amounts(draft, tmp_path, form):
+    lines = ["x;job;income", *(f"{form.format(number, number)};clerk;low" for number in AMOUNTS)]
+    (tmp_path / "texts.csv").write_text("\n".join(lines), "utf-8")
+    result = draft("--separator", ";", data="texts.csv")
+    assert "Likely ids or free text" in result.stderr
+    assert "write them plainly" not in result.stderr

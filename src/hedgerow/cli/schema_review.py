@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,14 @@ FEW = 10  # so few whole numbers may be codes of categories, and so few texts am
 IN_MOSTLY = 10  # of so many cells in a column of numbers, one may be something else
 MANY_CLASSES = 20
 ENOUGH = 20  # from so many cells on, most of them need differ for an id
+LONG = 10**8  # from here on whole numbers have nine digits: those of telephones, of accounts and of the state's lists
+ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial")
+
+MONEY = r"(?:[$€£¥]|[A-Z]{3})"
+GROUPED = r"\d{1,3}(?:[,.']\d{3})+(?:[.,]\d+)?|\d+,\d+"
+AMOUNT = re.compile(
+    rf"-?{MONEY}\s?-?(?:{GROUPED}|\d+(?:\.\d+)?)|-?(?:{GROUPED}|\d+(?:\.\d+)?)\s?{MONEY}|-?(?:{GROUPED})"
+)
 
 Cells = npt.NDArray[Any]
 
@@ -111,7 +120,9 @@ def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
     whole = bool((values == np.rint(values)).all())
     others = _on_others(column.others)
     if whole and _is_id(distinct, values.size):
-        return Note(name, entry, (*others, "(nearly) every record has its own whole number: an id?"), is_id=True)
+        is_id = _is_numbering(values, distinct) or _is_called_id(name)
+        guess = "an id?" if is_id else "an amount, or an id to be dropped?"
+        return Note(name, entry, (*others, f"(nearly) every record has its own whole number: {guess}"), is_id=is_id)
     oddities = others + [
         f"its {side} end is one record's value"
         for side, end in (("low", values.min()), ("high", values.max()))
@@ -134,11 +145,14 @@ def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Catego
     counts = np.bincount(CategoryReader(every.values).codes(cells), minlength=distinct)[:distinct]
     words = [value for value in every.values if isinstance(category_key(value), str)]
     has_marks = 0 < len(words) <= min(FEW, (distinct - 1) // 2)
-    is_id = not has_marks and (kept < distinct or _is_id(distinct, int(counts.sum())))
+    are_amounts = _are_amounts(every.values)
+    is_id = not has_marks and not are_amounts and (kept < distinct or _is_id(distinct, int(counts.sum())))
     oddities = []
     if kept < distinct:
         oddities.append(f"the {kept} most frequent ones are kept")
-    if is_id:
+    if are_amounts:
+        oddities.append("amounts that are not read as numbers: write them plainly, such as 1234.5")
+    elif is_id:
         oddities.append("free text or an id?")
     elif not has_marks:
         oddities += _rare(every.values, counts)
@@ -157,6 +171,23 @@ def _note_on_classes(labels: Cells, classes: Sequence[Value], target: str) -> No
 
 def _is_id(distinct: int, cells: int) -> bool:
     return distinct == cells > 1 or (cells >= ENOUGH and distinct > cells / 2)
+
+
+def _is_numbering(values: npt.NDArray[np.float64], distinct: int) -> bool:
+    """Return whether whole numbers follow each other closely, or are too long for an amount: money does neither."""
+    return bool(values.max() - values.min() < 2 * distinct or values.min() >= LONG)
+
+
+def _are_amounts(values: Sequence[Value]) -> bool:
+    """Return whether nearly all values are numbers with a sign of money or with separators in them."""
+    count = sum(isinstance(value, str) and AMOUNT.fullmatch(value) is not None for value in values)
+    return IN_MOSTLY * (len(values) - count) <= len(values)
+
+
+def _is_called_id(name: str) -> bool:
+    """Return whether a column's name says that it is an id, as "id", "customer_id", "userId" and "ID number" do."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    return any(word.lower() in ID_WORDS for word in words)
 
 
 def _rare(values: Sequence[Value], counts: npt.NDArray[np.int64]) -> list[str]:

@@ -26,8 +26,14 @@ def file(tmp_path):
     return path
 
 
-def assert_whole(path):
+def read_all(path):
+    """Read the document and unpack every array."""
     document, arrays = read_archive(path)
+    return document, dict(arrays)
+
+
+def assert_whole(path):
+    document, arrays = read_all(path)
     assert document == DOCUMENT
     assert arrays.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
@@ -107,7 +113,7 @@ def test_objects_are_never_read(tmp_path):
 
     content = npy(np.array([Bomb()], dtype=object), allow_pickle=True)
     with pytest.raises(FileFormatError):
-        read_archive(archive_of(tmp_path / "bomb", {"model.json": "{}", "x.npy": content}))
+        read_all(archive_of(tmp_path / "bomb", {"model.json": "{}", "x.npy": content}))
     assert not marker.exists()
 
 
@@ -130,8 +136,8 @@ def test_objects_are_never_read(tmp_path):
     ],
 )
 def test_what_is_no_model_is_refused(tmp_path, members):
-    with pytest.raises(FileFormatError, match="not a model file of hedgerow"):
-        read_archive(archive_of(tmp_path / "x", members))
+    with pytest.raises(FileFormatError, match=r"not a model file of hedgerow|array x is damaged"):
+        read_all(archive_of(tmp_path / "x", members))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"no zip file at all", b"PK\x05\x06" + bytes(18), bytes(1000)])
@@ -146,7 +152,7 @@ def test_every_truncated_file_is_refused(tmp_path, file):
     for size in range(0, len(whole) - 1, 37):
         part.write_bytes(whole[:size])
         with pytest.raises(FileFormatError):
-            read_archive(part)
+            read_all(part)
 
 
 def test_a_bomb_is_refused_before_it_unpacks(tmp_path):
@@ -156,7 +162,7 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path):
     entry = content.rfind(b"PK\x01\x02")
     content[entry + 24 : entry + 28] = (2**32 - 2).to_bytes(4, "little")
     bomb.write_bytes(bytes(content))
-    with pytest.raises(FileFormatError, match="2 GiB"):
+    with pytest.raises(FileFormatError, match="unpacks to 4294967296 bytes, and 134217728 are allowed"):
         read_archive(bomb)
 
 
@@ -171,7 +177,7 @@ def test_a_flipped_byte_is_harmless_or_refused(tmp_path, file):
         for value in (0x00, 0xFF, whole[place] ^ 0x40):
             flipped.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
             try:
-                read_archive(flipped)
+                read_all(flipped)
             except FileFormatError:
                 continue
 
@@ -186,7 +192,7 @@ def test_a_flipped_byte_is_harmless_or_refused(tmp_path, file):
 )
 def test_a_lying_array_header_is_refused(tmp_path, header):
     with pytest.raises(FileFormatError):
-        read_archive(archive_of(tmp_path / "x", {"model.json": "{}", "x.npy": npy_header(header)}))
+        read_all(archive_of(tmp_path / "x", {"model.json": "{}", "x.npy": npy_header(header)}))
 
 
 def test_a_model_has_the_permissions_of_any_new_file(tmp_path, file):

@@ -6,21 +6,33 @@ import io
 import json
 import math
 import os
+import re
+import stat
 import zipfile
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.document import read_document
 from hedgerow.errors import FileFormatError
 from hedgerow.files import atomic_file
+from hedgerow.limits import MOST_MEMBERS, Allowance
 
-__all__ = ["read_archive", "write_archive"]
+__all__ = ["Members", "read_archive", "write_archive"]
 
 DOCUMENT = "model.json"
-LARGEST = 2**31  # bytes that all members together may unpack to
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
+
+ENTRY = b"PK\1\2"  # begins a member's entry in the directory of the archive
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others let a file say how much memory unpacking takes
+MAGIC = b"\x93NUMPY\1\0"
+HEADER = re.compile(  # what numpy writes of plain arrays: no objects, no structures, nothing that would be evaluated
+    rb"\{'descr': '([<>|][biuf][1248])', 'fortran_order': False, 'shape': \(((?:[0-9]{1,18}, ?)*[0-9]{0,18})\), \} *\n"
+)
+CHUNK = 2**20  # bytes that are unpacked at once
+RAISE = "if you trust the file, pass more as max_bytes to hedgerow.load"
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -35,45 +47,113 @@ def write_archive(path: str | os.PathLike[str], document: Mapping[str, Any], arr
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", EPOCH), buffer.getvalue(), zipfile.ZIP_DEFLATED)
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Return the document and the arrays of a file.
+def read_archive(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
+    """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
+
+    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.limits`` does.
 
     Raises
     ------
     FileFormatError
-        If the file is not one that ``write_archive`` wrote.
+        If the file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
     OSError
         If it cannot be opened.
     """
+    content = _content(path)
+    allowed = Allowance.of_file(len(content), max_bytes)
+    try:
+        members = _members(content, allowed)
+        document = read_document(members.read(DOCUMENT), allowed.values)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged: {error}.") from error
+    except Exception as error:  # whatever a damaged archive makes zipfile raise
+        raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged; save it again.") from error
+    return document, members
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file as they are now: nothing that changes it later is read."""
     with open(path, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
+        return file.read(found.st_size)
+
+
+class Members(Mapping[str, npt.NDArray[Any]]):
+    """The arrays of an archive by name; looking at one unpacks it, and no others.
+
+    ``allowed`` is what the file may take.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, allowed: Allowance) -> None:
+        self.allowed = allowed
+        self._archive = archive
+        names = [member.filename for member in archive.infolist()]
+        self._names = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        member = self._archive.getinfo(f"{name}.npy")
         try:
-            with zipfile.ZipFile(file) as archive:
-                if sum(member.file_size for member in archive.infolist()) > LARGEST:
-                    raise FileFormatError(f"{path} would unpack to more than {LARGEST >> 30} GiB; it is no model file.")
-                document = json.loads(archive.read(DOCUMENT))
-                arrays = {
-                    name.removesuffix(".npy"): _read_array(archive.read(name))
-                    for name in archive.namelist()
-                    if name.endswith(".npy")
-                }
-        except FileFormatError:
-            raise
-        except Exception as error:  # whatever a damaged member makes the readers raise
+            with self._archive.open(member) as file:
+                return _read_array(file, member.file_size)
+        except Exception as error:
+            raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member that is no array."""
+        member = self._archive.getinfo(name)
+        if member.file_size > self.allowed.document:
             raise FileFormatError(
-                f"{path} is not a model file of hedgerow, or it is damaged; save it again."
-            ) from error
-    if not isinstance(document, dict):
-        raise FileFormatError(f"{path} is not a model file of hedgerow; save the model again.")
-    return document, arrays
+                f"its {name} takes {member.file_size} bytes, and {self.allowed.document} are allowed; {RAISE}"
+            )
+        with self._archive.open(member) as file:
+            # zipfile unpacks as many bytes as it is asked for: without a number, all that follow, whatever the directory says.
+            return file.read(member.file_size)
 
 
-def _read_array(content: bytes) -> npt.NDArray[Any]:
-    """Return the array of a member, whose header must promise exactly what follows it."""
-    buffer = io.BytesIO(content)
-    if np.lib.format.read_magic(buffer) != (1, 0):
-        raise ValueError("another version of the array format")
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(buffer)
-    body = content[buffer.tell() :]
-    if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != len(body):
+def _members(content: bytes, allowed: Allowance) -> Members:
+    """Return the members of an archive, after a look at its directory."""
+    if content.count(ENTRY) > MOST_MEMBERS:
+        raise FileFormatError(f"it has more than {MOST_MEMBERS} members")
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    members = archive.infolist()
+    if len({member.filename for member in members}) != len(members):
+        raise FileFormatError("it has a member twice")
+    if any(member.compress_type not in PACKED for member in members):
+        raise FileFormatError("it is packed in another way than save packs")
+    size = sum(member.file_size for member in members)
+    if size > allowed.bytes:
+        raise FileFormatError(f"it unpacks to {size} bytes, and {allowed.bytes} are allowed; {RAISE}")
+    return Members(archive, allowed)
+
+
+def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:
+    """Return the array of a member of ``size`` bytes, whose header must promise exactly what follows it."""
+    start = file.read(len(MAGIC) + 2)
+    header = file.read(int.from_bytes(start[-2:], "little"))
+    found = HEADER.fullmatch(header)
+    if start[:-2] != MAGIC or found is None:
+        raise ValueError("no header of a plain array")
+    dtype = np.dtype(found[1].decode())
+    shape = tuple(int(part) for part in found[2].split(b",") if part.strip())
+    if len(start) + len(header) + math.prod(shape) * dtype.itemsize != size:
         raise ValueError("the header does not fit the content")
-    return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
+    array = np.empty(shape, dtype=dtype)
+    body = array.reshape(-1).view(np.uint8)
+    for place in range(0, len(body), CHUNK):
+        wanted = body[place : place + CHUNK]
+        part = file.read(len(wanted))
+        if len(part) != len(wanted):
+            raise ValueError("the content ends too early")
+        wanted[:] = np.frombuffer(part, dtype=np.uint8)
+    return array.astype(dtype.newbyteorder("="), copy=False)

@@ -23,7 +23,10 @@ __all__ = [
     "LedgerPickleError",
     "PrivacyLeakWarning",
     "SchemaError",
+    "shown",
 ]
+
+LONGEST_SHOWN = 200
 
 
 class HedgerowError(Exception):
@@ -60,3 +63,12 @@ class BudgetExceeded(BaseException):
 
 class PrivacyLeakWarning(UserWarning):
     """A step reads the records without protection, so no guarantee holds."""
+
+
+def shown(value: object) -> str:
+    """Return a public value as an error names it, in few letters; Python prints no integer of more than 4300 digits."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

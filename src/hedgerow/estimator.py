@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.limits import Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters, stored_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
@@ -29,6 +30,7 @@ from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels, read_records
+from hedgerow.schema.size import check_size
 
 __all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier"]
 
@@ -258,8 +260,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.
 
         All parameters are in it but for two, which come back as None: the ledger, and a ``random_state`` that is a generator.
+
+        Raises
+        ------
+        SchemaError
+            If the schema holds a text that UTF-8 cannot hold.
         """
         result = self._result
+        result.schema.check_text()
         document = {
             "format": FORMAT,
             "class": type(self).__name__,
@@ -271,10 +279,13 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         write_archive(path, document, result.model.to_arrays())
 
     @classmethod
-    def _from_file(cls, document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Return the model that ``save`` wrote."""
+    def _from_file(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
+    ) -> Self:
+        """Return the model that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
         try:
             schema = Schema.from_dict(document["schema"])
+            check_size(schema, document["parameters"].get("max_bins"), allowed)
             certificate = Certificate.from_dict(document["certificate"])
             unchecked = cls(**{**document["parameters"], "schema": schema})
             estimator = cls(**check_parameters(unchecked.get_params(deep=False), cls._rules()))
@@ -282,7 +293,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             named = document.get("named", False) is True
             parameters = stored_parameters(estimator.get_params(deep=False), cls._rules())
             estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), parameters, named)
-        except (KeyError, TypeError, ConfigurationError) as error:
+        except FileFormatError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError("the model file is damaged; save the model again.") from error
         return estimator
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, shown
 
 __all__ = [
     "Boolean",
@@ -59,7 +59,7 @@ class _Plain:
 
     def shown(self, value: object) -> str:
         """Return a value as an error names it."""
-        return repr(value)
+        return shown(value)
 
 
 @dataclass(frozen=True)

@@ -164,10 +164,10 @@ def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
         if not certificate.unprotected and not any(word in purposes for word in EXPLAINED[name]):
             yield f"the model holds {name}, but no step of its certificate releases them"
     back = plan.restore(arrays).to_arrays()
-    for name, array in arrays.items():
+    for name in arrays:
         if name not in back:
             yield f"the model holds the array {name}, which its plan does not release"
-        elif not np.array_equal(array, back[name]):
+        elif not np.array_equal(arrays[name], back[name]):
             yield f"the array {name} is not what the plan restores from it"
     forest = getattr(model.model_, "forest", None)
     if isinstance(forest, Forest):

@@ -80,8 +80,9 @@ def _member(file: zipfile.ZipFile, member: zipfile.ZipInfo, own: zipfile.ZipFile
         yield f"other fields in the header of the member {name}"
     unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
     if member.compress_type == zipfile.ZIP_DEFLATED:
-        unpacker.decompress(packed)
-        if unpacker.unused_data:
+        if len(unpacker.decompress(packed, member.file_size + 1)) > member.file_size:
+            yield f"more content in the member {name} than its size says"
+        elif unpacker.unused_data:
             yield f"{len(unpacker.unused_data)} bytes behind the content of the member {name}"
 
 

@@ -269,6 +269,9 @@ class AdditivePlan:
         """Return the model whose stumps, votes and cut points stand in the arrays, or raise FileFormatError."""
         encoder = _with_edges(self._encoder, arrays)
         model = restored(arrays, encoder, multiway(encoder.n_codes), max(self._menu))
+        test = model.forest.test
+        if np.any(test[model.forest.roots] < 0) or np.count_nonzero(test >= 0) != len(model.forest.roots):
+            raise FileFormatError("the file's trees are no stumps, as this model's are; fit the model again.")
         return AdditiveModel(model.encoder, model.forest, model.share)
 
 

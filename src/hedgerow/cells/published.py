@@ -22,6 +22,7 @@ from hedgerow.cells.hierarchy import Edges, Hierarchy
 from hedgerow.cells.model import CellsModel, read_release
 from hedgerow.cells.specializer import Release
 from hedgerow.errors import FileFormatError, SchemaError
+from hedgerow.limits import LARGEST_COUNT
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure, Sequence, Unprotected
 from hedgerow.published.noise import IntervalChoice, Laplace, RealExponential
@@ -410,7 +411,7 @@ class PublishedCellsPlan:
             max_cells=self._stated.max_cells,
             dtype=np.float64,
         )
-        if not np.isfinite(release.counts).all():
+        if not np.all(np.abs(release.counts) <= LARGEST_COUNT):
             raise damaged
         return self._model(encoder, hierarchy, release, cuts, cut_feature)
 

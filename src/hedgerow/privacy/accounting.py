@@ -143,7 +143,7 @@ class Cost:
             return math.inf
         if self.mu_squared == 0 and self.draws == 0 and left >= 0:
             return 0.0
-        sampler = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(float(epsilon), 700.0)))
+        sampler = float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
         found = min(
             gaussian_delta(float(left), _root(self.mu_squared)) if left >= 0 else math.inf,
             gaussian_delta(float(epsilon), _root(self.total_mu_squared)),
@@ -242,7 +242,8 @@ def unprotected(event: Event) -> tuple[str, ...]:
         case Unprotected():
             return (event.reason,)
         case Sequence() | Parallel():
-            return tuple(dict.fromkeys(reason for part in event.parts for reason in unprotected(part)))
+            runs = (part for part, _ in groupby(event.parts))
+            return tuple(dict.fromkeys(reason for part in runs for reason in unprotected(part)))
         case PerRecordAssignment() | Subsampled():
             return unprotected(event.part)
         case _:

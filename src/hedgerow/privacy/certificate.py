@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, FileFormatError
-from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost, unprotected
+from hedgerow.limits import LONGEST_WORDS
+from hedgerow.privacy.accounting import Adjacency, Cost, check_adjacency, cost, unprotected
 from hedgerow.privacy.events import (
     Event,
     Gaussian,
@@ -23,7 +26,7 @@ from hedgerow.privacy.events import (
     event_from_dict,
     event_to_dict,
 )
-from hedgerow.privacy.exact import decimal_text, read_fraction, upper_text
+from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify"]
@@ -95,12 +98,21 @@ class Certificate:
     @property
     def unprotected(self) -> tuple[str, ...]:
         """What reads records without protection, each reason once."""
+        return self._unprotected
+
+    @cached_property
+    def _unprotected(self) -> tuple[str, ...]:
         return unprotected(self.event)
+
+    @cached_property
+    def _total(self) -> Cost:
+        """What all steps cost under the adjacency; it is looked at several times, and there may be many steps."""
+        return cost(self.event).under(self.adjacency)
 
     @property
     def covers_its_steps(self) -> bool:
         """Whether the steps cost no more than the claim under its adjacency."""
-        return cost(self.event).under(self.adjacency).within(self.epsilon, self.delta)
+        return self._total.within(self.epsilon, self.delta)
 
     @property
     def holds(self) -> bool:
@@ -110,8 +122,7 @@ class Certificate:
     @property
     def spent(self) -> Fraction | None:
         """The pure epsilon that the steps cost under the adjacency, exact; None where some step has no bound."""
-        total = cost(self.event).under(self.adjacency)
-        return total.epsilon if total.protected else None
+        return self._total.epsilon if self._total.protected else None
 
     @property
     def lines(self) -> tuple[CertificateLine, ...]:
@@ -160,7 +171,7 @@ class Certificate:
     def _spent_text(self) -> str:
         if self.spent is None:
             return "no finite amount: see the reasons above"
-        total = cost(self.event).under(self.adjacency)
+        total = self._total
         if total.mu_squared == 0 and self.spent <= self.epsilon:
             gap = self.epsilon - self.spent
             text = f"{decimal_text(self.spent)} on the costliest path; {decimal_text(gap, 2)} unspent"
@@ -201,16 +212,27 @@ class Certificate:
         """Return the certificate that ``to_dict`` wrote, or raise FileFormatError."""
         try:
             return cls(
-                system=str(data["system"]),
-                variant=str(data["variant"]),
-                epsilon=read_fraction(data["epsilon"]),
-                delta=read_fraction(data["delta"]),
+                system=_short_text(data["system"]),
+                variant=_short_text(data["variant"]),
+                epsilon=exact(data["epsilon"]),
+                delta=exact_delta(data["delta"]),
                 adjacency=check_adjacency(data["adjacency"]),
                 event=event_from_dict(data["event"]),
                 seeded=data["seeded"],
             )
         except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
+
+
+def _short_text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_WORDS:
+        raise TypeError("no short text")
+    return value
+
+
+def _runs(parts: Iterable[Event]) -> Iterator[Event]:
+    """Yield each run of equal parts once: rounds are alike, and there may be many."""
+    return (part for part, _ in groupby(parts))
 
 
 def _with_inferred(event: Event, schema: Schema) -> Event:
@@ -255,12 +277,13 @@ def _rules(event: Event) -> Iterator[str]:
             yield from _rules(parts[0])
         case Parallel(parts, label):
             yield from (label,) if label else ()
-            for part in parts:
+            for part in _runs(parts):
                 yield from _rules(part)
         case Sequence(parts):
-            if len(parts) > 1 and len(set(parts)) == 1:
+            kinds = list(_runs(parts))
+            if len(parts) > 1 and len(kinds) == 1:
                 yield f"{len(parts)} times the same, on the same records: the costs below are of one time"
-            for part in parts:
+            for part in kinds:
                 yield from _rules(part)
         case PerRecordAssignment(part, count):
             if count > 1:
@@ -283,7 +306,7 @@ def _steps(event: Event) -> Iterator[CertificateLine]:
         case OneOf():
             yield from _steps(event.parts[0])
         case Sequence() | Parallel():
-            for part in event.parts:
+            for part in _runs(event.parts):
                 yield from _steps(part)
         case PerRecordAssignment() | Subsampled():
             yield from _steps(event.part)

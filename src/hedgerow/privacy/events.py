@@ -6,11 +6,21 @@ share the records. ``hedgerow.privacy.accounting`` gives them their meaning, whi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import FileFormatError
+from hedgerow.limits import (
+    DEEPEST_EVENT,
+    LARGEST_AMOUNT,
+    LARGEST_INTEGER,
+    LONGEST_WORDS,
+    MOST_DENOMINATOR_BITS,
+    MOST_EVENTS,
+    SMALLEST_AMOUNT,
+)
 from hedgerow.privacy.exact import read_fraction
 
 __all__ = [
@@ -162,28 +172,60 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     return {"event": type(event).__name__} | {name: plain(value) for name, value in vars(event).items()}
 
 
-def event_from_dict(data: object, depth: int = 0) -> Event:
-    """Return the event that ``event_to_dict`` wrote.
+def event_from_dict(data: object) -> Event:
+    """Return the event that ``event_to_dict`` wrote; equal neighbors in a list of parts are one object.
 
     Raises
     ------
     FileFormatError
-        If the values are not those of an event.
+        If the values are not those of an event, or beyond the limits in ``hedgerow.limits``.
     """
     try:
-        if depth > 50 or not isinstance(data, dict):
-            raise TypeError
-        kind = _KINDS[data["event"]]
-        fields: dict[str, Any] = {name: value for name, value in data.items() if name != "event"}
-        for name, value in fields.items():
-            if name in ("epsilon", "mu_squared", "inclusion"):
-                fields[name] = read_fraction(value)
-            elif name == "parts" and isinstance(value, list):
-                fields[name] = tuple(event_from_dict(part, depth + 1) for part in value)
-            elif name == "part":
-                fields[name] = event_from_dict(value, depth + 1)
-            elif type(value) is not (int if name in ("level", "draws", "count") else str) or name == "parts":
-                raise TypeError
-        return kind(**fields)
+        return _Reader().event(data, 0)
     except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         raise FileFormatError("the file's list of privacy events is damaged; fit the model again.") from error
+
+
+class _Reader:
+    """Reads one tree of events, and keeps count of what it costs to read and to add up."""
+
+    def __init__(self) -> None:
+        self._events = 0
+        self._denominator = 1  # common to all amounts
+
+    def event(self, data: Any, depth: int) -> Event:
+        self._events += 1
+        if depth > DEEPEST_EVENT or self._events > MOST_EVENTS:
+            raise ValueError("too many events, or too deep")
+        kind = _KINDS[data["event"]]
+        return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
+
+    def _field(self, name: str, value: Any, depth: int) -> Any:
+        if name in ("epsilon", "mu_squared", "inclusion"):
+            return self._amount(value)
+        if name == "part":
+            return self.event(value, depth + 1)
+        if name == "parts" and isinstance(value, list):
+            return self._parts(value, depth)
+        if name in ("level", "draws", "count") and type(value) is int and value < LARGEST_INTEGER:
+            return value
+        if name == "reason" and isinstance(value, str):  # it may name all features
+            return value
+        if name in ("mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= LONGEST_WORDS:
+            return value
+        raise TypeError(name)
+
+    def _parts(self, values: list[Any], depth: int) -> tuple[Event, ...]:
+        parts: list[Event] = []
+        for before, value in zip([None, *values], values, strict=False):
+            parts.append(parts[-1] if parts and value == before else self.event(value, depth + 1))
+        return tuple(parts)
+
+    def _amount(self, value: object) -> Fraction:
+        amount = read_fraction(value)
+        if amount and not SMALLEST_AMOUNT <= amount <= LARGEST_AMOUNT:
+            raise ValueError("an amount out of all bounds")
+        self._denominator = math.lcm(self._denominator, amount.denominator)
+        if self._denominator.bit_length() > MOST_DENOMINATOR_BITS:
+            raise ValueError("amounts that take long to add")
+        return amount

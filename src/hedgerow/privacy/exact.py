@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, shown
 
 __all__ = [
     "Dyadic",
@@ -28,6 +28,9 @@ SMALLEST = Fraction(1, 10**9)
 LONGEST_TEXT = 4000
 LARGEST_EXPONENT = 1000
 LONGEST_WHOLE = 6  # powers of ten that are written out when a number is rounded up
+MOST_BITS = (
+    3500  # of a budget's numerator and denominator, 1053 digits: what is made of it can be written, read and added
+)
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:
@@ -36,12 +39,12 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     Raises
     ------
     ConfigurationError
-        If the value is not a finite number from 1e-9 to 1e9.
+        If the value is not a finite number from 1e-9 to 1e9, or has more than a thousand digits.
     """
     number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
         raise ConfigurationError(
-            f"{name} is {value!r}, but it is the privacy budget and must be a number from 1e-9 to 1e9; "
+            f"{name} is {shown(value)}, but it is the privacy budget and must be a number from 1e-9 to 1e9; "
             f"pass for example {name}=1.0."
         )
     return number
@@ -53,27 +56,29 @@ def exact_delta(value: object) -> Fraction:
     Raises
     ------
     ConfigurationError
-        If the value is not a number from 0 to below 1.
+        If the value is not a number from 0 to below 1, or has more than a thousand digits.
     """
     number = _fraction(value)
     if number is not None and 0 <= number < 1:
         return number
     raise ConfigurationError(
-        f"delta is {value!r}, but it is the probability that the guarantee fails and must be from 0 to below 1; "
+        f"delta is {shown(value)}, but it is the probability that the guarantee fails and must be from 0 to below 1; "
         "pass delta=0 or something like 1e-6."
     )
 
 
 def _fraction(value: object) -> Fraction | None:
-    """Return a number as a fraction, a float as its shortest decimal; None where it is no finite number."""
+    """Return a number as a fraction, a float as its shortest decimal; None where it is no finite number of few digits."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal | str):
         return None
     try:
         if isinstance(value, numbers.Rational):  # numpy's integers would overflow inside a fraction
-            return Fraction(int(value.numerator), int(value.denominator))
-        return read_fraction(str(value) if isinstance(value, str | Decimal | np.floating) else repr(float(value)))
+            number = Fraction(int(value.numerator), int(value.denominator))
+        else:
+            number = read_fraction(str(value) if isinstance(value, str | Decimal | np.floating) else repr(float(value)))
     except (ValueError, OverflowError, ZeroDivisionError):
         return None
+    return None if max(number.numerator.bit_length(), number.denominator.bit_length()) > MOST_BITS else number
 
 
 def read_fraction(text: object) -> Fraction:
@@ -175,5 +180,9 @@ def _raised(number: Fraction, digits: int) -> Fraction:
 
 def _exponent(size: Fraction) -> int:
     """Return the power of ten of a positive number's leading digit."""
-    exponent = len(str(size.numerator)) - len(str(size.denominator))  # or one too many
-    return exponent - 1 if size < Fraction(10) ** exponent else exponent
+    exponent = math.floor((size.numerator.bit_length() - size.denominator.bit_length()) * math.log10(2)) + 1
+    while (
+        size < Fraction(10) ** exponent
+    ):  # after one or two steps; counting digits would take their text, which has a limit
+        exponent -= 1
+    return exponent

@@ -14,6 +14,7 @@ from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.threads import for_slices
 from hedgerow.trees.forest import importances
+from hedgerow.trees.model import check_trees
 
 __all__ = ["PublishedForest", "Trees"]
 
@@ -77,24 +78,20 @@ class Trees:
             raise FileFormatError("the file's trees are damaged; fit the model again.") from error
         if not trees._sound(branching, n_classes):
             raise FileFormatError("the file's trees are damaged; fit the model again.")
+        check_trees(trees.roots, trees.feature, trees.first_child, branching.arity)
         return trees
 
     def _sound(self, branching: Branching, n_classes: int) -> bool:
-        """Say whether every record would reach a leaf with a label."""
+        """Say whether nodes test features, leaves have labels, and numbers are finite."""
         n_nodes = len(self.feature)
         nodes = (self.feature, self.first_child, self.label, self.low, self.high)
         if any(array.shape != (n_nodes,) for array in nodes) or self.roots.ndim != 1 or len(self.roots) == 0:
             return False
         if np.any((self.feature < -1) | (self.feature >= len(branching.arity))):
             return False
-        inner = self.feature >= 0
-        first = self.first_child[inner].astype(np.int64)
+        label = self.label[self.feature < 0]
         return bool(
-            np.all((self.roots >= 0) & (self.roots < n_nodes))
-            and np.all((self.label[~inner] >= 0) & (self.label[~inner] < n_classes))
-            # Children behind their parent: no path can be endless.
-            and np.all(first > np.flatnonzero(inner))
-            and np.all(first + branching.arity[self.feature[inner]] <= n_nodes)
+            np.all((label >= 0) & (label < n_classes))
             and np.all(np.isfinite(self.low) & np.isfinite(self.high) & (self.low <= self.high))
         )
 

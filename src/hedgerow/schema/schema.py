@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -241,6 +242,16 @@ class Schema:
             target=name if isinstance(name, str) and name and name not in features else None,
             classes_origin="inferred",
         )
+
+    def check_text(self) -> None:
+        """Raise SchemaError if the schema holds a text that UTF-8, and so a file, cannot hold."""
+        try:
+            json.dumps(self.to_dict(), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            text = error.object[error.start : error.end]
+            raise SchemaError(
+                f"The schema holds the character {text!a}, which no file can hold as UTF-8. Rename what it is in."
+            ) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, the features as a list in order."""

@@ -136,21 +136,36 @@ def system_class(name: str) -> type[PrivateClassifier]:
     raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in _SYSTEMS)}.")
 
 
-def load(path: str | os.PathLike[str]) -> PrivateClassifier:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateClassifier:
     """Return the model that ``save`` wrote to a file; nothing in the file is executed.
+
+    A file from a stranger takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size where that is
+    more; the sizes of its document (half of that), of its schema and of what is made of it follow. Arrays that the class
+    does not ask for are never unpacked. The limits that do not depend on ``max_bytes`` are 64 members, 80 nested brackets,
+    4000 digits of a number, 50 000 different events, 20 deep, and budgets from 1e-100 to 1e18; ``hedgerow.limits`` says why.
+    What is accepted answers: the trees end, the numbers are finite, the certificate can be printed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_bytes : int or None
+        How much the file may unpack to. Loading takes several times as much memory. None: as above.
 
     Raises
     ------
     FileFormatError
-        If the file is damaged, is no model, or was written by a newer version.
+        If the file is damaged, is no model, asks for more than the limits, or was written by a newer version.
     OSError
         If the file cannot be opened.
     """
-    document, arrays = read_archive(path)
+    document, arrays = read_archive(path, max_bytes)
     if document.get("format") != FORMAT:
-        raise FileFormatError(f"{path} has format {document.get('format')!r}, but this version reads format {FORMAT}.")
+        raise FileFormatError(
+            f"{path} has format {document.get('format')!r:.40}, but this version reads format {FORMAT}."
+        )
     try:
         kind = system_class(str(document.get("class")))
     except ConfigurationError as error:
         raise FileFormatError(f"{path} holds a model of a class that this version does not know.") from error
-    return kind._from_file(document, arrays)
+    return kind._from_file(document, arrays, arrays.allowed)

@@ -92,7 +92,7 @@ def smoothed_shares(forest: Forest, pseudo_count: float) -> npt.NDArray[np.float
     """
     if forest.counts is None:
         return None
-    overall = np.maximum(forest.counts.sum(axis=0), 1)
+    overall = np.maximum(forest.counts.sum(axis=0, dtype=np.float64), 1)  # a sum of integers could pass their range
     counts = np.maximum(forest.counts, 0) + pseudo_count * overall / overall.sum()
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 

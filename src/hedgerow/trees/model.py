@@ -15,7 +15,7 @@ from hedgerow.scores import Candidates
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
-__all__ = ["Forest", "Integers", "parents"]
+__all__ = ["Forest", "Integers", "check_trees", "levels", "parents"]
 
 DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
@@ -131,16 +131,7 @@ class Forest:
 
     def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
         """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
-        level = np.zeros(self.n_nodes, dtype=np.int32)
-        nodes, number = self.roots.astype(np.int64), 1
-        while len(nodes) and (most is None or number <= most):
-            level[nodes] = number
-            inner = nodes[self.test[nodes] >= 0]
-            arity = self.candidates.arity[self.test[inner]]
-            ends = np.cumsum(arity)
-            branches = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - arity, arity)
-            nodes, number = np.repeat(self.first_child[inner], arity) + branches, number + 1
-        return level
+        return levels(self.roots, self.test, self.first_child, self.candidates.arity, most)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays; the candidates follow from the schema and are not among them."""
@@ -169,26 +160,61 @@ class Forest:
                 raise TypeError
         except (KeyError, TypeError, AttributeError, ConfigurationError) as error:
             raise FileFormatError("the file's trees are damaged; fit the model again.") from error
-        nodes = np.arange(len(test))
-        inner = test >= 0
         sound = (
             roots.ndim == test.ndim == 1
             and len(roots) > 0
             and test.shape == first_child.shape == label.shape
-            and bool(np.all((roots >= 0) & (roots < len(test))))
             and bool(np.all((test >= -1) & (test < len(candidates))))
-            and bool(np.all(label[~inner] >= 0) and np.all(label < n_classes))
-            # Children behind their parent: no path can be endless.
-            and bool(np.all(first_child[inner] > nodes[inner]))
-            and bool(np.all(first_child[inner].astype(np.int64) + candidates.arity[test[inner]] <= len(test)))
-            and bool(np.all(_times_reached(roots, first_child[inner], candidates.arity[test[inner]], len(test)) == 1))
+            and bool(np.all(label[test < 0] >= 0) and np.all(label < n_classes))
         )
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")
-        forest = cls(roots, test, first_child, label, candidates, counts)
-        if not np.all(forest.levels(DEEPEST)):
-            raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
-        return forest
+        check_trees(roots, test, first_child, candidates.arity)
+        return cls(roots, test, first_child, label, candidates, counts)
+
+
+def check_trees(
+    roots: npt.NDArray[np.int32],
+    test: npt.NDArray[np.int32],
+    first_child: npt.NDArray[np.int32],
+    arity: npt.NDArray[np.integer[Any]],
+) -> None:
+    """Raise FileFormatError unless nodes are trees: each is reached once, and no path is longer than estimators allow.
+
+    ``test`` is of shape (nodes,), -1 for a leaf; ``arity`` is of shape (tests,).
+    """
+    inner, nodes = np.flatnonzero(test >= 0), len(test)
+    first, branches = first_child[inner].astype(np.int64), arity[test[inner]].astype(np.int64)
+    sound = (
+        bool(np.all((roots >= 0) & (roots < nodes)))
+        and bool(np.all(first > inner))  # children behind their parent: no path can be endless
+        and bool(np.all(first + branches <= nodes))
+        and bool(np.all(_times_reached(roots, first, branches, nodes) == 1))
+    )
+    if not sound:
+        raise FileFormatError("the file's trees are damaged; fit the model again.")
+    if not np.all(levels(roots, test, first_child, arity, DEEPEST)):
+        raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
+
+
+def levels(
+    roots: npt.NDArray[np.int32],
+    test: npt.NDArray[np.int32],
+    first_child: npt.NDArray[np.int32],
+    arity: npt.NDArray[np.integer[Any]],
+    most: int | None = None,
+) -> npt.NDArray[np.int32]:
+    """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
+    level = np.zeros(len(test), dtype=np.int32)
+    nodes, number = roots.astype(np.int64), 1
+    while len(nodes) and (most is None or number <= most):
+        level[nodes] = number
+        inner = nodes[test[nodes] >= 0]
+        branches = arity[test[inner]]
+        ends = np.cumsum(branches)
+        places = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - branches, branches)
+        nodes, number = np.repeat(first_child[inner], branches) + places, number + 1
+    return level
 
 
 def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.int32]) -> Integers:
@@ -204,7 +230,7 @@ def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_ch
 
 
 def _times_reached(
-    roots: npt.NDArray[np.int32], first_child: npt.NDArray[np.int32], arity: npt.NDArray[np.int32], nodes: int
+    roots: npt.NDArray[np.int32], first_child: Integers, arity: Integers, nodes: int
 ) -> npt.NDArray[np.int64]:
     """Return how many times each node is a root or somebody's child: once, in a tree."""
     border = np.bincount(first_child, minlength=nodes + 1) - np.bincount(first_child + arity, minlength=nodes + 1)

@@ -15,6 +15,7 @@ from hedgerow.published.boosting import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.kernels import CUT
 from hedgerow.trees.forest import importances
+from hedgerow.trees.model import check_trees
 
 __all__ = ["BinaryTrees", "PublishedBoosted"]
 
@@ -22,6 +23,7 @@ Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
+LARGEST_ALPHA = 1e6  # a weight is half of log odds; sums of such stay finite
 DAMAGED = "the file's trees are damaged; fit the model again."
 KINDS = {"cut": np.float64, "left": np.bool_}  # of the arrays that are not int32
 
@@ -112,25 +114,20 @@ class BinaryTrees:
             raise FileFormatError(DAMAGED) from error
         if not trees._sound(branching):
             raise FileFormatError(DAMAGED)
+        check_trees(trees.roots, trees.feature, trees.first_child, np.full(len(branching.arity), 2))
         return trees
 
     def _sound(self, branching: Branching) -> bool:
-        """Say whether every record would reach a leaf with a label."""
+        """Say whether nodes test features, and have labels and cuts."""
         nodes = len(self.feature)
         if any(array.shape != (nodes,) for array in (self.first_child, self.label, self.cut)):
             return False
         if self.left.shape != (nodes, most_codes(branching)):
             return False
-        if np.any((self.feature < -1) | (self.feature >= len(branching.arity))):
-            return False
-        inner = np.flatnonzero(self.feature >= 0)
-        first = self.first_child[inner].astype(np.int64)
-        reached = np.concatenate((self.roots, first, first + 1))
         return bool(
-            np.all((self.label >= 0) & (self.label < 2))
+            np.all((self.feature >= -1) & (self.feature < len(branching.arity)))
+            and np.all((self.label >= 0) & (self.label < 2))
             and not np.any(np.isnan(self.cut))
-            and np.all(first > inner)  # children behind their parent: no path can be endless
-            and np.array_equal(np.sort(reached), np.arange(nodes))
         )
 
 
@@ -202,7 +199,7 @@ class PublishedBoosted:
         alphas = arrays.get("alphas")
         if alphas is None or alphas.shape != trees.roots.shape or alphas.dtype != np.float64:
             raise FileFormatError("the weights of the file's trees are damaged; fit the model again.")
-        if len(alphas) > rounds or not np.all(np.isfinite(alphas)):
+        if len(alphas) > rounds or not np.all(np.abs(alphas) <= LARGEST_ALPHA):
             raise FileFormatError("the weights of the file's trees are damaged; fit the model again.")
         return cls(branching, trees, alphas)
 

@@ -1,0 +1,76 @@
+"""What a model file may ask of the machine that reads it: every limit, once, with its reason.
+
+What a file unpacks to is bounded in bytes, by ``hedgerow.load(path, max_bytes=...)``, and what is made of it follows from
+these bytes. The other limits are far above what ``save`` writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "DEEPEST_DOCUMENT",
+    "DEEPEST_EVENT",
+    "LARGEST_AMOUNT",
+    "LARGEST_COUNT",
+    "LARGEST_INTEGER",
+    "LONGEST_NUMBER",
+    "LONGEST_WORDS",
+    "MOST_DENOMINATOR_BITS",
+    "MOST_EVENTS",
+    "MOST_MEMBERS",
+    "SMALLEST_AMOUNT",
+    "Allowance",
+]
+
+BASE_BYTES = 2**27  # any file may unpack to 128 MiB: a forest of a million leaves takes 40
+MOST_TIMES = 64  # a larger file to so many times its own size: models pack 3 to 30 times, deflated zeros 1000 times
+
+MOST_MEMBERS = 64  # a model has up to ten arrays; zipfile keeps half a kilobyte for each member
+DEEPEST_DOCUMENT = 80  # brackets: taxonomies are up to 32 deep, events take two brackets for each of up to 20
+LONGEST_NUMBER = 4000  # digits in a row; Python itself neither reads nor writes more than 4300
+
+MOST_EVENTS = 50_000  # a run of equal ones counts once; 65 levels, each with a path of its own, take 4500
+DEEPEST_EVENT = 20  # events in events; plans nest up to seven
+LONGEST_WORDS = 1000  # letters of a mechanism, a purpose or a rule; the certificate pads all to the longest
+SMALLEST_AMOUNT, LARGEST_AMOUNT = 1e-100, 1e18  # between them squares and quotients of budgets are finite floats
+LARGEST_INTEGER = 2**63  # and levels and trees: integers of a machine
+MOST_DENOMINATOR_BITS = 2**13  # of the common denominator of all budgets: sums have it, and adding is quadratic in it
+LARGEST_COUNT = 2**62  # no noise is larger; sums of such numbers are finite floats
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What one file may unpack to, in bytes, and what follows from that."""
+
+    bytes: int
+
+    @classmethod
+    def of_file(cls, size: int, max_bytes: int | None = None) -> Allowance:
+        """Return the allowance of a file of so many bytes; ``max_bytes`` is what the caller allows."""
+        return cls(max(BASE_BYTES, MOST_TIMES * size) if max_bytes is None else max_bytes)
+
+    @property
+    def document(self) -> int:
+        """The most bytes of the document, which takes several times as much memory when it is parsed."""
+        return self.bytes // 2
+
+    @property
+    def values(self) -> int:
+        """The most values of the document: a value of few letters takes up to 250 bytes of memory."""
+        return self.bytes // 64
+
+    @property
+    def tests(self) -> int:
+        """The most codes of all features together: as many tests may be listed, of 20 bytes each."""
+        return self.bytes // 32
+
+    @property
+    def cells(self) -> int:
+        """The most cells of a table of features by codes, which has a row as wide as the widest feature for each."""
+        return self.bytes // 4
+
+    @property
+    def letters(self) -> int:
+        """The most letters of an array of the classes, in which each takes as much as the longest."""
+        return self.bytes // 16

@@ -1,0 +1,37 @@
+"""How much the tables of a schema take, which a file must not decide alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.errors import FileFormatError
+from hedgerow.limits import Allowance
+from hedgerow.schema.features import Numeric
+from hedgerow.schema.schema import Schema
+
+__all__ = ["check_size"]
+
+USUAL_BINS, MOST_BINS = 16, 1024  # where no parameter says how many; what estimators allow
+FINE_CODES = 257  # HedgerowClassifier reads every numeric feature in so many, whatever its bins
+
+
+def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:
+    """Raise FileFormatError where lists and tables of a schema's codes would take more memory than is allowed."""
+    bins = max_bins if isinstance(max_bins, int) and 0 < max_bins <= MOST_BINS else USUAL_BINS
+    codes = [
+        (bins if feature.cuts is None else min(bins, len(feature.cuts) + 1)) + 1
+        if isinstance(feature, Numeric)
+        else len(feature.values) + 2
+        for feature in schema.features.values()
+    ]
+    letters = max((len(label) for label in schema.classes if isinstance(label, str)), default=0) * len(schema.classes)
+    for count, most, what in (
+        (sum(codes), allowed.tests, "codes of all features together"),
+        (len(codes) * max(FINE_CODES, *codes), allowed.cells, "cells in the table of its features by codes"),
+        (letters, allowed.letters, "letters in the table of its classes"),
+    ):
+        if count > most:
+            raise FileFormatError(
+                f"the file's schema has {count} {what}, and {most} are allowed; if you trust the file, pass more as max_bytes "
+                "to hedgerow.load."
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -89,7 +90,9 @@ class LazyGroup(click.Group):
             return super().main(args, prog_name, standalone_mode=False, **extra)
         code = 0
         try:
-            result = super().main(args, prog_name, standalone_mode=False, **extra)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                result = super().main(args, prog_name, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
             if sys.stdout is not None:
                 sys.stdout.flush()  # that the result did not fit is found here, and not while Python ends
@@ -119,6 +122,21 @@ def _let_go(stream: TextIO | None) -> None:
         stream.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Write a warning to stderr; of one that is meant for users, only what it says."""
+    for_users = issubclass(category, UserWarning)
+    text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno, line)
+    with suppress(OSError):  # as Python does: nobody reads stderr
+        click.echo(text, err=True, nl=False)
 
 
 def show_help_if_alone(context: click.Context) -> None:

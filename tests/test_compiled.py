@@ -178,3 +178,18 @@ def test_python_runs_without_a_cache_and_warns_once(unwritable):
 def test_help_imports_nothing_that_compiles(unwritable):
     done = unwritable("-m", "hedgerow", "--help")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+WORKERS = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+import hedgerow as hr
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        print(pool.submit(hr.EDPRFClassifier).result())
+"""
+
+
+def test_the_processes_that_one_starts_do_not_say_it_again(unwritable, tmp_path):
+    (tmp_path / "workers.py").write_text(WORKERS, "utf-8")
+    warns_once(unwritable("workers.py"))

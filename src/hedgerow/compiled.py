@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from multiprocessing import parent_process
 from typing import Any
 
 from numba import njit
@@ -24,7 +25,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         kernel._cache = Kept(function)  # as njit(cache=True) does, which takes no other cache than numba's own
     except (RuntimeError, OSError):  # numba's word for: no folder can be written
-        say_that_nothing_is_kept()
+        if parent_process() is None:  # otherwise the process that started this one imported it too, and has said so
+            say_that_nothing_is_kept()
     compiled_kernel: Callable[..., Any] = kernel
     return compiled_kernel
 

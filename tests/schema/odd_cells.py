@@ -88,6 +88,9 @@ class Level(enum.IntEnum):
     ONE = 1
 
 
+# Without a unit, as np.datetime64("NaT") was until numpy 2.5 began to warn of that.
+NOT_A_TIME = np.array([np.iinfo(np.int64).min]).view("M8")[0]
+
 ODD = [
     None,
     math.nan,
@@ -131,7 +134,7 @@ ODD = [
     np.datetime64(2**62, "s"),
     np.datetime64(1, "as"),
     np.timedelta64(1, "Y"),
-    np.datetime64("NaT"),
+    NOT_A_TIME,
     np.void(b"a"),
     memoryview(b"a"),
     np.longdouble("1e4000"),

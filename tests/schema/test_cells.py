@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from hedgerow.schema.cells import CACHE_CELLS, CHUNK, CategoryReader, category_key, number, numbers, object_array
 
-from .odd_cells import CELLS, ODD, WORST, Color, Hostile, Impostor, Level, TalkingNumber
+from .odd_cells import CELLS, NOT_A_TIME, ODD, WORST, Color, Hostile, Impostor, Level, TalkingNumber
 
 
 def same(left, right):
@@ -88,7 +88,8 @@ def test_one_number(cell, value):
                 "inf",
             )
         ),
-        (np.datetime64("NaT"), 4),
+        (NOT_A_TIME, 4),
+        (np.datetime64("NaT", "s"), 4),
         (np.complex64(1), 1),
         (complex(np.nan, 1), 4),
         (complex(np.nan, 0), 4),

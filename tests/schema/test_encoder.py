@@ -106,6 +106,8 @@ def test_typed_tables_give_the_codes_of_the_definition(drawn):
     arrow = polars.to_arrow()
     numpy_backed = polars.to_pandas()
     arrow_backed = polars.to_pandas(use_pyarrow_extension_array=True)
+    with np.errstate(invalid="ignore"):  # pandas 2.2 casts 2**63 as if it were below
+        nullable = numpy_backed.convert_dtypes()
     dictionary = arrow.set_column(
         0, arrow.column_names[0], pa.chunked_array([arrow.column(0).combine_chunks()]).dictionary_encode()
     )
@@ -115,7 +117,7 @@ def test_typed_tables_give_the_codes_of_the_definition(drawn):
         "arrow": arrow,
         "arrow dictionary": dictionary,
         "pandas": numpy_backed,
-        "pandas nullable": numpy_backed.convert_dtypes(),
+        "pandas nullable": nullable,
         "pandas arrow": arrow_backed,
         "pandas categories": numpy_backed.astype("category"),
         "polars categories": polars.with_columns(pl.col(pl.String).cast(pl.Categorical)),

@@ -21,7 +21,8 @@ Categories
 Times
     As categories, dates, moments, durations and times of day are the text that ``str`` makes of Python's own:
     "2020-01-01", "2020-01-01 12:30:00+01:00". Nanoseconds that are not whole microseconds add three digits. What
-    Python's types cannot hold, and time zones other than those of ``datetime`` and ``zoneinfo``, are undeclared.
+    Python's types cannot hold, and time zones other than those of ``datetime`` and ``zoneinfo``, are undeclared; pytz's
+    stand for those of the same name or offset.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from __future__ import annotations
 import math
 import numbers as abstract
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -46,6 +48,7 @@ __all__ = [
     "CategorySession",
     "category_key",
     "is_missing_key",
+    "known_zone",
     "number",
     "numbers",
     "object_array",
@@ -207,10 +210,36 @@ def _of_bytes(cell: bytes) -> str:
     return bytes.decode(cell, "utf-8", "replace")
 
 
-def _of_zoned(cell: datetime | time) -> str:
-    if id(type(cell.tzinfo)) not in ZONES:
+def known_zone(zone: tzinfo | None) -> tzinfo | None:
+    """Return a time zone as one of Python's own, which run no foreign code.  Raise where it is none of them.
+
+    pytz's zones, which pandas 2 and older pyarrow make where later versions make ``zoneinfo``'s, are read by their name.
+    """
+    if id(type(zone)) in ZONES:
+        return zone
+    pytz, kind = sys.modules.get("pytz"), type(zone)  # without that module nobody has such a zone
+    if pytz is None or type(kind) is not type:
         raise TypeError
-    return str(cell)
+    if kind is type(pytz.FixedOffset(1)):
+        return _fixed(zone, None)
+    name = kind.__dict__.get("zone")
+    if type(name) is not str or kind is not type(pytz.timezone(name)):  # each of pytz's zones has a class of its own
+        raise TypeError
+    return ZoneInfo(name)
+
+
+def _fixed(zone: Any, moment: datetime | None) -> timezone:
+    """Return the offset of a zone of pytz, by the method of its class: the object's own may be foreign."""
+    return timezone(type(zone).utcoffset(zone, moment))
+
+
+def _of_zoned(cell: datetime | time) -> str:
+    zone = known_zone(cell.tzinfo)
+    if zone is cell.tzinfo:
+        return str(cell)
+    if isinstance(cell, time):
+        raise TypeError
+    return str(cell.replace(tzinfo=_fixed(cell.tzinfo, cell)).astimezone(zone))
 
 
 def _of_numpy_time(cell: Any, zone: tzinfo | None = None) -> str | None:
@@ -260,8 +289,8 @@ def _of_pandas(cell: Any) -> str | None:
         raise TypeError
     if cell is pandas.NA or cell is pandas.NaT:
         return None
-    if type(cell) is pandas.Timestamp and id(type(cell.tzinfo)) in ZONES:
-        return _of_numpy_time(cell.to_datetime64(), cell.tzinfo)
+    if type(cell) is pandas.Timestamp:
+        return _of_numpy_time(cell.to_datetime64(), known_zone(cell.tzinfo))
     if type(cell) is pandas.Timedelta:
         return _of_numpy_time(cell.to_timedelta64())
     raise TypeError

@@ -19,8 +19,8 @@ from hedgerow.schema.cells import (
     NOT_A_TIME,
     TIMES,
     UNREADABLE,
-    ZONES,
     Cells,
+    known_zone,
     object_array,
     time_cells,
 )
@@ -148,8 +148,8 @@ def _pandas_part(native: Any) -> AnyPart:
         return _time_part(count, lambda start, stop: array[start:stop]) if dtype.kind in TIMES else array
     if isinstance(dtype, pandas.DatetimeTZDtype):
         moments = native.to_numpy(dtype=f"M8[{dtype.unit}]")  # in UTC
-        zone = dtype.tz if id(type(dtype.tz)) in ZONES else None  # as for the same moment in a column of objects
-        if zone is None:
+        zone = _guarded(lambda: known_zone(dtype.tz))  # as for the same moment in a column of objects
+        if zone is UNREADABLE:
             return _opaque_part(count, lambda start, stop: np.isnat(moments[start:stop]), "times")
         return _time_part(count, lambda start, stop: moments[start:stop], zone)
     if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
@@ -178,15 +178,20 @@ def chunked(array: Any) -> Any:
 
 
 def _arrow_part(series: nw.Series[Any]) -> Part:
-    dtype, count = series.dtype, len(series)
-    if dtype.is_numeric() or dtype in (nw.Boolean, nw.Binary):
-        return _plain_part(series)
-    types, column = get_pyarrow().types, series.to_native()
-    if dtype == nw.String:
+    # By pyarrow's own types: narwhals knows some of them in some versions only, and what it does not know looks nested.
+    types, column, count = get_pyarrow().types, series.to_native(), len(series)
+    kind = column.type
+    if _is_any(kind, types.is_integer, types.is_floating, types.is_boolean):
+        is_machine = not types.is_boolean(kind)
+        return Part(count, lambda start, stop: column.slice(start, stop - start).to_numpy(), is_machine=is_machine)
+    if _is_any(kind, types.is_string, types.is_large_string, types.is_string_view):
         return _arrow_text_part(column)
-    if types.is_dictionary(column.type):
+    binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    if _is_any(kind, types.is_decimal, *binary):
+        return Part(count, lambda start, stop: _python_objects(series[start:stop]))
+    if _is_any(kind, types.is_dictionary, types.is_run_end_encoded):
         # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
-        decoded = _guarded(lambda: column.cast(column.type.value_type))
+        decoded = _guarded(lambda: _decoded(column))
         if decoded is not UNREADABLE:
             return _arrow_part(nw.from_native(decoded, series_only=True))
 
@@ -194,9 +199,21 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
         result: npt.NDArray[np.bool_] = column.slice(start, stop - start).is_null().to_numpy()
         return result
 
-    if types.is_temporal(column.type) and not types.is_interval(column.type):
+    if types.is_temporal(kind) and not types.is_interval(kind):
         return _arrow_times(column, absent)
-    return _opaque_part(count, absent, "anything" if types.is_null(column.type) else "unreadable")
+    return _opaque_part(count, absent, "anything" if types.is_null(kind) else "unreadable")
+
+
+def _decoded(column: Any) -> Any:
+    """Return a column of pyarrow whose values stand in a dictionary or for runs of cells, as one of these values."""
+    pyarrow, kind = get_pyarrow(), column.type
+    if pyarrow.types.is_dictionary(kind):
+        return column.cast(kind.value_type)
+    return pyarrow.compute.run_end_decode(column)  # narwhals has imported it
+
+
+def _is_any(kind: Any, *tests: Callable[[Any], bool]) -> bool:
+    return any(test(kind) for test in tests)
 
 
 def _arrow_text_part(column: Any) -> Part:

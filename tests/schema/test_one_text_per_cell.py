@@ -1,0 +1,208 @@
+"""A cell has one meaning, whatever holds it: each dtype's cells are what this table says, under every tested version."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hedgerow.schema.cells import category_key
+from hedgerow.schema.columns import read_columns
+
+UNDECLARED = "(undeclared)"
+BERLIN = "Europe/Berlin"
+SUMMER = datetime(2020, 7, 1, 12, 30)  # in UTC; without it, where nothing has a zone
+LATE = datetime(2055, 7, 1, 12, 30)  # pytz knows no daylight saving time then, zoneinfo does
+DAYS = timedelta(1, 5)
+DECIMALS = {"decimal32": 9, "decimal64": 18, "decimal128": 38, "decimal256": 76}  # the first two came with pyarrow 19
+
+
+def key(cell):
+    try:
+        return category_key(cell)
+    except Exception:
+        return UNDECLARED
+
+
+def arrow(values, kind):
+    return pa.array(values, kind)
+
+
+def runs(values):
+    return pa.RunEndEncodedArray.from_arrays(range(1, len(values) + 1), pa.array(values))
+
+
+def behind_pandas(values, kind):
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, kind)])))
+
+
+def in_zone(values, zone):
+    return pd.Series(pd.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone))
+
+
+def texts():
+    cells = ["b ", None, "1.0"]
+    kinds = ["object", "string", "string[python]", "string[pyarrow]", "category", None]
+    kinds += [pd.StringDtype("pyarrow_numpy")] if pd.__version__.startswith("2.") else []
+    kinds += (
+        [] if pd.__version__.startswith("2.2") else [pd.StringDtype(kind, np.nan) for kind in ("python", "pyarrow")]
+    )
+    for kind in kinds:
+        yield f"pandas {kind!r}", pd.Series(cells, dtype=kind)
+    yield "pandas index", pd.Index(cells)
+    for name in ("string", "large_string", "string_view"):
+        yield f"pyarrow {name}", arrow(cells, getattr(pa, name)())
+        yield f"pandas pyarrow {name}", behind_pandas(cells, getattr(pa, name)())
+    yield "pyarrow dictionary", arrow(cells, pa.string()).dictionary_encode()
+    for kind in (pl.String, pl.Categorical, pl.Enum(["1.0", "b "])):
+        yield f"polars {kind}", pl.Series(cells, dtype=kind)
+    yield "numpy StringDType", np.array(cells, dtype=np.dtypes.StringDType(na_object=None))
+    yield "pyarrow runs", runs(cells)
+    cells = [b"b ", None, b"1.0"]
+    yield "polars bytes", pl.Series(cells)
+    for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
+        yield f"pyarrow {kind}", arrow(cells, kind)
+        yield f"pandas pyarrow {kind}", behind_pandas(cells, kind)
+    cells = [b"b  ", None, b"1.0"]
+    yield "pyarrow fixed length", arrow(cells, pa.binary(3))
+    yield "pandas pyarrow fixed length", behind_pandas(cells, pa.binary(3))
+
+
+def truths():
+    cells = [True, None, False]
+    for kind in ("object", "boolean", "category", None):
+        yield f"pandas {kind}", pd.Series(cells, dtype=kind)
+    yield "pandas pyarrow", behind_pandas(cells, pa.bool_())
+    yield "pyarrow", arrow(cells, pa.bool_())
+    yield "polars", pl.Series(cells)
+
+
+def whole_numbers():
+    cells = [3, None, 120]
+    for kind in ("Int8", "UInt8", "Int64", "UInt64", "Float32", "Float64", "object", "category", None):
+        yield f"pandas {kind}", pd.Series(cells, dtype=kind)
+    yield "pandas sparse", pd.Series(pd.arrays.SparseArray([3, np.nan, 120]))
+    kinds = [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64()]
+    decimals = [(name, digits) for name, digits in DECIMALS.items() if hasattr(pa, name)]
+    for kind in kinds + [getattr(pa, name)(digits, 2) for name, digits in decimals]:
+        change = np.float16 if pa.types.is_float16(kind) else Decimal if pa.types.is_decimal(kind) else int
+        changed = [None if cell is None else change(cell) for cell in cells]
+        yield f"pyarrow {kind}", arrow(changed, kind)
+        yield f"pandas pyarrow {kind}", behind_pandas(changed, kind)
+    yield "pyarrow dictionary", arrow(cells, pa.int64()).dictionary_encode()
+    yield "pyarrow runs", runs(cells)
+    kinds = [pl.Int8, pl.UInt64, pl.Int128, pl.Float32, pl.Decimal(10, 1)]
+    for kind in kinds + [getattr(pl, name) for name in ("UInt128", "Float16") if hasattr(pl, name)]:
+        yield f"polars {kind}", pl.Series(cells, dtype=pl.Int64).cast(kind)
+
+
+def moments():
+    cells = [SUMMER, None, LATE]
+    for unit in ("s", "ms", "us", "ns"):
+        times = np.array(cells, dtype=f"M8[{unit}]")
+        yield f"numpy {unit}", times
+        yield f"pandas {unit}", pd.Series(times)
+        yield f"pandas objects {unit}", pd.Series(times).astype(object)
+        yield f"pandas categories {unit}", pd.Series(times).astype("category")
+        yield f"pyarrow {unit}", arrow(cells, pa.timestamp(unit))
+        yield f"pandas pyarrow {unit}", behind_pandas(cells, pa.timestamp(unit))
+    for unit in ("ms", "us", "ns"):
+        yield f"polars {unit}", pl.Series(cells, dtype=pl.Datetime(unit))
+    yield "pandas guessed", pd.Series(cells)
+    yield "pandas parsed", pd.to_datetime(pd.Series(["2020-07-01 12:30", None, "2055-07-01 12:30"]))
+
+
+def zoned_moments(zone):
+    cells = [SUMMER, None, LATE]
+    for unit in ("s", "ms", "us", "ns"):
+        series = in_zone(np.array(cells, dtype=f"M8[{unit}]"), zone)
+        yield f"pandas {unit}", series
+        yield f"pandas objects {unit}", series.astype(object)
+        yield f"pandas categories {unit}", series.astype("category")
+        yield f"pyarrow {unit}", arrow(cells, pa.timestamp(unit, zone))
+        yield f"pandas pyarrow {unit}", behind_pandas(cells, pa.timestamp(unit, zone))
+    series = in_zone(cells, zone)
+    yield "pandas list", series.tolist()
+    yield "pandas index", pd.Index(series)
+    yield "pandas as Python", [cell.to_pydatetime() for cell in series]
+    yield "pyarrow as Python", arrow(cells, pa.timestamp("us", zone)).to_pylist()
+    yield "pyarrow as pandas", arrow(cells, pa.timestamp("us", zone)).to_pandas()
+    if ":" not in zone:  # polars has names only
+        yield "polars", pl.Series(cells, dtype=pl.Datetime("us")).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+
+
+def durations():
+    cells = [DAYS, None, -DAYS]
+    for unit in ("s", "ms", "us", "ns"):
+        times = np.array(cells, dtype=f"m8[{unit}]")
+        yield f"numpy {unit}", times
+        yield f"pandas {unit}", pd.Series(times)
+        yield f"pandas objects {unit}", pd.Series(times).astype(object)
+        yield f"pyarrow {unit}", arrow(cells, pa.duration(unit))
+        yield f"pandas pyarrow {unit}", behind_pandas(cells, pa.duration(unit))
+    yield "pandas guessed", pd.Series(cells)
+    yield "polars", pl.Series(cells)
+
+
+def dates():
+    cells = [date(2020, 7, 1), None, date(1, 1, 1)]
+    yield "numpy", np.array(cells, dtype="M8[D]")
+    yield "pandas", pd.Series(cells)
+    for kind in (pa.date32(), pa.date64()):
+        yield f"pyarrow {kind}", arrow(cells, kind)
+        yield f"pandas pyarrow {kind}", behind_pandas(cells, kind)
+    yield "polars", pl.Series(cells)
+
+
+def times_of_day():
+    cells = [time(12, 30), None, time(0, 0, 0, 5)]
+    yield "pandas", pd.Series(cells)
+    for kind in (pa.time64("us"), pa.time64("ns")):
+        yield f"pyarrow {kind}", arrow(cells, kind)
+        yield f"pandas pyarrow {kind}", behind_pandas(cells, kind)
+    yield "polars", pl.Series(cells)
+
+
+def without_meaning():
+    yield "pandas periods", pd.Series(pd.PeriodIndex(["2020-01", None, "2020-03"], freq="M"))
+    yield "pandas intervals", pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), None, (1, 2)]))
+    yield "pandas foreign zone", in_zone([SUMMER, None, LATE], f"dateutil/{BERLIN}")
+    yield "pyarrow lists", arrow([[1], None, []], pa.list_(pa.int64()))
+    yield "pyarrow structs", arrow([{"a": 1}, None, {"a": 2}], pa.struct({"a": pa.int64()}))
+    yield "polars lists", pl.Series([[1], None, [2]])
+    yield "polars structs", pl.Series([{"a": 1}, None, {"a": 2}], dtype=pl.Struct({"a": pl.Int64}))
+
+
+TABLE = {
+    "texts": (texts(), ["b", None, 1.0]),
+    "truths": (truths(), [1.0, None, 0.0]),
+    "whole numbers": (whole_numbers(), [3.0, None, 120.0]),
+    "moments": (moments(), ["2020-07-01 12:30:00", None, "2055-07-01 12:30:00"]),
+    "Berlin": (zoned_moments(BERLIN), ["2020-07-01 14:30:00+02:00", None, "2055-07-01 14:30:00+02:00"]),
+    "UTC": (zoned_moments("UTC"), ["2020-07-01 12:30:00+00:00", None, "2055-07-01 12:30:00+00:00"]),
+    "offset": (zoned_moments("-03:30"), ["2020-07-01 09:00:00-03:30", None, "2055-07-01 09:00:00-03:30"]),
+    "durations": (durations(), ["1 day, 0:00:05", None, "-2 days, 23:59:55"]),
+    "dates": (dates(), ["2020-07-01", None, "0001-01-01"]),
+    "times of day": (times_of_day(), ["12:30:00", None, "00:00:00.000005"]),
+    "without meaning": (without_meaning(), [UNDECLARED, None, UNDECLARED]),
+}
+ROWS = [
+    pytest.param(column, expected, id=f"{kind}: {name}")
+    for kind, (columns, expected) in TABLE.items()
+    for name, column in columns
+]
+
+
+@pytest.mark.parametrize(("column", "expected"), ROWS)
+def test_a_cell_is_what_the_table_says(column, expected):
+    columns = read_columns({"a": column})
+    keys = [None if isinstance(one, float) and math.isnan(one) else one for one in map(key, columns.cells(0))]
+    assert keys == expected
+    numbers = [one if isinstance(one, float) else math.nan for one in expected]
+    assert np.array_equal(columns.numbers(0, 0, len(keys)), numbers, equal_nan=True)

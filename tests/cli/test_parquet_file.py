@@ -50,7 +50,7 @@ def parquet(folder):
     [
         (pa.array([1, 2], pa.int64()), [1, 2]),
         (pa.array([1, None], pa.int64()), [1, None]),
-        (pa.array([1.5, None], pa.float16()), [1.5, None]),
+        (pa.array([np.float16(1.5), None], pa.float16()), [1.5, None]),
         (pa.array([2**64 - 1], pa.uint64()), [2**64 - 1]),
         (pa.array([True, None, False]), [True, None, False]),
         (pa.array(["a", None, " b"]), ["a", None, " b"]),

@@ -162,7 +162,7 @@ ODD = ["abc", None, np.nan, np.inf, -np.inf, "", 10**400, [1], {"a": 1}, b"\xff"
 def test_no_cell_raises_or_moves_another_record(odd):
     table = X.astype(object)
     clean = hr.EDPRFClassifier(schema=SCHEMA, random_state=3)
-    dirty = pd.concat([table, pd.DataFrame({name: [odd] for name in table})], ignore_index=True)
+    dirty = pd.concat([table, pd.DataFrame({name: [odd] for name in table}, dtype=object)], ignore_index=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = clean.fit(dirty, [*Y, odd])  # an odd label: the record is left out

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from hedgerow.errors import SchemaError
 from hedgerow.schema.cells import category_key
 from hedgerow.schema.columns import read_columns
 
@@ -169,10 +170,13 @@ def times_of_day():
     yield "polars", pl.Series(cells)
 
 
+def foreign_zones():
+    yield "pandas", in_zone([SUMMER, None, LATE], f"dateutil/{BERLIN}")
+
+
 def without_meaning():
     yield "pandas periods", pd.Series(pd.PeriodIndex(["2020-01", None, "2020-03"], freq="M"))
     yield "pandas intervals", pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), None, (1, 2)]))
-    yield "pandas foreign zone", in_zone([SUMMER, None, LATE], f"dateutil/{BERLIN}")
     yield "pyarrow lists", arrow([[1], None, []], pa.list_(pa.int64()))
     yield "pyarrow structs", arrow([{"a": 1}, None, {"a": 2}], pa.struct({"a": pa.int64()}))
     yield "polars lists", pl.Series([[1], None, [2]])
@@ -190,7 +194,7 @@ TABLE = {
     "durations": (durations(), ["1 day, 0:00:05", None, "-2 days, 23:59:55"]),
     "dates": (dates(), ["2020-07-01", None, "0001-01-01"]),
     "times of day": (times_of_day(), ["12:30:00", None, "00:00:00.000005"]),
-    "without meaning": (without_meaning(), [UNDECLARED, None, UNDECLARED]),
+    "foreign zones": (foreign_zones(), [UNDECLARED, None, UNDECLARED]),
 }
 ROWS = [
     pytest.param(column, expected, id=f"{kind}: {name}")
@@ -206,3 +210,9 @@ def test_a_cell_is_what_the_table_says(column, expected):
     assert keys == expected
     numbers = [one if isinstance(one, float) else math.nan for one in expected]
     assert np.array_equal(columns.numbers(0, 0, len(keys)), numbers, equal_nan=True)
+
+
+@pytest.mark.parametrize("column", [pytest.param(column, id=name) for name, column in without_meaning()])
+def test_a_type_without_meaning_is_refused(column):
+    with pytest.raises(SchemaError, match="none could be read"):
+        read_columns({"a": column})

@@ -183,12 +183,18 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
     kind = column.type
     if _is_any(kind, types.is_integer, types.is_floating, types.is_boolean):
         is_machine = not types.is_boolean(kind)
-        return Part(count, lambda start, stop: column.slice(start, stop - start).to_numpy(), is_machine=is_machine)
+        return Part(
+            count,
+            lambda start, stop: column.slice(start, stop - start).to_numpy(),
+            is_machine=is_machine,
+            holds="numbers",
+        )
     if _is_any(kind, types.is_string, types.is_large_string, types.is_string_view):
         return _arrow_text_part(column)
     binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
     if _is_any(kind, types.is_decimal, *binary):
-        return Part(count, lambda start, stop: _python_objects(series[start:stop]))
+        holds: Holds = "numbers" if types.is_decimal(kind) else "anything"
+        return Part(count, lambda start, stop: _python_objects(series[start:stop]), holds=holds)
     if _is_any(kind, types.is_dictionary, types.is_run_end_encoded):
         # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
         decoded = _guarded(lambda: _decoded(column))

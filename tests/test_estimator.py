@@ -1,8 +1,11 @@
 """What all classifiers share: plain parameters, files, refusals before booking, importances, the page in a notebook."""
 
 import html
+import inspect
 import json
+import warnings
 import zipfile
+from contextlib import nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from sklearn.utils.validation import has_fit_parameter
 
 import hedgerow as hr
 from hedgerow.privacy.events import event_to_dict
@@ -257,8 +261,56 @@ def test_no_method_answers_for_them_either(given, variant):
     classes = (hr.EDPRFClassifier, hr.DPAdaBoostClassifier, hr.DiffGenClassifier)
     models = [kind(schema=SCHEMA, variant=variant).fit(X, Y) for kind in classes]
     if variant == "private":
-        models.append(hr.HedgerowClassifier(schema=SCHEMA).fit(X, Y))
+        models.append(hr.HedgerowClassifier(epsilon=100, schema=SCHEMA).fit(X, Y))
     names = ("predict", "predict_proba", "decision_function", "generalize", "transform")
     for method in (getattr(model, name) for model in models for name in names if hasattr(model, name)):
         with pytest.raises(hr.ConfigurationError):
             method(given)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: hr.EDPRFClassifier(max_dept=3), "EDPRFClassifier takes no max_dept: did you mean max_depth?"),
+        (lambda: hr.PFDPDTClassifier(maxdepth=3), "PFDPDTClassifier takes no maxdepth: did you mean max_depth?"),
+        (lambda: hr.HedgerowClassifier(epsilom=3), "HedgerowClassifier takes no epsilom: did you mean epsilon?"),
+        (lambda: hr.DiffGenClassifier(zzz=3), "DiffGenClassifier takes no zzz: it takes epsilon, "),
+        (lambda: ForestClassifier(clas_weight=3), "ForestClassifier takes no clas_weight: it takes epsilon, "),
+        (
+            lambda: hr.EDPRFClassifier(class_weight="balanced"),
+            "EDPRFClassifier takes no class_weight: the noise hides ",
+        ),
+        (
+            lambda: hr.EDPRFClassifier().fit(X, Y, sample_weight=[1]),
+            r"EDPRFClassifier.fit takes no sample_weight: the noise ",
+        ),
+        (
+            lambda: hr.HedgerowClassifier().fit(X, Y, classes=[1]),
+            r"HedgerowClassifier.fit takes no classes: it takes X, y\.$",
+        ),
+        (lambda: hr.EDPRFClassifier().fit(X, Y=Y), r"EDPRFClassifier.fit takes no Y: it takes X, y\.$"),
+    ],
+)
+def test_an_unknown_keyword_is_refused_in_the_name_of_the_class_with_the_way_out(call, words):
+    with pytest.raises(TypeError, match=words) as caught:
+        call()
+    assert str(caught.value).count(". ") <= 1
+
+
+def test_signatures_hide_nothing():
+    assert list(inspect.signature(hr.HedgerowClassifier.fit).parameters) == ["self", "X", "y"]
+    assert "max_depth" in inspect.signature(hr.PFDPDTClassifier).parameters
+    assert not any(p.kind is p.VAR_KEYWORD for p in inspect.signature(hr.PFDPDTClassifier).parameters.values())
+    assert not has_fit_parameter(hr.EDPRFClassifier(), "sample_weight")
+
+
+@pytest.mark.parametrize(("delta", "warns"), [(0, False), (9e-4, False), (1e-3, True), (0.999999, True)])
+def test_a_large_delta_is_warned_of_before_anything_is_booked(delta, warns):
+    ledger = hr.Ledger(2, 0.9999999)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hr.DPAdaBoostClassifier(schema=SCHEMA, delta=delta, ledger=ledger).fit(X, Y)
+    assert [(str(w.message).split(",")[0], w.filename) for w in caught] == [(f"delta is {delta}", __file__)] * warns
+    with pytest.raises(UserWarning) if warns else nullcontext():  # in tests warnings are errors
+        hr.DPAdaBoostClassifier(schema=SCHEMA, delta=delta, ledger=ledger).fit(X, Y)
+    assert len(ledger.entries) == 1 + (not warns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,9 +23,19 @@ from hedgerow.archive import write_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.limits import Allowance
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters, stored_parameters
+from hedgerow.parameters import (
+    Choice,
+    Constraint,
+    Exact,
+    Instance,
+    Seed,
+    check_keywords,
+    check_parameters,
+    checks_keywords,
+    stored_parameters,
+)
 from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
-from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
@@ -35,6 +46,7 @@ from hedgerow.schema.size import check_size
 __all__ = ["FORMAT", "Model", "Plan", "PrivateClassifier"]
 
 FORMAT = 1  # version of the model files
+STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
 
 COMMON: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
@@ -147,6 +159,12 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.ledger = ledger
 
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse unknown parameters in the name of the class that is called, whichever parent would have met them."""
+        check_keywords(cls.__name__, parameters, cls.__init__)
+        made: Self = super().__new__(cls)
+        return made
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
@@ -159,6 +177,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _draw_public(self, randomness: Randomness, epsilon: Fraction) -> None:
         """Draw what the plan depends on by public coins; it is called before ``_plan``, and no record has been read."""
 
+    @checks_keywords
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model on records ``X`` with labels ``y``.
 
@@ -179,6 +198,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If a parameter, or the schema's fit to the columns, is wrong; nothing was booked or drawn.
         BudgetExceeded
             If the ledger refuses the plan; nothing was drawn.
+
+        Warns
+        -----
+        UserWarning
+            If delta is 1/1000 or more, or a number of records that is released does not stand out from its noise.
         """
         parameters = check_parameters(self.get_params(deep=False), self._rules())
         epsilon, adjacency = exact(parameters["epsilon"]), check_adjacency(parameters["adjacency"])
@@ -199,12 +223,15 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             adjacency=adjacency,
             seeded=randomness.seeded,
         )
+        warn_of_delta(certificate.delta, STACK)
         if self.ledger is not None:
             self.ledger.reserve(certificate)
         self._forget()
         model = plan.run(X, labels, randomness)
         kept = stored_parameters(parameters, self._rules())
         self._fitted = Fitted(schema, certificate, model, kept, columns.named)
+        for doubt in getattr(plan, "doubts", ()):  # drawn from released values
+            warnings.warn(doubt, UserWarning, stacklevel=STACK)
         return self
 
     def _forget(self) -> None:

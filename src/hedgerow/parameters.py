@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, Protocol
+from functools import wraps
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -20,11 +23,20 @@ __all__ = [
     "Instance",
     "Integer",
     "Seed",
+    "check_keywords",
     "check_parameters",
+    "checks_keywords",
     "stored_parameters",
 ]
 
 Stored = int | str | None
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+WEIGHTLESS = {
+    "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
+    "class_weight": "the noise hides a record that counts once, whatever its class. Leave it out, and predict a rare class from "
+    "a lower predict_proba",
+}
 
 
 class Constraint(Protocol):
@@ -204,6 +216,27 @@ def _is_integer(value: object) -> bool:
 
 def _or_rule(rule: str, or_none: bool) -> str:
     return f"{rule}, or None to have it chosen by a public rule" if or_none else rule
+
+
+def check_keywords(what: str, given: Iterable[str], method: Callable[..., Any]) -> None:
+    """Raise TypeError for the first keyword that a method does not take, naming ``what`` was called and the way out."""
+    known = [name for name in inspect.signature(method).parameters if name != "self"]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            way = WEIGHTLESS.get(name) or (f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}")
+            raise TypeError(f"{what} takes no {name}: {way}{'' if way.endswith('?') else '.'}")
+
+
+def checks_keywords(method: Method) -> Method:
+    """Return a method that refuses unknown keywords in the name of the class that it is called on."""
+
+    @wraps(method)
+    def checked(self: Any, *args: Any, **keywords: Any) -> Any:
+        check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, method)
+        return method(self, *args, **keywords)
+
+    return cast(Method, checked)
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:

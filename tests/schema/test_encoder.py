@@ -257,8 +257,8 @@ def test_what_numpy_makes_of_a_column_changes_no_number(odd):
     ],
     ids=lambda column: str(getattr(column, "dtype", "arrow")),
 )
-def test_intervals_periods_and_lists_have_no_reading(column):
-    """As a type they are refused; as objects they are undeclared, one by one."""
+def test_intervals_periods_and_lists_are_undeclared(column):
+    """As objects, one by one; where the type says so, the column is refused."""
     texts = ["(0, 1]", "(1, 2]", "2020-01", "2020-02", "[1]", "[2]"]
     encoder = Encoder(Schema({"x": Categorical(texts)}, classes=[0, 1]), 2)
     undeclared = len(texts) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,7 @@ from hedgerow.privacy.events import (
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.schema import Schema
 
-__all__ = ["Certificate", "CertificateLine", "certify"]
+__all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta"]
 
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on the certificate says what it is worth
@@ -267,6 +268,17 @@ def certify(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )
     return certificate
+
+
+def warn_of_delta(delta: Fraction, stacklevel: int) -> None:
+    """Warn where a delta is so large that it may give whole records away."""
+    if delta >= WEAK_DELTA:
+        warnings.warn(
+            f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "
+            "with this probability would keep to it. Pass a delta far below one over the number of records, such as 1e-6.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _rules(event: Event) -> Iterator[str]:

@@ -44,6 +44,7 @@ def words(findings):
     return " / ".join(finding.words for finding in findings)
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
 @pytest.mark.parametrize("name", [info.name for info in hr.list_systems()])
 def test_what_we_ship_holds_nothing_unexplained(name, tmp_path):
     model = fitted(name, **PARAMETERS.get(name, {}))

@@ -61,6 +61,7 @@ def test_an_unknown_feature_is_named():
         model.feature_curve("z")
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-9])
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
@@ -76,9 +77,10 @@ def test_every_certificate_holds_and_uses_its_claim(epsilon, delta, adjacency):
 
 @pytest.mark.parametrize("n", [1, 50, 400])
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 10.0])
-def test_few_records_and_little_budget_give_no_warning_and_finite_answers(epsilon, n):
+def test_few_records_and_little_budget_give_no_warning_of_numbers_and_finite_answers(epsilon, n):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "the noisy number of records")
         model = hr.HedgerowClassifier(epsilon, delta=1e-6, schema=SCHEMA).fit(X[:n], Y[:n])
         probabilities = model.predict_proba(X)
     assert np.isfinite(probabilities).all()

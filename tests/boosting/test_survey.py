@@ -1,5 +1,6 @@
 """What is asked before the first round: bins by width and mass, and sizes by the noisy number of records."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -143,3 +144,61 @@ def test_one_class_is_learned_without_a_word():
     schema = hr.Schema({"wide": hr.Numeric(0, 1000)}, classes=["yes"])
     model = hr.HedgerowClassifier(schema=schema).fit({"wide": X["wide"]}, ["yes"] * 4000)
     assert (model.predict_proba({"wide": X["wide"][:5]}) == 1).all()
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+@pytest.mark.parametrize("epsilon", ["1/10", 1, 20])
+def test_without_a_label_all_fits_but_one_in_1000_are_in_doubt(epsilon, delta, adjacency):
+    """By the exact law of the number that a survey releases where no record has a class."""
+    plan = plan_of(epsilon, delta, adjacency=adjacency)
+    survey = plan._survey(plan._budget)
+    noise = survey.count_noise
+    released = np.arange(-40 * int(noise.deviation + 1), 40 * int(noise.deviation + 1))
+    sure = np.array([not survey.doubts(int(number)) for number in released])
+    law = noise.law(0, released)
+    assert law.sum() == pytest.approx(1)
+    assert law[sure].sum() <= 1 / 1000
+    assert law[sure].sum() > 1 / 1000 - law[released == released[sure].min() - 1].item()  # one less would be too few
+    assert survey.doubts(None) == ()
+
+
+UNLABELED = ["maybe"] * 4000
+
+
+def warned(X, Y, **settings):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hr.HedgerowClassifier(schema=SCHEMA, random_state=0, **settings).fit(X, Y)
+    assert {warning.filename for warning in caught} <= {__file__}
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_doubt_depends_on_the_released_number_alone(delta, monkeypatch):
+    plan = plan_of(1, Fraction(delta))
+    least = plan._survey(plan._budget).count_noise.quantile(1 / 1000)
+    other = {"wide": X["wide"][:7], "c": ["b"] * 7}
+    for released in (-(10**6), -3, 0, least - 1, least, 10**6):
+        monkeypatch.setattr(Curator, "whole_sums", lambda self, noise, number=released: np.array([number]))
+        found = [warned(*records, delta=delta) for records in ((X, Y), (X, UNLABELED), (other, ["yes"] * 7))]
+        assert found[0] == found[1] == found[2]
+        if released >= least:
+            assert found[0] == []
+        else:
+            [words] = found[0]
+            assert f"is {released}, which may be noise: noise alone is {least} or more once in 1000 fits" in words
+
+
+def test_a_fit_on_labels_that_no_class_spells_says_so():
+    """The seed is fixed: it draws a number that noise alone does not exceed."""
+    assert len(warned(X, UNLABELED)) == 1
+    assert warned(X, Y) == []
+    assert warned(X, UNLABELED, n_estimators=2, max_bins=4) == []  # no number of records is released
+
+
+def test_a_warning_that_is_an_error_leaves_a_fitted_model():
+    model = hr.HedgerowClassifier(schema=SCHEMA, random_state=0)
+    with pytest.raises(UserWarning, match="the noisy number of records"):
+        model.fit(X, UNLABELED)
+    assert model.predict(X).shape == (4000,)

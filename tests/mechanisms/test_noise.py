@@ -212,3 +212,20 @@ def test_geometric_follows_its_law_at_a_million_draws(epsilon):
     counts = tally(noise.sample(stream(9), np.zeros(2_000_000, dtype=np.int64)), outcomes)
     assert p_value(counts, noise.law(0, outcomes)) > FITS
     assert p_value(counts, Geometric(Fraction(epsilon) * Fraction(101, 100)).law(0, outcomes)) < FITS
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        *(Geometric(Fraction(epsilon), cells) for epsilon in ("1/100", "1/3", "5") for cells in (1, 7)),
+        *(RoundedNormal(Fraction(mu_squared)) for mu_squared in ("1/10000", "1/7", "30")),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("chance", [0.3, 1e-3, 1e-9])
+def test_a_quantile_is_the_least_integer_that_noise_reaches_so_rarely(noise, chance):
+    least = noise.quantile(chance)
+    outcomes = np.arange(1, least + math.ceil(40 * noise.deviation) + 10)
+    reached = noise.law(0, outcomes)[::-1].cumsum()[::-1]  # by noise of at least so much
+    assert reached[least - 1] <= chance * (1 + 1e-9)
+    assert least == 1 or reached[least - 2] > chance

@@ -83,6 +83,7 @@ def test_gaussian_noise_is_counted_as_rho():
     assert 0 < test.amount <= Fraction(1, 8)
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
 @pytest.mark.parametrize(("delta", "unit"), [(0.0, "epsilon"), (1e-6, "rho")])
 def test_of_alternative_plans_the_first_is_shown(delta, unit):
     event = fitted(hr.HedgerowClassifier, delta=delta).certificate_.event

@@ -13,6 +13,9 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event, Gaussian
 from hedgerow.systems import system_class
 
+# On few records HedgerowClassifier says that its number of records may be noise; tests/boosting/test_survey.py tests that.
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+
 SCHEMA = hr.Schema(
     {"age": hr.Numeric(0, 100), "job": hr.Categorical(["nurse", "clerk", "none"]), "score": hr.Numeric(-1, 1)},
     classes=["no", "yes"],

@@ -190,7 +190,14 @@ class AdditivePlan:
         What the claim is for.
     rounds, bins : int or None
         Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
+
+    Attributes
+    ----------
+    doubts : tuple of str
+        What the released number of records gave reason to doubt in the last run; models do not keep it.
     """
+
+    doubts: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -242,7 +249,9 @@ class AdditivePlan:
     def boost(self, curator: Curator) -> AdditiveModel:
         """Fit by asking a curator whose records were encoded as this plan's schema says, in fine bins."""
         survey = self._survey(self._budget)
-        records = survey.records(curator)
+        released = survey.records(curator)
+        self.doubts = survey.doubts(released)
+        records = None if released is None else max(float(released), 1.0)
         rounds, bins = self._sizes(records)
         merges = survey.merges(curator, bins)
         curator.merge(merges)

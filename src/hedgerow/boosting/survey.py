@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
+RARE = 1 / 1000  # the chance that noise alone passes for records
 CLEAR = 2  # deviations of its noise that a count must be above to be taken for records
 
 
@@ -94,12 +95,27 @@ class Survey:
             parts += [self.histogram_noise.event("fine bins of a numeric feature", draws=draws)] * len(self.numeric)
         return Sequence(tuple(parts))
 
-    def records(self, curator: Curator) -> float | None:
-        """Return the noisy number of records, at least 1; None where it is not asked for."""
+    def records(self, curator: Curator) -> int | None:
+        """Return the noisy number of records that have a class; None where it is not asked for."""
         if self.count_noise is None:
             return None
         curator.open_round(Ones())
-        return max(float(curator.whole_sums(self.count_noise)[0]), 1.0)
+        return int(curator.whole_sums(self.count_noise)[0])
+
+    def doubts(self, records: int | None) -> tuple[str, ...]:
+        """Return what to say where the released number does not stand out from its noise.
+
+        It looks at the released number and public values alone. Without a record that has a class there is nothing to say
+        once in 1000 fits.
+        """
+        if self.count_noise is None or records is None or records >= (least := self.count_noise.quantile(RARE)):
+            return ()
+        return (
+            f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
+            f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
+            "schema.check(X, y), which is for the records' owner, whether the labels are spelled as the schema declares them; "
+            "if they are, pass more records or a larger epsilon.",
+        )
 
     def merges(self, curator: Curator, bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
@@ -94,6 +94,11 @@ class Geometric:
         """Return the probability of each outcome."""
         rate = float(self.rate.fraction)
         return np.asarray(np.exp(-rate * np.abs(outcomes - value)) * math.tanh(rate / 2))
+
+    def quantile(self, chance: float) -> int:
+        """Return the least positive integer that the noise alone reaches with at most this probability."""
+        rate = float(self.rate.fraction)  # noise of k or more has probability exp(-rate k) / (1 + exp(-rate))
+        return max(1, math.ceil(-(math.log(chance) + math.log1p(math.exp(-rate))) / rate))
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,10 @@ class RoundedNormal:
         distance = np.abs(outcomes - value)
         # Both ends in the lower tail, where the normal distribution function keeps its relative accuracy.
         return np.asarray(ndtr((0.5 - distance) / sigma) - ndtr((-0.5 - distance) / sigma))
+
+    def quantile(self, chance: float) -> int:
+        """Return the least positive integer that the noise alone reaches with at most this probability."""
+        return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 
 def _flat(values: Integers) -> Integers:

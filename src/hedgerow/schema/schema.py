@@ -307,7 +307,7 @@ class Schema:
     def load(cls, path: str | PathLike[str]) -> Schema:
         """Read a schema from a TOML file; errors as in ``from_toml``."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
             raise FileFormatError(f"{path} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
         return cls.from_toml(text, str(path))

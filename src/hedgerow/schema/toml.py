@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,28 @@ from hedgerow.errors import FileFormatError, SchemaError
 __all__ = ["dump_toml", "parse_toml"]
 
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+LARGEST = 2**23  # characters: schemas of 100 000 features have half of that
+DEEPEST = 64  # brackets that are open at once, or names in a row with dots between them: twice what a taxonomy may have
+LONGEST = 1000  # characters of a bare word, which is a name, a number or a date
+
+# What TOML is made of, as far as nesting goes. Nothing here is tried twice on the same text, so a scan takes linear time.
+TOKEN = re.compile(
+    r'''
+      """(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\\?\Z)
+    | \'{3}(?:[^']|'(?!\'\'))*+(?:'{3,5}|\Z)
+    | "(?:[^"\\\n]|\\.)*+"?
+    | '[^'\n]*+'?
+    | \#[^\n]*+
+    | (?P<word>[^\s.,=#"'\[\]{}]++)
+    | (?P<open>[\[{])
+    | (?P<close>[\]}])
+    | (?P<dot>\.)
+    | (?P<space>[ \t]++)
+    | .
+    ''',
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def dump_toml(schema: Mapping[str, Any]) -> str:
@@ -45,9 +68,10 @@ def _quoted(text: str) -> str:
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     """Return a schema in the form of ``Schema.to_dict``; ``place`` names the file in errors."""
+    _check_size(text, place)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # of the parser's own kind, or a number of more digits than Python reads
         raise FileFormatError(
             f"{place} is not TOML: {error}. A schema must be read without guessing. Correct the file there."
         ) from error
@@ -65,3 +89,29 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
             )
         entries.append({**entry, "name": name})
     return {**document, "features": entries}
+
+
+def _check_size(text: str, place: str) -> None:
+    """Raise FileFormatError if a text is larger or nested deeper than any schema: the parser has no limits of its own."""
+    if len(text) > LARGEST:
+        raise _no_schema(place, f"has {len(text)} characters, more than {LARGEST}")
+    depth = dots = 0
+    for token in TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth -= 1
+        elif kind == "word" and token.end() - token.start() > LONGEST:
+            raise _no_schema(place, f"has a name or a number of more than {LONGEST} characters without quotes")
+        # A name, a dot and white space go on with a row of names; everything else begins a new one.
+        if kind == "dot":
+            dots += 1
+        elif kind in ("open", "close") or (kind is None and token[0] in ",=\n"):
+            dots = 0
+        if max(depth, dots) > DEEPEST:
+            raise _no_schema(place, f"is nested more than {DEEPEST} levels deep")
+
+
+def _no_schema(place: str, what: str) -> FileFormatError:
+    return FileFormatError(f"{place} {what}, as no schema is or has, and reading it might take all memory. Correct it.")

@@ -298,7 +298,7 @@ def test_labels_whose_type_is_a_number_need_a_class_that_is_one(kind):
 
 
 def test_many_classes_are_not_all_listed():
-    with pytest.raises(SchemaError, match="'a', 'b', 'c', 'd', 'e' and 21 more"):
+    with pytest.raises(SchemaError, match="'i', 'j' and 16 more"):
         read_labels(np.ones(2), list("abcdefghijklmnopqrstuvwxyz"))
 
 

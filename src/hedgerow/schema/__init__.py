@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hedgerow.schema.check import SchemaReport
 from hedgerow.schema.encoder import Encoder
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
-__all__ = ["Categorical", "Encoder", "Numeric", "Schema"]
+__all__ = ["Categorical", "Encoder", "Numeric", "Schema", "SchemaReport"]

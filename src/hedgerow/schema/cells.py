@@ -51,6 +51,7 @@ __all__ = [
     "known_zone",
     "number",
     "numbers",
+    "numeric_markers",
     "object_array",
     "time_cells",
 ]
@@ -325,6 +326,12 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
         for start in range(0, objects.shape[0], CHUNK):
             _cast(objects[start : start + CHUNK], result[start : start + CHUNK])
     return result
+
+
+def numeric_markers(missing: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the numbers among markers of missing cells."""
+    markers = np.array([number(marker) for marker in missing], dtype=np.float64)
+    return markers[~np.isnan(markers)]
 
 
 def _objects(cells: Cells) -> Cells:

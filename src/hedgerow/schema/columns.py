@@ -16,7 +16,7 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
-from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
+from hedgerow.schema.refusals import check_column_types, check_label_type, listed, refuse_lazy, refuse_objects
 
 __all__ = ["Columns", "read_columns", "read_labels", "read_records"]
 
@@ -238,8 +238,7 @@ def _named_twice() -> SchemaError:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-    return f"the column{'s' if len(names) > 1 else ''} {shown}"
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def _no_features() -> ConfigurationError:

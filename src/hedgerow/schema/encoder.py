@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import CategoryReader, CategorySession, number
+from hedgerow.schema.cells import CategoryReader, CategorySession, numeric_markers
 from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
@@ -68,7 +68,7 @@ class Encoder:
         )
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
-        self._markers = numeric_markers(schema)
+        self._markers = numeric_markers(schema.missing)
         self._readers = category_readers(schema)
         self._label_reader = CategoryReader(schema.classes, schema.missing)
 
@@ -224,12 +224,6 @@ def category_readers(schema: Schema) -> list[CategoryReader | None]:
     ]
 
 
-def numeric_markers(schema: Schema) -> npt.NDArray[np.float64]:
-    """Return the numbers among the schema's markers of missing cells."""
-    markers = np.array([number(marker) for marker in schema.missing], dtype=np.float64)
-    return markers[~np.isnan(markers)]
-
-
 def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features).
 
@@ -237,7 +231,7 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     undeclared cells included.
     """
     columns = read_columns(X, schema.features)
-    markers = numeric_markers(schema)
+    markers = numeric_markers(schema.missing)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
     for i, reader in enumerate(category_readers(schema)):
         session = None if reader is None else reader.session()

@@ -16,7 +16,7 @@ from hedgerow.schema.cells import category_key
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.parts import Holds
 
-__all__ = ["check_column_types", "check_label_type", "refuse_lazy", "refuse_objects"]
+__all__ = ["check_column_types", "check_label_type", "listed", "refuse_lazy", "refuse_objects"]
 
 # Methods by which tables that hold a query, not records, become frames. Spark's frames collect rows, so that comes last.
 COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
@@ -80,7 +80,7 @@ def check_label_type(classes: Sequence[Value], holds: Holds) -> None:
     ):
         kind = {"numbers": "numbers", "times": "dates, times or durations"}.get(holds, "lists, structs or the like")
         raise SchemaError(
-            f"y has a type of {kind}, but the schema declares the classes {_listed(classes)}, none of which reads as one, "
+            f"y has a type of {kind}, but the schema declares the classes {listed(classes)}, none of which reads as one, "
             "so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
         )
 
@@ -97,5 +97,6 @@ def _has_number(values: Sequence[Value]) -> bool:
     return any(isinstance(category_key(value), float) for value in values)
 
 
-def _listed(classes: Sequence[Value]) -> str:
-    return ", ".join(map(repr, classes[:5])) + (f" and {len(classes) - 5} more" if len(classes) > 5 else "")
+def listed(names: Sequence[object]) -> str:
+    """Return names in a row as Python writes them, the first ten of them."""
+    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

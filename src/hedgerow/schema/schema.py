@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
 from hedgerow.files import atomic_file
+from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.features import (
     NO_RANGE,
@@ -252,6 +253,38 @@ class Schema:
             raise SchemaError(
                 f"The schema holds the character {text!a}, which no file can hold as UTF-8. Rename what it is in."
             ) from None
+
+    def check(self, X: Any, y: Any = None) -> SchemaReport:
+        """Count where records disagree with the schema, for the eyes of their owner: nothing here is protected.
+
+        A fit says none of this, since it would be an answer about the records; no fit calls it.
+
+        Parameters
+        ----------
+        X, y
+            Records and their labels, as for ``fit``; None for no labels.
+
+        Returns
+        -------
+        SchemaReport
+            Per column what is missing, undeclared or out of range; which columns are read not at all, whether no label is
+            one of the classes, and what is spelled otherwise. Printed, it is a page.
+
+        Raises
+        ------
+        ConfigurationError
+            As ``fit`` does, where ``X`` or ``y`` cannot be records of this schema by type or shape.
+
+        Examples
+        --------
+        >>> schema = Schema({"age": Numeric(17, 90)}, classes=["no", "yes"])
+        >>> report = schema.check({"age": [20, 95]}, ["No", "Yes"])
+        >>> report.learns_nothing, report.features["age"].above
+        (True, 1)
+        >>> report.labels.spellings
+        (('No', 'no'), ('Yes', 'yes'))
+        """
+        return check_records(self, X, y)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, the features as a list in order."""

@@ -1,0 +1,267 @@
+"""Where records and a schema disagree, counted without protection: for the eyes of the records' owner. No fit calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.schema.cells import CategoryReader, Cells, category_key, numbers, numeric_markers
+from hedgerow.schema.columns import read_columns, read_records
+from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.refusals import listed
+
+if TYPE_CHECKING:
+    from hedgerow.schema.schema import Schema
+
+__all__ = ["NOT_PRIVATE", "Checker", "ColumnReport", "SchemaReport", "check_records"]
+
+BLOCK_ROWS = 65_536
+MOST_SPELLINGS = 10  # that a finding names
+KINDS = ("missing", "undeclared", "below", "above")
+
+NOT_PRIVATE = (
+    "These counts are read off the records without protection: they are NOT private and must not leave the building."
+)
+LEGEND = """\
+missing     empty cells and markers; a model has a branch for them
+undeclared  cells of no declared value, which share a branch, or of no number, which are read as missing
+below       numbers under the range, read as its low end
+above       numbers over the range, read as its high end"""
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """How many cells of one column the schema reads as something else than a plain value.
+
+    ``spellings`` names undeclared texts, and for each the declared value from which only case, white space or punctuation
+    parts it.
+    """
+
+    missing: int
+    undeclared: int
+    below: int
+    above: int
+    spellings: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True)
+class SchemaReport:
+    """Where records and a schema disagree. It is read off the records without protection.
+
+    Parameters
+    ----------
+    records : int
+        How many there are.
+    features : mapping of str to ColumnReport
+        The counts of each feature.
+    labels : ColumnReport or None
+        The counts of the labels; None where there were none to read.
+    unread : tuple of str
+        The features of which no cell is what the schema declares.
+    unlabeled : bool
+        Whether there are labels, and none is one of the classes.
+    findings : tuple of str
+        What is alarming, a sentence each.
+    """
+
+    records: int
+    features: Mapping[str, ColumnReport]
+    labels: ColumnReport | None
+    unread: tuple[str, ...]
+    unlabeled: bool
+    findings: tuple[str, ...]
+
+    @property
+    def learns_nothing(self) -> bool:
+        """Whether a fit would spend its budget on nothing: no record has a label, or no feature a cell, that is declared."""
+        return self.unlabeled or (bool(self.features) and len(self.unread) == len(self.features))
+
+    def table(self) -> Iterator[str]:
+        """Yield the lines of the counts."""
+        rows = {_printable(name): column for name, column in self.features.items()}
+        width = max(map(len, rows), default=0)
+        yield f"\n  {'':<{width}}" + "".join(f"  {kind:>10}" for kind in KINDS)
+        for name, column in rows.items():
+            yield f"  {name:<{width}}" + "".join(f"  {getattr(column, kind):>10}" for kind in KINDS)
+        if self.labels is not None:
+            counts = f"{self.labels.missing} missing, {self.labels.undeclared} undeclared"
+            yield f"\nlabels: {counts}; a fit leaves these records out"
+        yield f"\n{LEGEND}"
+
+    def __str__(self) -> str:
+        lines = [NOT_PRIVATE, f"\nrecords: {self.records}", *self.table()]
+        lines += ["", *(f"WARNING: {finding}" for finding in self.findings)] if self.findings else []
+        return "\n".join(lines)
+
+
+class _Tally:
+    """Count the cells of one column, block by block.  A feature has a range or values; labels have the classes as values."""
+
+    def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
+        self._range = feature if isinstance(feature, Numeric) else None
+        self._markers = numeric_markers(missing)
+        self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
+        self._reader = CategoryReader(self.values, missing)
+        self._folds = _folds(self.values)
+        self._counts = np.zeros(len(self.values) + 2, dtype=np.int64)
+        self._below = self._above = 0
+        self._spellings: dict[str, Value] = {}
+
+    @property
+    def seen(self) -> list[int]:
+        """The number of cells of each declared value."""
+        counts: list[int] = self._counts[: len(self.values)].tolist()
+        return counts
+
+    @property
+    def unread(self) -> int:
+        """The number of cells that are not what is declared."""
+        return int(self._counts[len(self.values) :].sum())
+
+    def add(self, cells: Cells) -> None:
+        """Count a block of cells."""
+        if self._range is not None:
+            values = numbers(cells)
+            values = np.where(np.isin(values, self._markers), np.nan, values)
+            self._below += int(np.count_nonzero(values < self._range.low))
+            self._above += int(np.count_nonzero(values > self._range.high))
+            cells = cells[np.isnan(values)]
+        codes = self._reader.codes(cells)
+        self._counts += np.bincount(codes, minlength=len(self._counts))
+        if self._folds:
+            self._note_spellings(cells[codes == self._reader.undeclared])
+
+    def _note_spellings(self, cells: Cells) -> None:
+        for cell in cells:
+            if len(self._spellings) >= MOST_SPELLINGS:
+                return
+            try:
+                key = category_key(cell)
+            except Exception:  # noqa: S112 - a cell of no meaning is spelled like nothing
+                continue
+            if isinstance(key, str) and (value := self._folds.get(_fold(key))) is not None:
+                self._spellings[key] = value
+
+    def report(self, malformed: int) -> ColumnReport:
+        """Return the counts, but for those of so many lines that have no cells at all."""
+        missing, undeclared = self._counts[len(self.values) :].tolist()
+        return ColumnReport(missing - malformed, undeclared, self._below, self._above, tuple(self._spellings.items()))
+
+
+def _fold(text: str) -> str:
+    """Return what is left of a text without case, white space and the punctuation that spellings differ in."""
+    return "".join(character for character in text.casefold() if character not in " \t\r\n\u00a0_-.,;:'\"")
+
+
+def _folds(values: Sequence[Value]) -> dict[str, Value]:
+    """Return the declared texts by what is left of them; what is left of two tells neither."""
+    found: dict[str, list[Value]] = {}
+    for value in values:
+        key = category_key(value)
+        if isinstance(key, str):
+            found.setdefault(_fold(key), []).append(value)
+    return {fold: alike[0] for fold, alike in found.items() if fold and len(alike) == 1}
+
+
+class Checker:
+    """Counts blocks of records against a schema.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is declared.
+    absent : sequence of str
+        Features that the records lack.
+    labels : str or None
+        What holds the labels, as findings name it, such as "y"; None: nothing does.
+    remedy : str
+        What to do about labels that are not the classes, besides correcting these.
+    """
+
+    def __init__(self, schema: Schema, *, labels: str | None, remedy: str, absent: Sequence[str] = ()) -> None:
+        self._features = {
+            name: _Tally(feature, schema.missing) for name, feature in schema.features.items() if name not in absent
+        }
+        self._labels = None if labels is None else _Tally(Categorical(schema.classes), schema.missing)
+        self._place, self._remedy = labels, remedy
+        self._records = 0
+
+    def add(self, columns: Mapping[str, Cells], labels: Cells | None) -> None:
+        """Count a block of records by the names of their features."""
+        for name, tally in self._features.items():
+            tally.add(columns[name])
+        if self._labels is not None and labels is not None:
+            self._labels.add(labels)
+        self._records += len(labels if labels is not None else columns[next(iter(self._features))])
+
+    def report(self, malformed: int = 0) -> SchemaReport:
+        """Return what was found; so many of the records have no cells at all."""
+        unread = tuple(name for name, tally in self._features.items() if 0 < self._records <= tally.unread)
+        features = {name: tally.report(malformed) for name, tally in self._features.items()}
+        labels = None if self._labels is None else self._labels.report(malformed)
+        return SchemaReport(
+            records=self._records,
+            features=MappingProxyType(features),
+            labels=labels,
+            unread=unread,
+            unlabeled=self._labels is not None and 0 < self._records <= self._labels.unread,
+            findings=(*self._about_labels(labels), *self._about_features(unread, features)),
+        )
+
+    def _about_features(self, unread: Sequence[str], features: Mapping[str, ColumnReport]) -> Iterator[str]:
+        for name in unread:
+            yield (
+                f"NO CELL of the column {name!r} is what the schema declares: all are missing or undeclared. Correct its entry."
+            )
+        for name, column in features.items():
+            yield from _about_spellings(f"the column {name!r}", column)
+
+    def _about_labels(self, labels: ColumnReport | None) -> Iterator[str]:
+        if self._labels is None or labels is None or not self._records:
+            return
+        classes, declared = self._labels.values, sum(self._labels.seen)
+        if not declared:
+            yield (
+                f"NO LABEL in {self._place} is one of the declared classes, {listed(classes)}. A fit would leave out every "
+                f"record, and its budget would be spent on nothing. Correct the classes, or {self._remedy}."
+            )
+        elif 2 * declared < self._records:
+            yield (
+                f"ONLY {declared} OF {self._records} RECORDS have a label, in {self._place}, that is one of the declared "
+                f"classes, {listed(classes)}. A fit would leave out the others. Correct the classes, or {self._remedy}."
+            )
+        absent = [value for value, count in zip(classes, self._labels.seen, strict=True) if not count]
+        if absent and declared:
+            yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"
+        yield from _about_spellings(str(self._place), labels)
+
+
+def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
+    if column.spellings:
+        pairs = ", ".join(f"{text!r} for {value!r}" for text, value in column.spellings)
+        yield f"{place} has values in another spelling than the schema's, which are undeclared: {pairs}. Spell them alike."
+
+
+def check_records(schema: Schema, X: Any, y: Any) -> SchemaReport:
+    """Return where records, and their labels unless ``y`` is None, disagree with the schema; see ``Schema.check``."""
+    labels = None
+    if y is None:
+        columns = read_columns(X, schema.features, allow_empty=False)
+    else:
+        columns, labels = read_records(X, y, schema.features, schema.classes)
+    checker = Checker(schema, labels=None if y is None else "y", remedy="pass the right labels")
+    for start in range(0, columns.n_rows, BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, columns.n_rows))
+        block = {name: columns.cells(i, rows.start, rows.stop) for i, name in enumerate(columns.names)}
+        checker.add(block, None if labels is None else labels[rows])
+    return checker.report()
+
+
+def _printable(text: str) -> str:
+    """Return a text on one line, without characters that would steer a terminal."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]

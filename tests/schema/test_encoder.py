@@ -285,10 +285,21 @@ def test_widths():
     assert Encoder(wide, 256).dtype == np.uint16
     assert Encoder(wide, 65_535).transform([[1]]).tolist() == [[65_534]]
     assert Encoder(wide, 65_535).transform([[None]]).tolist() == [[65_535]]
-    for max_bins in (65_536, 10**12):
+    assert Encoder(wide, 65_535).dtype == np.uint16
+    assert Encoder(wide, 65_536).dtype == np.uint32
+    assert Encoder(wide, 65_536).transform([[1], [None]]).tolist() == [[65_535], [65_536]]
+    for max_bins in (2**24, 10**12):
         with pytest.raises(SchemaError, match="'a' needs"):
             Encoder(wide, max_bins)
     assert Encoder(Schema({"a": Numeric(0, 1, [0.5])}, [0]), 10**12).n_codes.tolist() == [3]
+
+
+def test_more_declared_values_than_16_bits_can_number():
+    values = list(range(70_000))
+    encoder = Encoder(Schema({"a": Categorical(values), "b": Numeric(0, 1)}, [0, 1]), 4)
+    codes = encoder.transform({"a": [0, 65_535, 65_536, 69_999, None, 70_000], "b": [0.0] * 6})
+    assert codes.dtype == np.uint32
+    assert codes[:, 0].tolist() == [0, 65_535, 65_536, 69_999, 70_000, 70_001]
 
 
 def test_no_records():

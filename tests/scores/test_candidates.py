@@ -396,3 +396,14 @@ def plain_gain_fast(score, counts) -> int:
 def test_caps_and_steps_that_would_not_fit_are_refused(cap, bits):
     with pytest.raises(ConfigurationError):
         InformationGain(cap, bits)
+
+
+def test_branches_take_the_bits_that_the_codes_need():
+    for codes, kind in ((65_536, np.uint16), (65_537, np.uint32)):
+        each = multiway([3, codes]).branches([0, 1])
+        assert each.dtype == kind
+        assert each[1].tolist() == list(range(codes))
+        tests = binary([3, codes], [False, True])
+        cut = tests.branches([2 + 40_000])[0]
+        assert cut.dtype == kind
+        assert cut.tolist() == [0] * 40_001 + [1] * (codes - 40_001)

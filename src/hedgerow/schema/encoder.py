@@ -18,11 +18,11 @@ from hedgerow.threads import for_each
 
 __all__ = ["Encoder", "raw_columns"]
 
-Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
-MOST_CODES = 65_536
+MOST_CODES = 1 << 24  # of one feature: whatever counts it holds a number for each code and class
 
 
 class Encoder:
@@ -40,14 +40,14 @@ class Encoder:
     n_codes
         Number of codes of each feature, those of missing (and undeclared) cells included.
     dtype
-        The smallest unsigned type that holds every code: uint8 or uint16.
+        The smallest unsigned type that holds every code: uint8, uint16 or uint32.
     edges
         The inner cut points of each feature; none for a categorical one.
 
     Raises
     ------
     SchemaError
-        When a feature needs more than 65 536 codes.
+        When a feature needs more than 2**24 codes.
 
     Notes
     -----
@@ -61,7 +61,7 @@ class Encoder:
         features = schema.features.items()
         counts = [_n_codes(name, feature, max_bins) for name, feature in features]
         self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
-        self.dtype: np.dtype[Any] = np.dtype(np.uint8 if self.n_codes.max() <= 256 else np.uint16)
+        self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
         none = np.empty(0, dtype=np.float64)
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(
             feature.bin_edges(max_bins) if isinstance(feature, Numeric) else none for _, feature in features
@@ -131,10 +131,11 @@ class Encoder:
 def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
     plain_bins = isinstance(feature, Numeric) and feature.cuts is None
     # A senseless number of equal bins is refused before its edges take memory.
-    count = max_bins + 1 if plain_bins and max_bins > MOST_CODES else feature.n_codes(max_bins)
+    count = max_bins + 1 if plain_bins and max_bins >= MOST_CODES else feature.n_codes(max_bins)
     if count > MOST_CODES:
         raise SchemaError(
-            f"feature {name!r} needs {count} codes, but a code has 16 bits. Declare fewer values, or lower max_bins."
+            f"feature {name!r} needs {count} codes, and a feature has at most {MOST_CODES}, so that counts of all its codes fit "
+            "memory. Declare fewer values, or lower max_bins."
         )
     return count
 

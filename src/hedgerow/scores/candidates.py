@@ -111,14 +111,16 @@ class Candidates:
         """Whether codes are cut in another order than that of the schema."""
         return bool(np.any(self.order != np.arange(self.order.shape[1])))
 
-    def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16]:
+    def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
         """Return the branch of each code for some of the tests, of shape (tests, codes)."""
         tests = np.asarray(tests)
-        feature, at = self.feature[tests], self.at[tests][:, None]
         code = np.arange(self.order.shape[1])
-        place = np.argsort(self.order, axis=1)[feature]
-        kind = self.kind[tests][:, None]
-        return np.where(kind == EACH, code, np.where(kind == CUT, place > at, code != at)).astype(np.uint16)
+        out = np.empty((len(tests), len(code)), dtype=np.uint16 if len(code) <= 1 << 16 else np.uint32)
+        place = np.argsort(self.order, axis=1) if np.any(self.kind[tests] == CUT) else self.order
+        for row, test in zip(out, tests.tolist(), strict=True):  # one by one: int64 for all of them would be far larger
+            kind, at = self.kind[test], self.at[test]
+            row[:] = code if kind == EACH else place[self.feature[test]] > at if kind == CUT else code != at
+        return out
 
     def every_code(self, nodes: int) -> Truth:
         """Return what may come to a root: every code of every feature, of shape (nodes, codes of all features)."""

@@ -114,13 +114,12 @@ class Forest:
         used[self.test] = True  # a leaf's -1 is the place behind the last test
         tests = np.flatnonzero(used[:-1])
         place = np.append(np.cumsum(used[:-1]) - 1, len(tests)).astype(np.int32)
-        branch = np.zeros((len(tests) + 1, self.candidates.order.shape[1]), dtype=np.uint16)
-        branch[:-1] = self.candidates.branches(tests)
+        branches = self.candidates.branches(tests)
         return (
             place[self.test],
             np.where(leaf, np.arange(self.n_nodes), self.first_child).astype(np.int32),
             np.append(self.candidates.feature[tests], np.int32(0)),
-            branch,
+            np.concatenate([branches, np.zeros_like(branches, shape=(1, branches.shape[1]))]),
             int(self.levels().max()) - 1,
         )
 

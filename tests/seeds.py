@@ -1,6 +1,6 @@
 """The seeds of all tests, moved together: ``HEDGEROW_SEED_SHIFT=1 pytest`` runs the suite with others, ``make test-seeds`` a few.
 
-A test of a sample has a stated alpha, the probability with which a right library fails it over all seeds (1e-6 where it says
+A test of a sample has a stated alpha, the probability with which a right library fails it over all seeds (``FITS`` where it says
 nothing else), and any other test passes with every seed. A test of this seed's very outcome is marked ``pinned``.
 """
 
@@ -14,7 +14,13 @@ import numpy as np
 
 from hedgerow.mechanisms import randomness
 
-__all__ = ["move_seeds", "moved_key", "pin"]
+__all__ = ["FITS", "move_seeds", "moved_key", "pin"]
+
+FITS = 1e-6
+"""A law fits where its p-value is above this: the alpha of every test of a sample, over all seeds.
+
+A wrong law must be as surely below it, so it is so wrong, or the sample so large, that one seed in a million misses it.
+"""
 
 SHIFT = int(os.environ.get("HEDGEROW_SEED_SHIFT", "0"))
 STEP = 1_000_003  # further than the seeds of any test are apart

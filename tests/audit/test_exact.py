@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from audit_helpers import worst_over
 from helpers import data_sets, grow, released
-from seeds import moved_key
+from scipy.stats import chi2
+from seeds import FITS, moved_key
 
 from hedgerow.audit import Grid, Replay, exact_law, open_law, worst_loss
 from hedgerow.audit.exact import total, worst_event
@@ -45,10 +46,10 @@ def test_exact_law_is_a_law_and_agrees_with_the_sampler() -> None:
     assert counts.sum() == runs
     statistic = float(((counts - expected) ** 2 / expected).sum())
     freedom = len(law) - 1
-    assert statistic < freedom + 6 * math.sqrt(2 * freedom)
+    assert chi2.sf(statistic, freedom) > FITS
     wrong = exact_law(lambda source: released(grow(records, source, epsilon=Fraction(6))))
     expected = np.array([wrong[key] * runs for key in law])
-    assert float(((counts - expected) ** 2 / expected).sum()) > freedom + 6 * math.sqrt(2 * freedom)
+    assert chi2.sf(float(((counts - expected) ** 2 / expected).sum()), freedom) < FITS
 
 
 def test_private_tree_costs_at_most_epsilon_on_all_data_sets_of_up_to_four_records() -> None:

@@ -2,9 +2,9 @@
 
 import numpy as np
 from scipy.stats import chi2
+from seeds import FITS
 
-FITS = 1e-6
-"""A law fits where its p-value is above this: the alpha of every test of a sample, over all seeds (``seeds.py``)."""
+__all__ = ["FITS", "p_value", "tally"]
 
 
 def p_value(counts, law) -> float:

@@ -55,7 +55,9 @@ def test_private_forms_are_attacked_on_all_of_them():
     assert subjects == {(name, adjacency) for name in SYSTEMS for adjacency in ADJACENCIES}
     assert {found.name for found in cases_of("edprf", "private")} >= {*OWN["edprf"], "one-leaf", "three-trees"}
     assert any(trial.delta for trial in trials)
-    closer = {(trial.target.subject.split(",")[0], trial.pair.name) for trial in trials if case(trial.pair.name) in CLOSER}
+    closer = {
+        (trial.target.subject.split(",")[0], trial.pair.name) for trial in trials if case(trial.pair.name) in CLOSER
+    }
     assert closer == {(name, pair) for name, pairs in WEAK.items() for pair in pairs}
 
 

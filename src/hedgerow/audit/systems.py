@@ -20,7 +20,7 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.columns import read_records
 from hedgerow.systems import list_systems, system_class
 
-__all__ = ["SystemFit", "private_trials", "published_trials", "system_trial"]
+__all__ = ["SystemFit", "private_trials", "published_trials", "settings_of", "system_trial"]
 
 DELTA = 1e-5
 WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gaussian noise are attacked
@@ -82,9 +82,7 @@ def system_trial(
     """
     kind = system_class(name)
     claim = case.epsilon if epsilon is None else epsilon
-    rules = kind._constraints
-    chosen = {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
-    chosen |= dict(settings or {})
+    chosen = settings_of(name, case) | dict(settings or {})
     if variant != "private":
         chosen["variant"] = variant
     words = ", ".join(f"{key}={value}" for key, value in sorted(chosen.items()) if key != "variant")
@@ -93,6 +91,12 @@ def system_trial(
     fit = SystemFit(kind(epsilon=claim, schema=case.schema, adjacency=adjacency, **chosen), case.queries)
     subject = f"{name}, {variant}" + (f" ({words})" if words else "")
     return Trial(Target(subject, fit.fit, fit.answer, words), case.pair(adjacency), claim, delta, case.runs)
+
+
+def settings_of(name: str, case: Case) -> dict[str, Any]:
+    """Return the settings of a case that a system takes."""
+    rules = system_class(name)._constraints
+    return {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
 
 
 def private_trials(systems: Sequence[str] | None = None) -> list[Trial]:

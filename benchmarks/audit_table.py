@@ -70,7 +70,7 @@ def seen(findings: list[dict[str, Any]]) -> str:
         rows.append(
             (
                 f"`{name}`",
-                *(("", "", "") if top is None else (*told(top), f"{float(top['power']):.2f}")),
+                *(("", "", "") if top is None else (*told(top), f"{float(top['power']):.2f}".replace("inf", "none"))),
                 *(("too many outcomes", "") if exact is None else told(exact.to_dict())),
             )
         )

@@ -3,13 +3,16 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 
-.PHONY: venv demo test test-slow test-seeds lint bench audit
+# Another Python's environments, and those of other versions, stand beside the one that is worked in.
+OTHER = build/venvs/$(notdir $(PYTHON))
+
+.PHONY: venv demo test test-slow test-seeds test-oldest test-newest lint bench audit
 
 venv: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -e ".[test,demo]" -c constraints.txt
+	$(BIN)/python -m pip install --quiet -e ".[test,lint,demo]" -c constraints.txt
 	touch $@
 
 $(BENCH_STAMP): $(STAMP)
@@ -29,6 +32,18 @@ test-slow: venv
 # The whole suite with other seeds: no test hangs on its own.
 test-seeds: venv
 	for shift in 1 2 3; do HEDGEROW_SEED_SHIFT=$$shift $(BIN)/pytest -n 2 || exit 1; done
+
+# The suite with the oldest versions that pyproject.toml admits, and with the newest under any Python:
+# PYTHON=python3.11 make test-oldest, PYTHON=python3.14 make test-newest.
+test-oldest test-newest: test-%: $(OTHER)-%/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)-$*/numba $(OTHER)-$*/bin/pytest -n 2
+
+$(OTHER)-oldest/.installed: constraints-oldest.txt
+$(OTHER)-newest/.installed: constraints.txt
+$(OTHER)-oldest/.installed $(OTHER)-newest/.installed: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet -e ".[test,demo]" -c $(filter constraints%,$^)
+	touch $@
 
 lint: venv
 	$(BIN)/ruff check .

@@ -1,0 +1,47 @@
+"""A version that pyproject.toml declares to be enough is the one that constraints-oldest.txt installs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+NOT_RUN_BY_THE_SUITE = {"lint", "bench"}
+
+
+def declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    yield from project["dependencies"]
+    for extra, requirements in project["optional-dependencies"].items():
+        if extra not in NOT_RUN_BY_THE_SUITE:
+            yield from requirements
+
+
+def pinned(name):
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    requirements = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    versions = {}
+    for requirement in requirements:
+        (only,) = requirement.specifier
+        assert only.operator == "=="
+        versions.setdefault(normal(requirement.name), set()).add(Version(only.version))
+    return versions
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("line", sorted(set(declared())))
+def test_the_oldest_version_is_the_declared_one_and_the_newest_is_newer(line):
+    requirement = Requirement(line)
+    (only,) = requirement.specifier
+    name, least = normal(requirement.name), Version(only.version)
+    assert only.operator == ">="
+    assert pinned("constraints-oldest.txt")[name] == {least}
+    assert min(pinned("constraints.txt")[name]) > least

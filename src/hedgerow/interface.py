@@ -231,10 +231,11 @@ class Curator:
         values of the schema, then missing, and for categories undeclared.
         """
         names = list(features)
-        unknown = [name for name in names if name not in self._schema.names]
-        if unknown or not names or len(set(names)) != len(names):
+        unknown = [name for name in names if name not in self._schema.features]
+        wanted = set(names)
+        if unknown or not names or len(wanted) != len(names):
             raise ConfigurationError(f"features are {names!r}; pass different names of the schema.")
-        asked = np.isin(np.array(self._schema.names, dtype=object), np.array(names, dtype=object))
+        asked = np.array([name in wanted for name in self._schema.features])
         noise = Geometric(self._budget(epsilon), len(names))
         counts = self._door.histogram(nodes, np.tile(asked, (len(nodes), 1)), noise)
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)

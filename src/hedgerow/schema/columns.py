@@ -222,7 +222,8 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
             "Add what is lacking (empty cells are read as missing), or declare a schema without it."
         )
     if len(found) > len(names):
-        extra = [name for name in found if name not in set(names)]
+        declared = set(names)
+        extra = [name for name in found if name not in declared]
         them = "it" if len(extra) == 1 else "them"
         raise SchemaError(
             f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about it. "

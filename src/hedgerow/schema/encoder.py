@@ -147,8 +147,9 @@ class _Pass:
         self._encoder = encoder
         self._columns = columns
         self._sessions = [None if reader is None else reader.session() for reader in encoder._readers]
-        machine = [i for i in range(len(columns.names)) if columns.holds_machine_numbers(i)]
-        self._objects = [i for i in range(len(columns.names)) if i not in set(machine)]
+        is_machine = [columns.holds_machine_numbers(i) for i in range(len(columns.names))]
+        machine = [i for i, holds in enumerate(is_machine) if holds]
+        self._objects = [i for i, holds in enumerate(is_machine) if not holds]
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
 

@@ -2,11 +2,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
+MUTANTS_STAMP := .venv/.installed-mutants
 
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-oldest test-newest lint bench audit
+.PHONY: venv demo test test-slow test-seeds test-oldest test-newest lint bench audit mutants
 
 venv: $(STAMP)
 
@@ -17,6 +18,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[bench]" -c constraints.txt
+	touch $@
+
+$(MUTANTS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[mutants]" -c constraints.txt
 	touch $@
 
 demo: venv
@@ -55,3 +60,7 @@ bench: $(BENCH_STAMP)
 # Every private form of every system, both adjacencies, 99.9 % for the whole run; it goes on where it was broken off.
 audit: venv
 	$(BIN)/hedgerow audit --all --minutes 50 --jobs 2 --out build/audit --page build/audit.html --force
+
+# Changes the code that carries the guarantee in one place after another; what no test notices is listed (docs/mutants.md).
+mutants: $(MUTANTS_STAMP)
+	$(BIN)/python mutation/run.py --jobs 2

@@ -1,0 +1,136 @@
+"""Putting changed code in place of true code in a process that has imported everything already.
+
+Most mutants change the body of one function. Its code object is then replaced where the function lives, so that nothing has to
+be imported again. A change of anything else (a constant, a default, a field) has no patch and needs a process that imports it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import gc
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from inspect import CO_NEWLOCALS
+from types import CodeType, FunctionType
+from typing import Any
+
+__all__ = ["Patch", "Patchable", "changed_kernels", "patch_of"]
+
+Name = tuple[str, int]  # of a function: its qualified name and its first line
+
+
+@dataclass(frozen=True)
+class Patch:
+    """New code for some functions, and for kernels: the names of all whose compiled form changes with them."""
+
+    codes: Mapping[Name, CodeType]
+    kernels: frozenset[str]
+
+    def apply(self, module: Patchable) -> None:
+        """Replace the code; forget what was computed or compiled of it. Raises KeyError where a function is not found."""
+        for name, code in self.codes.items():
+            for function in module.functions[name]:
+                function.__code__ = code
+        for kernel in self.kernels:
+            _uncompile(getattr(sys.modules[module.name], kernel))
+        module.forget()
+
+
+class Patchable:
+    """The functions of an imported module, wherever they are kept, and all caches of results that could rest on them.
+
+    Classes, properties, caches and compiled kernels keep their functions in places of their own, so all objects are looked at.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.has_kernels = name.endswith(".kernels")
+        self.functions: dict[Name, list[FunctionType]] = {}
+        self.caches: list[Any] = []
+        for value in gc.get_objects():
+            if isinstance(value, FunctionType) and value.__module__ == name:
+                code = value.__code__
+                self.functions.setdefault((code.co_qualname, code.co_firstlineno), []).append(value)
+            elif isinstance(value, functools._lru_cache_wrapper) and (value.__module__ or "").startswith("hedgerow"):
+                self.caches.append(value)
+
+    def forget(self) -> None:
+        """Empty all caches."""
+        for cache in self.caches:
+            cache.cache_clear()
+
+
+def patch_of(before: str, after: str, path: str) -> Patch | None:
+    """Return the patch that makes one source of a file of another, or None where more than bodies of functions differ."""
+    old, new = compile(before, path, "exec"), compile(after, path, "exec")
+    if _frame(old) != _frame(new):
+        return None
+    olds, news = dict(_bodies(old)), dict(_bodies(new))
+    changed = {name: code for name, code in news.items() if olds[name] != code}
+    kernels = changed_kernels(before, after) if path.endswith("kernels.py") else frozenset()
+    return Patch(changed, kernels)
+
+
+def _is_function(code: CodeType) -> bool:
+    return bool(code.co_flags & CO_NEWLOCALS)
+
+
+def _frame(code: CodeType) -> CodeType:
+    """Return code of a module or class without the bodies of the functions in it."""
+    constants = tuple(
+        (inner.co_qualname, inner.co_firstlineno) if _is_named(inner) else _frame(inner) if _is_class(inner) else inner
+        for inner in code.co_consts
+    )
+    return code.replace(co_consts=constants)
+
+
+def _is_named(value: object) -> bool:
+    return isinstance(value, CodeType) and _is_function(value) and not value.co_name.startswith("<")
+
+
+def _is_class(value: object) -> bool:
+    return isinstance(value, CodeType) and not _is_function(value)
+
+
+def _bodies(code: CodeType) -> Iterator[tuple[Name, CodeType]]:
+    for inner in code.co_consts:
+        if _is_named(inner):
+            yield (inner.co_qualname, inner.co_firstlineno), inner
+        elif _is_class(inner):
+            yield from _bodies(inner)
+
+
+def _uncompile(kernel: Any) -> None:
+    """Make a kernel compile anew, neither from the cache, which holds the true one, nor into it."""
+    from numba.core.caching import NullCache
+
+    if kernel.overloads:
+        raise RuntimeError(f"{kernel} was compiled before its change")
+    kernel._cache = NullCache()
+
+
+def changed_kernels(before: str, after: str) -> frozenset[str]:
+    """Return the functions whose meaning differs between two sources of one file: by their text, or by what they call.
+
+    A change outside of functions, or one that moves lines, changes all of them.
+    """
+    old, new = _parts(before), _parts(after)
+    names = frozenset(new) - {""}
+    if old[""] != new[""] or before.count("\n") != after.count("\n"):
+        return names
+    changed = {name for name in names if old.get(name) != new[name]}
+    while more := {name for name in names - changed if changed & _names(new[name])}:
+        changed |= more
+    return frozenset(changed)
+
+
+def _parts(source: str) -> dict[str, str]:
+    body = ast.parse(source).body
+    parts = {node.name: ast.unparse(node) for node in body if isinstance(node, ast.FunctionDef)}
+    return parts | {"": "\n".join(ast.unparse(node) for node in body if not isinstance(node, ast.FunctionDef))}
+
+
+def _names(source: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}

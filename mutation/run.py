@@ -1,0 +1,210 @@
+"""Mutation testing of the code that carries the guarantee: `make mutants` (docs/mutants.md).
+
+Each module that modules.toml names is changed in one place, the tests named beside it are run, and a change that no test
+notices survives. Results stay in build/mutants, so that a run goes on where it was broken off. It ends well if every
+survivor is judged in judged.toml and every judgement is of a survivor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mutants import Mutant, mutants_of
+from trial import Outcome, Trials
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "hedgerow"
+HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "narwhals", "pandas", "polars", "pyarrow", "pytest",
+         "_pytest.assertion.rewrite", "hypothesis", "hypothesis.extra.numpy", "sklearn.base", "sklearn.utils.validation",
+         "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module under trial and the test files that hold it, the most specific first."""
+
+    path: str
+    tests: tuple[str, ...]
+
+    @property
+    def dotted(self) -> str:
+        """Its name for an import."""
+        return ".".join(["hedgerow", *Path(self.path).with_suffix("").parts])
+
+    @property
+    def source(self) -> str:
+        """What stands in it."""
+        return (SOURCE / self.path).read_text()
+
+    @property
+    def tests_key(self) -> str:
+        """A hash of its tests: survivors are tried again when it changes."""
+        texts = [test + (ROOT / test.partition("::")[0]).read_text() for test in self.tests]
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def modules() -> list[Module]:
+    """Return the modules under trial, in the order of what they carry."""
+    listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
+    return [Module(path, tuple(tests)) for path, tests in listed.items()]
+
+
+class Results:
+    """The outcomes of one module's trials, a line of JSON each; the last line of a mutant counts."""
+
+    def __init__(self, module: Module, folder: Path) -> None:
+        self.path = folder / f"{module.path.replace('/', '.')}.jsonl"
+        self.tests_key = module.tests_key
+        self._known = {line["key"]: line for line in self._lines()}
+
+    def _lines(self) -> Iterator[dict[str, str]]:
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                if line.endswith("}"):  # a run that was broken off may leave half a line
+                    yield json.loads(line)
+
+    def of(self, mutant: Mutant) -> str | None:
+        """Return what became of a mutant; None if that is not known, or if it passed tests that have changed since."""
+        line = self._known.get(mutant.key)
+        if line is None or line["state"] == "broken" or (line["state"] == "passed" and line["tests"] != self.tests_key):
+            return None
+        return line["state"]
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.path.unlink(missing_ok=True)
+        self._known = {}
+
+    def add(self, mutant: Mutant, outcome: Outcome) -> None:
+        """Keep an outcome."""
+        line = {"key": mutant.key, "tests": self.tests_key, "line": mutant.line, "change": mutant.change} | asdict(
+            outcome
+        )
+        self._known[mutant.key] = line
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def judgements() -> dict[tuple[str, str], str]:
+    """Return the verdict of every judged change."""
+    listed = tomllib.loads((ROOT / "mutation" / "judged.toml").read_text())
+    return {
+        (entry["module"], change): entry["verdict"] for entry in listed.get("judged", []) for change in entry["changes"]
+    }
+
+
+def try_module(module: Module, mutants: list[Mutant], results: Results, jobs: int) -> None:
+    """Run the trials of a module that have no result yet."""
+    waiting = [mutant for mutant in mutants if results.of(mutant) is None]
+    if not waiting:
+        return
+    trials = Trials(module.dotted, module.source, str(SOURCE / module.path), module.tests, jobs)
+    print(f"{module.path}: {len(waiting)} of {len(mutants)} mutants to try", flush=True)
+    for number, outcome in trials.run([mutant.source for mutant in waiting]):
+        if number < 0:
+            if outcome.state != "passed":
+                raise SystemExit(f"the tests of {module.path} fail without any change: {outcome}")
+            continue
+        mutant = waiting[number]
+        results.add(mutant, outcome)
+        if outcome.state in ("passed", "broken"):
+            print(f"  {outcome.state} {module.path}:{mutant.line} {mutant.change} {outcome.by}", flush=True)
+
+
+def report(
+    module: Module, mutants: list[Mutant], results: Results, judged: dict[tuple[str, str], str]
+) -> tuple[Counter[str], list[str]]:
+    """Return a module's figures, and what is left to do: survivors without a verdict, verdicts without a survivor."""
+    figures: Counter[str] = Counter(mutants=len(mutants))
+    left, survived = [], set()
+    for mutant in mutants:
+        state = results.of(mutant)
+        verdict = judged.get((module.path, mutant.change))
+        if state == "passed":
+            survived.add(mutant.change)
+            figures[verdict or "survived"] += 1
+            if verdict is None:
+                left.append(f"survived  src/hedgerow/{module.path}:{mutant.line}  {mutant.change}")
+        else:
+            figures[state or "untried"] += 1
+    for path, change in judged:
+        if path == module.path and change not in survived:
+            left.append(f"stale judgement, no such survivor  src/hedgerow/{module.path}  {change}")
+    return figures, left
+
+
+COLUMNS = ("mutants", "failed", "hung", "equivalent", "harmless", "survived", "broken", "untried")
+
+
+def table(rows: dict[str, Counter[str]]) -> str:
+    """Return the figures as a table in Markdown."""
+    total: Counter[str] = Counter()
+    for figures in rows.values():
+        total.update(figures)
+    lines = [f"| module | {' | '.join(COLUMNS)} |", f"| -- |{' --: |' * len(COLUMNS)}"]
+    for name, figures in [*rows.items(), ("total", total)]:
+        lines.append(f"| {name} | {' | '.join(str(figures[column]) for column in COLUMNS)} |")
+    return "\n".join(lines)
+
+
+def prepare() -> None:
+    """Import everything heavy once: every trial is a fork of this process."""
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ["PYTHONPATH"] = str(ROOT / "src")
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(ROOT / "src"))
+    os.chdir(ROOT)
+    for name in HEAVY:
+        importlib.import_module(name)
+    import hypothesis
+    from hypothesis import Phase
+
+    # The same examples for every trial, none kept in files, and none made simpler: that it fails is all that is asked.
+    phases = (Phase.explicit, Phase.generate)
+    hypothesis.settings.register_profile(
+        "mutants", database=None, derandomize=True, phases=phases, report_multiple_bugs=False
+    )
+    hypothesis.settings.load_profile("mutants")
+
+
+def main() -> int:
+    """Try what has no result yet, list what is left, and say with 1 that something is."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="modules, such as privacy/accounting.py; all without any")
+    parser.add_argument("--jobs", type=int, default=1, help="trials at once")
+    parser.add_argument("--list", action="store_true", help="try nothing, say what is known")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier results")
+    options = parser.parse_args()
+    folder = ROOT / "build" / "mutants"
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [module for module in modules() if not options.names or module.path in options.names]
+    if not chosen or len(chosen) < len(set(options.names)):
+        parser.error("no such module in mutation/modules.toml")
+    prepare()
+    judged, rows, left = judgements(), {}, []
+    for module in chosen:
+        mutants = list(mutants_of(module.path, module.source))
+        results = Results(module, folder)
+        if options.fresh:
+            results.forget()
+        if not options.list:
+            try_module(module, mutants, results, options.jobs)
+        rows[module.path], remaining = report(module, mutants, results, judged)
+        left += remaining
+    print("\n".join([*left, "", table(rows)]))
+    return 1 if left or any(row[state] for row in rows.values() for state in ("broken", "untried")) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Mutation testing can tell: a change that a test notices fails it, one that no test could notice survives."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+from patches import changed_kernels, patch_of
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(hedgerow.__file__).parent
+BUDGETS = (
+    "privacy/accounting.py",
+    "tests/privacy/test_accounting.py::test_a_plans_budget_costs_the_whole_under_its_adjacency",
+)
+COINS = "mechanisms/kernels.py", "tests/mechanisms/test_chacha.py"
+
+TRY = """
+import json, sys
+sys.path.insert(0, "mutation")
+import hypothesis, numba, pytest
+from trial import Trials
+module, path, tests, sources = json.loads(sys.stdin.read())
+found = Trials(module, open(path).read(), path, tests).run(sources)
+print(json.dumps([[number, outcome.state, outcome.by] for number, outcome in found]))
+"""
+
+
+def outcomes(module, test, *changes):
+    """Try each change of a text in a module; the outcome of the unchanged module stands under -1."""
+    path = SOURCE / module
+    text = path.read_text()
+    sources = []
+    for before, after in changes:
+        assert text.count(before) == 1
+        sources.append(text.replace(before, after))
+    dotted = ".".join(["hedgerow", *Path(module).with_suffix("").parts])
+    request = json.dumps([dotted, str(path), [test], sources])
+    done = subprocess.run(
+        [sys.executable, "-c", TRY], input=request, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return {number: (state, by) for number, state, by in json.loads(done.stdout)}
+
+
+def test_a_change_fails_a_test_hangs_or_survives():
+    field, line = "    epsilon: Fraction = Fraction(0)", 'epsilon if adjacency == "add-remove" else epsilon / 2'
+    found = outcomes(
+        *BUDGETS,
+        (field, field.replace("(0)", "(None)")),
+        (field, field.replace("(0)", "(0 * 1)")),
+        (line, line.replace("/ 2", "/ 1")),
+        (line, line.replace("epsilon / 2", "epsilon / 2 * 1")),
+        (f"    return {line}", "    while True: pass"),
+    )
+    states = {number: state for number, (state, _) in found.items()}
+    assert states == {-1: "passed", 0: "failed", 1: "passed", 2: "failed", 3: "passed", 4: "hung"}
+    assert "test_a_plans_budget" in found[2][1]
+
+
+def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
+    """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
+    line = "d = _rotated(np.uint32(d ^ a), 8)"
+    changes = (line, line.replace("8", "9")), (line, line.replace("d ^ a", "a ^ d"))
+    assert outcomes(*COINS, *changes)[0][0] == "failed"
+    again = outcomes(*COINS, *changes)
+    assert {number: state for number, (state, _) in again.items()} == {-1: "passed", 0: "failed", 1: "passed"}
+
+
+def test_what_a_kernels_change_reaches():
+    before = "A = 1\ndef f(): return 1\ndef g(): return f()\ndef h(): return g()\ndef i(): return A\n"
+    assert changed_kernels(before, before.replace("return 1", "return 2")) == {"f", "g", "h"}
+    assert changed_kernels(before, before.replace("return A", "return -A")) == {"i"}
+    assert changed_kernels(before, before.replace("A = 1", "A = 2")) == {"f", "g", "h", "i"}
+    assert changed_kernels(before, before) == set()
+
+
+@pytest.mark.parametrize("text", ["def f(a=2): return a", "x = 2", "class C:\n    x = 2", "def f(): return 1\nf = [2]"])
+def test_only_bodies_of_functions_are_patched(text):
+    assert patch_of(text, text.replace("2", "3"), "m.py") is None
+
+
+@pytest.mark.parametrize("text", ["def f(a): return 2", "class C:\n    @property\n    def f(self): return 2"])
+def test_bodies_of_functions_are_patched(text):
+    assert len(patch_of(text, text.replace("2", "3"), "m.py").codes) == 1
+
+
+def test_what_is_changed_and_what_is_not():
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from mutants import mutants_of
+
+    text = '''
+__all__ = ["f" + "g"]
+
+def f(x: int | None, *, low=0) -> list[int] | None:
+    """One + one."""
+    if x < low and not low:
+        raise ValueError(f"{x + 1} is too small")
+    total = max(x, 2)
+    total += 1
+    g(total, low=low)
+    return total if x in (5, low) else -low
+'''
+    changes = {mutant.change.removeprefix("f: ") for mutant in mutants_of("m.py", text)}
+    condition, last = "if x < low and not low:", "return total if x in (5, low) else -low"
+    assert changes == {
+        *(f"def f(x: int | None, *, low=0) -> list[int] | None: -> def f(x: int | None, *, low= {n}) -> list[int] | None:"
+          for n in (1, -1)),
+        *(f"{condition} -> {new}" for new in (
+            "if x <= low and not low:", "if x >= low and not low:", "if x < low or not low:", "if x < low and  low:",
+            "if not x < low and not low:")),
+        'raise ValueError(f"{x + 1} is too small") -> pass',
+        *(f"total = max(x, 2) -> {new}" for new in ("total = max(x, 3)", "total = max(x, 1)", "total = min(x, 2)")),
+        *(f"total += 1 -> {new}" for new in ("total -= 1", "total += 2", "total += 0", "pass")),
+        *(f"g(total, low=low) -> {new}" for new in ("g(total, **{})", "pass")),
+        *(f"{last} -> {new}" for new in (
+            "return total if x in ( 6, low) else -low", "return total if x in ( 4, low) else -low",
+            "return total if x not in (5, low) else -low", "return total if x in (5, low) else low")),
+    }  # fmt: skip
+
+
+def test_every_module_under_trial_and_its_tests_exist():
+    listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
+    for module, tests in listed.items():
+        assert (SOURCE / module).exists()
+        assert [test for test in tests if not (ROOT / test).exists()] == []
+
+
+def test_a_judgement_says_which_why_and_how_it_is_harmless():
+    modules = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
+    seen = set()
+    for entry in tomllib.loads((ROOT / "mutation" / "judged.toml").read_text()).get("judged", []):
+        assert entry["module"] in modules
+        assert entry["verdict"] in ("equivalent", "harmless")
+        assert len(entry["reason"]) > 20
+        for change in entry["changes"]:
+            assert (entry["module"], change) not in seen
+            assert " -> " in change
+            seen.add((entry["module"], change))

@@ -160,9 +160,8 @@ def table(rows: dict[str, Counter[str]]) -> str:
 
 def prepare() -> None:
     """Import everything heavy once: every trial is a fork of this process."""
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     os.environ["PYTHONPATH"] = str(ROOT / "src")
-    sys.dont_write_bytecode = True
     sys.path.insert(0, str(ROOT / "src"))
     os.chdir(ROOT)
     for name in HEAVY:

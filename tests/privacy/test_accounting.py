@@ -24,6 +24,7 @@ from hedgerow.privacy.accounting import (
     largest,
     plan_budget,
     pure_cost,
+    sampled_cost,
     unprotected,
 )
 from hedgerow.privacy.events import (
@@ -168,6 +169,14 @@ def test_one_record_replaced_is_one_removed_and_one_added():
     assert found.under("replace-one") == Cost(Fraction(2, 3), Fraction(4, 7), 5)
 
 
+def test_one_record_replaced_costs_four_times_as_much_where_costs_are_squares():
+    found = Cost(Fraction(1, 3), Fraction(1, 7), rho=Fraction(1, 5), total_mu_squared=Fraction(1, 3)).under(
+        "replace-one"
+    )
+    assert found.rho == Fraction(4, 5)
+    assert found.total_mu_squared == Fraction(4, 3)
+
+
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
 def test_a_plans_budget_costs_the_whole_under_its_adjacency(epsilon):
     assert Cost(plan_budget(epsilon, "add-remove")).under("add-remove").epsilon == epsilon
@@ -201,6 +210,19 @@ def test_pure_and_gaussian_costs_share_the_epsilon():
     both = Cost(Fraction(1, 2), Fraction(1, 100), 0)
     assert both.delta(Fraction(1)) == pytest.approx(gaussian_delta(0.5, 0.1), rel=1e-9)
     assert both.delta(Fraction(1)) > gaussian_delta(1.0, 0.1)
+
+
+def test_a_gaussian_that_has_all_that_the_pure_steps_left():
+    both = Cost(Fraction(1, 2), Fraction(1, 100))
+    assert both.delta(Fraction(1, 2)) == pytest.approx(gaussian_delta(0.0, 0.1), rel=1e-9)
+
+
+def test_draws_alone_cost_what_their_samplers_may_err():
+    for draws, epsilon in ((1, 0), (7, Fraction(1, 3)), (10**6, 20)):
+        with localcontext(prec=50):
+            size = Decimal(Fraction(epsilon).numerator) / Decimal(Fraction(epsilon).denominator)
+            right = draws * (1 + size.exp()) / Decimal(2) ** 62
+            assert right <= Decimal(Cost(draws=draws).delta(Fraction(epsilon))) <= right * (1 + Decimal("1e-12"))
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "8"])
@@ -308,6 +330,10 @@ def test_gaussian_noise_is_never_pure(epsilon, mu):
     assert gaussian_delta(epsilon, mu) > 0
 
 
+def test_no_noise_costs_the_least_of_all_floats():
+    assert gaussian_delta(1.0, 0.0) == concentrated_delta(1.0, 0.0) == math.ulp(0.0)
+
+
 def test_no_gaussian_noise_fits_in_a_delta_of_nothing():
     assert gaussian_mu(1.0, 0.0) == 0.0
     assert not Cost(mu_squared=Fraction(1, 2500)).within(Fraction(1), Fraction(0))
@@ -345,7 +371,80 @@ def test_amplification_is_the_logarithm_of_the_mixture():
     assert not cost(Subsampled(Gaussian(Fraction(1, 100), 1, "p"), Fraction(1, 2))).protected
 
 
+@pytest.mark.parametrize("inclusion", [Fraction(1, 2), Fraction(1, 1000), Fraction(999, 1000)])
+@pytest.mark.parametrize("epsilon", ["1/1000", "1/3", "1", "30", "499"])
+def test_amplification_is_rounded_up_and_hardly(epsilon, inclusion):
+    found = amplified(Fraction(epsilon), inclusion)
+    with localcontext(prec=300):
+        whole, share = as_decimal(Fraction(epsilon)), as_decimal(inclusion)
+        right = (1 + share * (whole.exp() - 1)).ln()
+        assert right <= as_decimal(found) <= right * (1 + Decimal("1e-11"))
+
+
+def test_a_sample_of_all_records_is_the_plan_itself():
+    for event in (gaussian(1, 3), BoundedRange(Fraction(1), "m", "p")):
+        each, sampled = cost(event), cost(Subsampled(event, Fraction(1)))
+        assert (sampled, sampled.rho, sampled.total_mu_squared) == (each, each.rho, each.total_mu_squared)
+    assert before_amplification(Fraction(1, 3), Fraction(1)) == Fraction(1, 3)
+
+
+def test_a_plan_on_a_sample_is_pure_and_nothing_more_is_known_of_it():
+    found = sampled_cost(cost(BoundedRange(Fraction(2), "m", "p")), Fraction(1, 2))
+    pure_one = pure_cost(found.epsilon, ranged=False)
+    assert (found.rho, found.total_mu_squared) == (pure_one.rho, pure_one.total_mu_squared)
+    assert not sampled_cost(cost(gaussian(1)), Fraction(1, 2)).protected
+
+
 # zero-concentrated and Gaussian DP of pure steps
+
+
+def as_decimal(number):
+    return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def rho_of_randomized_response(epsilon):
+    """Its Kullback-Leibler divergence: the order 1, at which it is largest."""
+    return epsilon * (epsilon.exp() - 1) / (epsilon.exp() + 1)
+
+
+def rho_of_the_worst_bounded_range(epsilon):
+    """The largest divergence of order 1 of two outcomes with losses t and t - epsilon, over t; a search in thirds."""
+
+    def divergence(t):
+        first = (1 - (t - epsilon).exp()) / (t.exp() - (t - epsilon).exp())
+        return first * t.exp() * t + (1 - first) * (t - epsilon).exp() * (t - epsilon)
+
+    low, high = Decimal(0), epsilon
+    for _ in range(120):
+        third = (high - low) / 3
+        low, high = (low + third, high) if divergence(low + third) < divergence(high - third) else (low, high - third)
+    return divergence(low)
+
+
+SIZES = ["1/100000", "1/1001", "1/999", "1/10", "1", "3", "8", "29", "50"]
+
+
+@pytest.mark.parametrize("ranged", [False, True])
+@pytest.mark.parametrize("epsilon", SIZES)
+def test_rho_of_a_pure_step_is_rounded_up_and_hardly(epsilon, ranged):
+    found = pure_cost(Fraction(epsilon), ranged=ranged).rho
+    with localcontext(prec=60):
+        right = (rho_of_the_worst_bounded_range if ranged else rho_of_randomized_response)(
+            as_decimal(Fraction(epsilon))
+        )
+        assert right <= as_decimal(found) <= right * (1 + Decimal("1e-6"))
+
+
+@pytest.mark.parametrize("ranged", [False, True])
+@pytest.mark.parametrize("epsilon", [*SIZES, "31", "63", "120"])
+def test_mu_of_a_pure_step_is_rounded_up_and_hardly(epsilon, ranged):
+    """Its two outcomes are told apart no better than two normals mu apart: 1 / (1 + e^epsilon) >= 1 - Phi(mu / 2)."""
+    found = pure_cost(Fraction(epsilon), ranged=ranged).total_mu_squared
+    with localcontext(prec=80):
+        share = 1 / (1 + (as_decimal(Fraction(epsilon)) / (2 if ranged else 1)).exp())
+        half = (as_decimal(found) / 4).sqrt()
+        hardly = Decimal("0.95") if Fraction(epsilon) > 30 else 1 - Decimal("1e-6")
+        assert upper_tail(half) <= share <= upper_tail(half * hardly)
 
 
 def renyi(p, q, order):
@@ -391,6 +490,35 @@ def test_concentrated_delta_bounds_the_gaussian_that_is_that_concentrated(epsilo
     assert concentrated_delta(epsilon, rho) >= gaussian_delta(epsilon, math.sqrt(2 * rho)) * (1 - 1e-6)
 
 
+@pytest.mark.parametrize(("epsilon", "rho"), [(1.0, 0.02), (0.01, 1e-6), (10.0, 1.0), (50.0, 3.0), (3.0, 5e-3)])
+def test_concentrated_delta_is_the_least_over_all_orders_rounded_up_and_hardly(epsilon, rho):
+    with localcontext(prec=50):
+        e, r = Decimal(epsilon), Decimal(rho)
+
+        def log_bound(log_above):
+            above = log_above.exp()
+            return above * ((above + 1) * r - e) - (above + 1) * (1 + 1 / above).ln() - log_above
+
+        low, high = Decimal(-5), Decimal(20)
+        for _ in range(90):
+            third = (high - low) / 3
+            low, high = (low + third, high) if log_bound(low + third) > log_bound(high - third) else (low, high - third)
+        right = log_bound(low).exp()
+        assert right <= Decimal(concentrated_delta(epsilon, rho)) <= right * (1 + Decimal("1e-8"))
+
+
+def test_a_cost_takes_the_least_of_its_bounds():
+    """Fifty selections at epsilon 2: neither their sum nor what Gaussians allow, but their rho."""
+    found = cost(Sequence((BoundedRange(Fraction(1, 10), "m", "p"),) * 50))
+    assert found.delta(Fraction(2)) == pytest.approx(concentrated_delta(2.0, float(found.rho)), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", ["1/500", "1/3", "10", "100"])
+def test_the_largest_pure_amount_is_the_claim(epsilon):
+    found = largest(pure, Fraction(epsilon), Fraction(0))
+    assert Fraction(epsilon) * (1 - Fraction(1, 10**5)) < found <= Fraction(epsilon)
+
+
 def test_total_rho_at_a_claim_agrees_with_the_literature():
     # (1, 1e-5): .0208 by rho + 2 sqrt(rho ln(1 / delta)), .0306 by the tight conversion, .0359 for Gaussians alone
     assert concentrated_delta(1.0, 0.0305) < 1e-5 < concentrated_delta(1.0, 0.0307)
@@ -420,3 +548,6 @@ def test_the_largest_amount_is_within_the_claim_and_hardly_more_is_not():
 def test_a_cost_of_unknown_steps_is_that_of_one_step():
     assert Cost(Fraction(1)).rho == pure_cost(Fraction(1), ranged=False).rho
     assert Cost().rho == Cost().total_mu_squared == 0
+    both = Cost(Fraction(1), Fraction(1, 7))
+    assert both.rho - pure_cost(Fraction(1), ranged=False).rho == Fraction(1, 14)
+    assert both.total_mu_squared - pure_cost(Fraction(1), ranged=False).total_mu_squared == Fraction(1, 7)

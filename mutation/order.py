@@ -36,9 +36,10 @@ class Order:
     def of(self, patch: Patch) -> list[Any]:
         """Return the tests that call what the patch changes, first those that notice most for their time.
 
-        Calls inside compiled code are not seen, so kernels have all the tests.
+        Calls inside compiled code and the use of a constant are not seen, so kernels and constants have all the tests.
         """
-        able = [item for item in self._items if patch.kernels or self._called[item.nodeid] & set(patch.codes)]
+        everywhere = patch.kernels or patch.constants
+        able = [item for item in self._items if everywhere or self._called[item.nodeid] & set(patch.codes)]
         return sorted(able, key=self._worth, reverse=True)
 
     def _worth(self, item: Any) -> float:

@@ -1,7 +1,8 @@
 """Putting changed code in place of true code in a process that has imported everything already.
 
 Most mutants change the body of one function. Its code object is then replaced where the function lives, so that nothing has to
-be imported again. A change of anything else (a constant, a default, a field) has no patch and needs a process that imports it.
+be imported again. A constant of the module gets its new value wherever its name was imported. A change of anything else (a
+default, a field, a decorator) has no patch and needs a process that imports it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from inspect import CO_NEWLOCALS
+from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -23,16 +25,19 @@ Name = tuple[str, int]  # of a function: its qualified name and its first line
 
 @dataclass(frozen=True)
 class Patch:
-    """New code for some functions, and for kernels: the names of all whose compiled form changes with them."""
+    """New code for some functions, new values of constants, and the kernels whose compiled form changes with them."""
 
     codes: Mapping[Name, CodeType]
     kernels: frozenset[str]
+    constants: Mapping[str, str]
 
     def apply(self, module: Patchable) -> None:
-        """Replace the code; forget what was computed or compiled of it. Raises KeyError where a function is not found."""
+        """Replace code and values; forget what was computed of them. Raises KeyError where a function is not found."""
         for name, code in self.codes.items():
             for function in module.functions[name]:
                 function.__code__ = code
+        for constant, statement in self.constants.items():
+            _assign(sys.modules[module.name], constant, statement)
         for kernel in self.kernels:
             _uncompile(getattr(sys.modules[module.name], kernel))
         module.forget()
@@ -64,13 +69,40 @@ class Patchable:
 
 def patch_of(before: str, after: str, path: str) -> Patch | None:
     """Return the patch that makes one source of a file of another, or None where more than bodies of functions differ."""
+    if before.count("\n") != after.count("\n"):
+        return None
     old, new = compile(before, path, "exec"), compile(after, path, "exec")
-    if _frame(old) != _frame(new):
+    constants = _constants(before, after)
+    if not constants and _frame(old) != _frame(new):
         return None
     olds, news = dict(_bodies(old)), dict(_bodies(new))
-    changed = {name: code for name, code in news.items() if olds[name] != code}
+    changed = {} if constants else {name: code for name, code in news.items() if olds[name] != code}
     kernels = changed_kernels(before, after) if path.endswith("kernels.py") else frozenset()
-    return Patch(changed, kernels)
+    return Patch(changed, kernels, constants)
+
+
+def _constants(before: str, after: str) -> dict[str, str]:
+    """Return the changed assignments to names in capitals, if these are all that differs between two sources."""
+    pairs = zip_longest(ast.parse(before).body, ast.parse(after).body)
+    changed = {}
+    for old, new in pairs:
+        match old, new:
+            case ast.Assign(targets=[ast.Name(id=name)]), ast.Assign() if (
+                ast.dump(old) != ast.dump(new) and name.isupper()
+            ):
+                changed[name] = ast.unparse(new)
+            case _ if ast.dump(old) != ast.dump(new):
+                return {}
+    return changed
+
+
+def _assign(module: Any, name: str, statement: str) -> None:
+    """Run an assignment in a module; modules that imported the name get its value too."""
+    old = vars(module)[name]
+    exec(statement, vars(module))
+    for other in list(sys.modules.values()):
+        if vars(other).get(name) is old:
+            setattr(other, name, vars(module)[name])
 
 
 def _is_function(code: CodeType) -> bool:

@@ -85,6 +85,12 @@ def test_only_bodies_of_functions_are_patched(text):
     assert patch_of(text, text.replace("2", "3"), "m.py") is None
 
 
+def test_constants_are_patched():
+    found = patch_of("LARGEST = 2\n", "LARGEST = 3\n", "m.py")
+    assert dict(found.constants) == {"LARGEST": "LARGEST = 3"}
+    assert not found.codes
+
+
 @pytest.mark.parametrize("text", ["def f(a): return 2", "class C:\n    @property\n    def f(self): return 2"])
 def test_bodies_of_functions_are_patched(text):
     assert len(patch_of(text, text.replace("2", "3"), "m.py").codes) == 1

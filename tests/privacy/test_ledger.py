@@ -115,6 +115,7 @@ def exact_group_delta(epsilon, delta):
         return Fraction(1 + e.exp()) * delta
 
 
+@pytest.mark.filterwarnings("ignore:delta is 0.5:UserWarning")  # a ceiling that does not bind
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
 def test_a_replaced_record_multiplies_delta(epsilon):
     ledger = Ledger(10, 0.5, "replace-one")
@@ -124,6 +125,7 @@ def test_a_replaced_record_multiplies_delta(epsilon):
     assert ledger.spent == 2 * exact(epsilon)
 
 
+@pytest.mark.filterwarnings("ignore:delta is 0.5:UserWarning")  # a ceiling that does not bind
 def test_a_multiplied_delta_is_rounded_up():
     for step in range(1, 400):
         epsilon, delta = Fraction(step, 100), Fraction(step, 10**7)
@@ -132,6 +134,7 @@ def test_a_multiplied_delta_is_rounded_up():
         assert ledger.spent_delta >= exact_group_delta(epsilon, delta), (epsilon, delta)
 
 
+@pytest.mark.filterwarnings("ignore:delta is 0.5:UserWarning")  # a ceiling that does not bind
 def test_a_multiplied_delta_beyond_all_bounds_is_a_refusal():
     ledger = Ledger(1e6, 0.5, "replace-one")
     with pytest.raises(BudgetExceeded):
@@ -181,6 +184,12 @@ def test_no_plan_gives_budget_back():
 def test_a_wrong_ceiling_is_refused(epsilon, delta, adjacency):
     with pytest.raises(ConfigurationError):
         Ledger(epsilon, delta, adjacency)
+
+
+def test_a_ceiling_that_lets_whole_records_go_is_warned_of():
+    with pytest.warns(UserWarning, match=r"delta is 0\.001, the probability with which the guarantee may fail"):
+        Ledger(1, 1e-3)
+    Ledger(1, 9e-4)
 
 
 # seeds

@@ -64,6 +64,16 @@ class Finding:
             return "no guarantee"
         return "refuted" if self.refuted else "not refuted"
 
+    @property
+    def claim(self) -> str:
+        """The claim in words."""
+        return f"epsilon {self.epsilon:.12g}" + (f", delta {self.delta:.12g}" if self.delta else "")
+
+    @property
+    def certainty(self) -> str:
+        """How certain the bound is, in words."""
+        return "exact" if self.confidence >= 1 else f"{100 * self.confidence:.12g} % for all pairs together"
+
     def __repr__(self) -> str:
         loss = "" if self.attack in BY_CONTENTS else f", a loss of at least {self.loss:.3g}"
         return f"<Finding: {self.subject}: {self.verdict}{loss}>"
@@ -71,14 +81,11 @@ class Finding:
     def __str__(self) -> str:
         if self.attack in BY_CONTENTS:
             return f"{self.subject}: {self.verdict}: {self.words}"
-        delta = f", delta {self.delta:g}" if self.delta else ""
-        sure = "exact" if self.confidence >= 1 else f"{100 * self.confidence:g} % for all pairs together"
         seen = f"; a loss of {self.power:.3g} would have been seen" if isfinite(self.power) else ""
         lines = [
-            f"{self.subject}: epsilon {self.epsilon:g}{delta}, {self.adjacency}: "
-            + ("REFUTED" if self.refuted else "not refuted"),
+            f"{self.subject}: {self.claim}, {self.adjacency}: " + ("REFUTED" if self.refuted else "not refuted"),
             f"  {self.pair}",
-            f"  the loss is at least {self.loss:.3g} ({sure}){seen}",
+            f"  the loss is at least {self.loss:.3g} ({self.certainty}){seen}",
             f"  {self.words}",
         ]
         return "\n".join(lines)

@@ -17,7 +17,7 @@ from hedgerow.systems import list_systems
 if TYPE_CHECKING:
     from hedgerow.plots import Page
 
-__all__ = ["about_model", "claim_of", "how_sure", "model_verdict", "write_page"]
+__all__ = ["about_model", "model_verdict", "write_page"]
 
 SUMMARY = "What was attacked, what it claims, and the least that any epsilon can be."
 MODEL_SUMMARY = "Whether a saved model holds anything that its privacy certificate does not explain."
@@ -46,16 +46,6 @@ def model_verdict(findings: Sequence[Finding]) -> str:
     if refuted:
         return f"{refuted} unexplained"
     return "nothing unexplained found" + ("; its own certificate says that no guarantee holds" if findings else "")
-
-
-def claim_of(found: Finding) -> str:
-    """Return the claim that a finding is about."""
-    return f"epsilon {found.epsilon:g}" + (f", delta {found.delta:g}" if found.delta else "")
-
-
-def how_sure(found: Finding) -> str:
-    """Return how certain a bound is."""
-    return "exact" if found.confidence >= 1 else f"{100 * found.confidence:g} % for all pairs together"
 
 
 def write_page(
@@ -90,7 +80,7 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
             [
                 found.subject,
                 found.adjacency,
-                claim_of(found).removeprefix("epsilon "),
+                found.claim.removeprefix("epsilon "),
                 f"{found.loss:.3g}",
                 f"{found.power:.3g}",
                 found.verdict,
@@ -102,6 +92,6 @@ def _attacks(page: Page, findings: Sequence[Finding]) -> None:
     )
     page.text(
         "Bounds hold together with the probability "
-        + " or ".join(sorted({how_sure(found) for found in findings}))
+        + " or ".join(sorted({found.certainty for found in findings}))
         + "."
     )

@@ -59,7 +59,7 @@ class AuditRow:
     @property
     def name(self) -> str:
         """What was attacked and what the claim is for; the claimed epsilon is the mark in the picture."""
-        return f"{self.subject}; {self.adjacency}" + (f", delta {self.delta:g}" if self.delta else "")
+        return f"{self.subject}; {self.adjacency}" + (f", delta {self.delta:.12g}" if self.delta else "")
 
     @property
     def refuted(self) -> bool:
@@ -70,7 +70,7 @@ class AuditRow:
     def words(self) -> str:
         """The bound as a person reads it."""
         bound = "infinite" if math.isinf(self.loss) else f"{self.loss:.3g}"
-        sure = "exact" if self.confidence >= 1 else f"at {100 * self.confidence:g} %"
+        sure = "exact" if self.confidence >= 1 else f"at {100 * self.confidence:.12g} %"
         return f"{bound} ({self.attack}, {sure})" if self.attack != sure else f"{bound} ({sure})"
 
 

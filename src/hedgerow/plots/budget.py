@@ -109,7 +109,7 @@ def _one_tree(event: Event) -> tuple[Event, str]:
         case PerRecordAssignment(part, count):
             share = f"one of {count} trees, and every record is in one of them" if count > 1 else ""
         case Subsampled(part, inclusion):
-            share = f"on a sample in which a record is with probability {float(inclusion):g} at most"
+            share = f"on a sample in which a record is with probability {float(inclusion):.12g} at most"
         case tree:
             return tree, several
     tree, words = _one_tree(part)

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from hedgerow.errors import BudgetExceeded, LedgerPickleError
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
-from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 
 __all__ = ["Ledger", "LedgerEntry"]
@@ -68,6 +68,7 @@ class Ledger:
     def __init__(self, epsilon: float, delta: float = 0.0, adjacency: Adjacency = "add-remove") -> None:
         self._epsilon = exact(epsilon)
         self._delta = exact_delta(delta)
+        warn_of_delta(self._delta, stacklevel=2)
         self._adjacency = check_adjacency(adjacency)
         self._booked: list[_Booked] = []
         self._lock = threading.RLock()  # an interruption must not shut its own thread out

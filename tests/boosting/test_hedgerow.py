@@ -149,3 +149,14 @@ def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():
     assert np.abs(loud).max() < 0.1 < np.abs(quiet[:3]).min()
     spike = Smoothing(reach=0.5).steps(np.array([[0.0], [9.0], [0.0], [0.0]]), curvature, 5.0, 0.1, True)
     assert 0 < spike[0, 0] < spike[1, 0]
+
+
+@pytest.mark.parametrize("size", [1, 70])
+def test_blocks_of_predictions_change_nothing(size, monkeypatch):
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=list(range(7)))
+    X = np.linspace(0, 1, 100)[:, None]
+    model = hr.HedgerowClassifier(schema=schema, epsilon=5.0, random_state=0).fit(X, (X[:, 0] * 6.9).astype(int))
+    whole = model.predict_proba(X), model.decision_function(X)
+    monkeypatch.setattr("hedgerow.boosting.plan.BLOCK_SUMS", size)
+    assert np.array_equal(model.predict_proba(X), whole[0])
+    assert np.array_equal(model.decision_function(X), whole[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -157,13 +157,9 @@ class FeatureRound:
 class AdditiveModel(BoostedModel):
     """Stumps whose votes add up to the margins of capped gradients."""
 
-    def probabilities(self, X: Any) -> Floats:
-        """Return the classes' probabilities, of shape (records, classes)."""
-        return calibrated(super().probabilities(X))
-
-    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` of the first trees, one more each time."""
-        return map(calibrated, super().staged_probabilities(X))
+    def said(self, sums: Floats) -> Floats:
+        """Return the probabilities that sums of votes (records, classes) stand for."""
+        return calibrated(super().said(sums))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the stumps, their votes and the cut points as named arrays."""

@@ -31,6 +31,7 @@ Integers = npt.NDArray[np.int64]
 
 SURE = 1 << 32  # as a threshold of a coin
 LARGEST_VOTE = 1 << 40
+BLOCK_SUMS = 1 << 22  # of records times classes that are predicted at once
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,17 @@ class BoostedModel(ForestModel):
 
     def sums(self, X: Any) -> Floats:
         """Return the sum of the trees' votes, of shape (records, classes)."""
+        return self._joined(self._sums_of_blocks(X))
+
+    def _sums_of_blocks(self, X: Any) -> Iterator[Floats]:
+        """Yield the sums of few records at a time: with many classes all of them take gigabytes."""
         assert self.share is not None
-        n_classes = len(self.encoder.schema.classes)
-        parts = [self.forest.shares(codes, self.share) for _, codes in self.encoder.blocks(X, BLOCK)]
-        return np.concatenate([np.empty((0, n_classes)), *parts])
+        size = max(1, min(BLOCK, BLOCK_SUMS // self.share.shape[1]))
+        for _, codes in self.encoder.blocks(X, size):
+            yield self.forest.shares(codes, self.share)
+
+    def _joined(self, parts: Iterator[Floats]) -> Floats:
+        return np.concatenate([np.empty((0, len(self.encoder.schema.classes))), *parts])
 
     def staged_sums(self, X: Any) -> Iterator[Floats]:
         """Yield the sum of the votes of the first trees, one more each time."""
@@ -146,11 +154,15 @@ class BoostedModel(ForestModel):
 
     def probabilities(self, X: Any) -> Floats:
         """Return the classes' probabilities, of shape (records, classes): votes are half of what log odds differ by."""
-        return probabilities(self.sums(X))
+        return self._joined(map(self.said, self._sums_of_blocks(X)))
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
         """Yield ``probabilities`` of the first trees, one more each time."""
-        return map(probabilities, self.staged_sums(X))
+        return map(self.said, self.staged_sums(X))
+
+    def said(self, sums: Floats) -> Floats:
+        """Return the probabilities that sums of votes (records, classes) stand for."""
+        return probabilities(sums)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees and their votes as named arrays."""

@@ -57,9 +57,12 @@ def test_runs_in_a_folder_are_used_again(run, tmp_path):
 def test_a_system_without_labels_that_tell(run):
     result = run(*PUBLISHED, "--view", "everything", "--view", "labels")
     assert result.exit_code == 4
-    result = run(*PRIVATE, "--view", "moon")
-    assert result.exit_code == 2
-    assert "no answer has a view 'moon'" in result.stderr
+
+
+@pytest.mark.parametrize("views", [["moon"], ["labels", "moon"], ["moon[3]", "labels"]])
+def test_a_view_that_no_answer_has_is_known_before_any_run(run, monkeypatch, views, is_refused):
+    monkeypatch.setattr("hedgerow.audit.attack._run", lambda *_: pytest.fail("runs were made"))
+    is_refused(run(*PRIVATE, *(part for view in views for part in ("--view", view))), 2, "no answer has a view 'moon")
 
 
 def test_a_search_attacks_one_pair_more(run):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow.cli import data as data_command
@@ -22,9 +21,9 @@ def made_up():
 
 
 @pytest.fixture
-def command(monkeypatch):
+def command(monkeypatch, runner):
     monkeypatch.setitem(data_command.LOADERS, "adult", made_up)
-    return CliRunner()
+    return runner
 
 
 def test_files_that_train_and_predict_read(command, tmp_path):

@@ -66,6 +66,23 @@ def test_systems(run):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["data"], "Missing argument 'NAME'. Choose from: adult, affairs,"),
+        (["data", "oak"], "Invalid value for 'NAME': 'oak' is not one of"),
+        (["systems", "more"], "extra argument (more). See"),
+        (["reproduce"], "Missing argument 'NAME...'. See"),
+        (["predict", "-", "x.csv"], "there is no file '-'; pass /dev/stdin"),
+        (["inspect"], "Missing argument 'MODEL'. See"),
+        (["demo", "--splits", "1"], "'--splits': 1 is not in the range 2<=x<=1000. See"),
+        (["audit"], "name what to audit: a MODEL file, --system NAME, or --all. See"),
+    ],
+)
+def test_what_is_wrong_or_missing_is_one_sentence(run, is_refused, arguments, words):
+    is_refused(run(*arguments), 2, words, "--help'.")
+
+
+@pytest.mark.parametrize(
     ("error", "code", "text"),
     [
         (hr.BudgetExceeded("no budget."), 3, "no budget."),

@@ -19,7 +19,7 @@ from hedgerow.audit.bounds import CONFIDENCE, check_confidence, epsilon_bound, s
 from hedgerow.audit.events import Sides, best_events
 from hedgerow.audit.findings import Finding
 from hedgerow.audit.pairs import Data, Pair
-from hedgerow.audit.rows import Rows
+from hedgerow.audit.rows import Rows, no_such_view
 from hedgerow.audit.views import Columns, look
 from hedgerow.errors import ConfigurationError
 from hedgerow.progress import Progress
@@ -122,7 +122,7 @@ def attack(
     Raises
     ------
     ConfigurationError
-        If a parameter is wrong, or the folder holds runs of another audit.
+        If a parameter is wrong, no answer has one of the views, or the folder holds runs of another audit.
     """
     check_confidence(confidence)
     if runs is not None and runs < LEAST_RUNS:
@@ -131,6 +131,8 @@ def attack(
         )
     if minutes is not None and not minutes > 0:
         raise ConfigurationError(f"minutes is {minutes}, but it must be above 0; pass 1, for example.")
+    for trial in trials:
+        _check_views(trial, views or ())
     stores = [Rows(folder, trial.identity) for trial in trials]
     share = None if minutes is None else 60 * minutes * n_jobs / max(len(trials), 1)
     for trial, store in zip(trials, stores, strict=True):
@@ -138,6 +140,17 @@ def attack(
     _run(trials, stores, n_jobs, progress)
     risk = (1 - confidence) / max(len(trials), 1)
     return [_judge(trial, store.columns(views), confidence, risk) for trial, store in zip(trials, stores, strict=True)]
+
+
+def _check_views(trial: Trial, views: Sequence[str]) -> None:
+    """Raise ConfigurationError before any run counts if no answer has a view, as far as its name goes without a place."""
+    if not views:
+        return
+    answers = [one_batch(trial.target, data, PILOT) for data in (trial.pair.first, trial.pair.second)]
+    found = sorted({name for answer in answers for name in answer})
+    for view in views:
+        if not any(view.partition("[")[0] in name for name in found):
+            raise no_such_view(view, found)
 
 
 def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:

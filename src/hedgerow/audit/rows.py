@@ -17,7 +17,7 @@ from hedgerow.audit.views import Columns, join_columns
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import atomic_file
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "no_such_view"]
 
 BROKEN = (OSError, EOFError, ValueError)  # what reading a damaged file raises
 
@@ -99,8 +99,13 @@ def _only(batch: Columns, views: Sequence[str] | None) -> Columns:
         return batch
     kept = {name: batch[name] for name in batch if any(view in name for view in views)}
     if not kept:
-        raise ConfigurationError(f"no answer has a view {views[0]!r}; there are {', '.join(sorted(batch))}.")
+        raise no_such_view(views[0], sorted(batch))
     return kept
+
+
+def no_such_view(view: str, found: Sequence[str]) -> ConfigurationError:
+    """Return what to raise where answers have only the views ``found``."""
+    return ConfigurationError(f"no answer has a view {view!r}; there are {', '.join(found)}.")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -27,7 +27,7 @@ LOADERS = {
 
 
 @click.command("data")
-@click.argument("name", type=click.Choice(list(LOADERS)))
+@click.argument("name", type=click.Choice(list(LOADERS)), metavar="NAME")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, writable=True, path_type=Path),

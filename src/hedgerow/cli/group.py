@@ -161,7 +161,14 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return "interrupted."
     if isinstance(error, click.UsageError):
-        return error.format_message() + (f" See '{error.ctx.command_path} --help'." if error.ctx else "")
+        text = error.format_message()
+        if isinstance(error, click.MissingParameter):
+            text = " ".join(text.split())  # click lists choices over several lines
+        return (
+            text
+            + ("" if text.endswith(".") else ".")
+            + (f" See '{error.ctx.command_path} --help'." if error.ctx else "")
+        )
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, HedgerowError | BudgetExceeded):

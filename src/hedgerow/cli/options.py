@@ -51,6 +51,12 @@ class InputFile(click.Path):
     def __init__(self) -> None:
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, or fail where there is no file."""
+        if value == "-" and not os.path.lexists("-"):
+            self.fail("there is no file '-'; pass /dev/stdin to read what a pipe brings.", param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
 
 class OutputFile(click.Path):
     """A file that can be written, which is known before any budget is spent."""

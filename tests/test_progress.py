@@ -100,3 +100,10 @@ def test_a_bar_that_was_cleared_leaves_an_empty_line(clock):
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_process_without_standard_error_counts_on(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    with Progress("ab") as progress:
+        progress.step("a", "first")
+        assert "1/2" in progress.line()

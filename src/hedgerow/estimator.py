@@ -286,6 +286,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.
 
+        A file that stands there is replaced. When this returns, the model is on disk.
         All parameters are in it but for two, which come back as None: the ledger, and a ``random_state`` that is a generator.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import statistics
 import sys
@@ -45,7 +46,7 @@ class Progress:
         self._left = Counter(left)
         self._done = done
         self._seen: dict[Hashable, list[float]] = defaultdict(list)
-        self._file = file or sys.stderr
+        self._file = file or sys.stderr or io.StringIO()  # a process may have no standard error
         self._clock = clock
         self._terminal = self._file.isatty()
         self._pause = 0.1 if self._terminal else 30.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def _compare(survey: Dataset, epsilon: float, splits: int, seed: int) -> Compari
     """Measure the three rules on the same splits."""
     scores = np.empty((splits, 3, 2))
     seeds = np.random.SeedSequence(seed).generate_state(splits).tolist()
-    with click.progressbar(seeds, label="fitting", file=sys.stderr) as progress:
+    with click.progressbar(seeds, label="fitting", file=sys.stderr or io.StringIO()) as progress:
         for row, split in enumerate(progress):
             X_train, X_test, y_train, y_test = survey.split(TEST_SHARE, split)
             private = EDPRFClassifier(epsilon, schema=survey.schema).fit(X_train, y_train)

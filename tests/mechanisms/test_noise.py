@@ -191,9 +191,39 @@ def test_rounded_normal_costs_at_most_its_budget_and_hardly_less(mu_squared, squ
     assert (event.mu_squared, event.draws, event.level) == (noise.cost, 12, 4)
 
 
-def test_a_sigma_beyond_the_sampler_is_refused():
+@pytest.mark.parametrize("sigma", [2**31, 2**30, 2**30 - Fraction(1, 4)])
+def test_a_sigma_beyond_the_sampler_is_refused(sigma):
     with pytest.raises(ValueError, match="more than the sampler draws"):
-        _ = with_sigma(2**31).sigma
+        _ = with_sigma(sigma).sigma
+
+
+@pytest.mark.parametrize("sigma", [2**30 - 1, 2**29 + 1, 2**29, 2**29 - 1, 2**28 + 1, Fraction(1, 2**40)])
+def test_sigma_stays_within_what_the_sampler_multiplies(sigma):
+    found = with_sigma(sigma).sigma
+    assert found.numerator < 2**31
+    assert 1 <= found.bits <= 62
+    assert Fraction(sigma) <= found.fraction
+
+
+@pytest.mark.parametrize("noise", [Geometric(Fraction(1, 3)), RoundedNormal(Fraction(1, 20))])
+def test_deviation_is_about_that_of_the_law(noise):
+    outcomes = np.arange(-200, 201)
+    variance = (noise.law(0, outcomes) * outcomes**2).sum()
+    assert noise.deviation == pytest.approx(math.sqrt(variance), rel=0.02)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
+def test_geometric_noise_is_as_concentrated_as_its_price(epsilon):
+    noise, outcomes = Geometric(Fraction(epsilon)), np.arange(-400, 402)
+    law, moved = noise.law(0, outcomes), noise.law(1, outcomes)
+    seen = (law > 0) & (moved > 0)
+    divergence = (law[seen] * np.log(law[seen] / moved[seen])).sum()
+    assert divergence <= float(noise.price.rho) * (1 + 1e-9)
+
+
+def test_only_normal_draws_are_inexact():
+    assert Geometric(Fraction(1)).draws(7) == 0
+    assert RoundedNormal(Fraction(1)).draws(7) == 7
 
 
 @pytest.mark.slow

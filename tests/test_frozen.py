@@ -1,0 +1,36 @@
+"""Values do not change: what was checked and charged is what is drawn."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+
+SOURCE = Path(hedgerow.__file__).parent
+PARTS = ("privacy", "mechanisms", "scores", "schema", "table", "trees", "boosting", "systems")
+
+
+def dataclasses_of(path: Path) -> list[str]:
+    found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+    return [node.name for node in found if any("dataclass" in ast.unparse(made) for made in node.decorator_list)]
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+MODULES = sorted(module_of(path) for part in PARTS for path in SOURCE.glob(f"{part}/**/*.py") if dataclasses_of(path))
+
+
+def test_there_are_values():
+    assert len(MODULES) > 25
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_values_are_frozen(module):
+    loaded = importlib.import_module(f"hedgerow.{module}")
+    for name in dataclasses_of(SOURCE / f"{module.replace('.', '/')}.py"):
+        value = getattr(loaded, name)
+        assert value.__dataclass_params__.frozen, name

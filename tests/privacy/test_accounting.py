@@ -297,6 +297,16 @@ def test_gaussian_delta_is_rounded_up_and_hardly(size, distance):
     assert found <= right + Decimal("3e-13") * (upper_tail(Decimal(distance)) * 2)
 
 
+@pytest.mark.parametrize(("epsilon", "mu_squared"), [("1", "1/50"), ("3", "1/7"), ("8", "2"), ("1/10", "1/3000")])
+def test_the_delta_of_a_squared_mu_is_rounded_up_and_hardly(epsilon, mu_squared):
+    with localcontext(prec=65):
+        squared, e = as_decimal(Fraction(mu_squared)), as_decimal(Fraction(epsilon))
+        mu = squared.sqrt()
+        right = upper_tail(e / mu - mu / 2) - e.exp() * upper_tail(e / mu + mu / 2)
+        found = Decimal(Cost(mu_squared=Fraction(mu_squared)).delta(Fraction(epsilon)))
+        assert right <= found <= right * (1 + Decimal("1e-9"))
+
+
 def test_the_gaussian_budget_of_one_and_a_hundred_thousandth():
     """Table of known values: rho = mu**2 / 2 = .0359."""
     mu = gaussian_mu(1.0, 1e-5)
@@ -517,6 +527,17 @@ def test_a_cost_takes_the_least_of_its_bounds():
 def test_the_largest_pure_amount_is_the_claim(epsilon):
     found = largest(pure, Fraction(epsilon), Fraction(0))
     assert Fraction(epsilon) * (1 - Fraction(1, 10**5)) < found <= Fraction(epsilon)
+
+
+def test_a_claim_that_no_plan_of_a_kind_keeps_is_refused_with_the_way_out():
+    with pytest.raises(ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1\. .* larger delta"):
+        largest(gaussian, Fraction(1), Fraction(1, 10**20))  # one draw of the sampler alone costs more
+
+    def never(amount):
+        raise ConfigurationError("too small for the samplers")
+
+    with pytest.raises(ConfigurationError, match="no plan of this kind"):
+        largest(lambda amount: pure(2) if amount >= 1 else never(amount), Fraction(1), Fraction(0))
 
 
 def test_total_rho_at_a_claim_agrees_with_the_literature():

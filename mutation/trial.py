@@ -142,7 +142,9 @@ class _Stage:
         self._tell(-1, _in_a_process(unchanged, LONGEST, order.learn))
         gc.freeze()  # so that a trial's collections do not copy what it shares with this process
         running: dict[int, _Process] = {}
-        queue = list(reversed(self.queue))
+        queue = sorted(
+            self.queue, key=lambda entry: bool(entry[1].constants), reverse=True
+        )  # from its end: constants last
         while queue or running:
             while queue and len(running) < self.trials.jobs:
                 number, patch = queue.pop()

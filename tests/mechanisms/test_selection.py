@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import moved_key
 
-from hedgerow.mechanisms import Exponential, PermuteAndFlip
+from hedgerow.mechanisms import Exponential, PermuteAndFlip, PublicChoice
 from hedgerow.mechanisms.kernels import open_stream
 
 KEY = moved_key(bytes(range(7, 39)))
@@ -198,3 +198,25 @@ def test_draws_follow_the_law_at_a_million_draws(kind):
     counts = drawn(kind(Fraction(1, 4), 1), scores, offered, draws=1_000_000)
     assert p_value(counts, kind(Fraction(1, 4), 1).law(scores, offered)) > FITS
     assert p_value(counts, kind(Fraction(51, 200), 1).law(scores, offered)) < FITS
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_what_is_not_offered_moves_no_probability_however_high_its_score(kind):
+    mechanism, offered = kind(Fraction(1), 1), np.array([True, True, False])
+    law = mechanism.law(np.array([0, 1, 10**6]), offered)
+    np.testing.assert_allclose(law, [*mechanism.law(np.array([0, 1]), offered[:2]), 0], rtol=1e-12)
+
+
+def test_the_base_weight_of_what_is_not_offered_is_none():
+    offered, weight = np.array([[True, False, True]]), np.array([[5, 7, 2]])
+    np.testing.assert_array_equal(Exponential(Fraction(1), 1).mass(offered, weight), [[5, 0, 2]])
+    np.testing.assert_array_equal(PermuteAndFlip(Fraction(1), 1).mass(offered, weight), offered)
+
+
+def test_a_public_choice_follows_its_weights_alone():
+    weights = np.tile(np.array([5, 0, 2, 9]), (DRAWS, 1))
+    counts = np.bincount(PublicChoice().sample(open_stream(KEY, 3), weights), minlength=4)
+    assert counts[1] == 0
+    assert p_value(counts[[0, 2, 3]], PublicChoice().law(np.array([5, 2, 9]))) > FITS
+    assert p_value(counts[[0, 2, 3]], PublicChoice().law(np.array([5, 3, 9]))) < FITS
+    np.testing.assert_allclose(PublicChoice().law(np.array([5, 0, 2, 9])), np.array([5, 0, 2, 9]) / 16, rtol=1e-15)

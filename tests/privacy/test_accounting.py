@@ -530,7 +530,9 @@ def test_the_largest_pure_amount_is_the_claim(epsilon):
 
 
 def test_a_claim_that_no_plan_of_a_kind_keeps_is_refused_with_the_way_out():
-    with pytest.raises(ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1\. .* larger delta"):
+    with pytest.raises(
+        ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1\. .* larger delta"
+    ):
         largest(gaussian, Fraction(1), Fraction(1, 10**20))  # one draw of the sampler alone costs more
 
     def never(amount):

@@ -21,7 +21,7 @@ from hedgerow.scores import Gini, Majority, Specializations, multiway
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
 TESTS = multiway((2, 2))
 GRADIENTS = Gradients(2, normal=False)
-CURATOR = ("curator.py", "table/table.py", "privacy/spending.py", "mechanisms/randomness.py")
+CURATOR = ("curator.py", "table/table.py", "privacy/filter.py", "mechanisms/randomness.py")
 
 
 class Watched(Randomness):

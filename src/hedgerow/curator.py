@@ -25,7 +25,7 @@ from hedgerow.mechanisms import (
     WeightedCoin,
 )
 from hedgerow.privacy.accounting import Cost
-from hedgerow.privacy.spending import Spending
+from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
 
@@ -81,7 +81,7 @@ class Curator:
 
     def __init__(self, table: Table, ceiling: Cost | Fraction, randomness: Randomness) -> None:
         self._table = table
-        self._spending = Spending(Cost(ceiling) if isinstance(ceiling, Fraction) else ceiling)
+        self._filter = PrivacyFilter(Cost(ceiling) if isinstance(ceiling, Fraction) else ceiling)
         self._process = os.getpid()
         self._randomness = randomness
         self._frontiers: dict[int, Frontier] = {}
@@ -103,7 +103,7 @@ class Curator:
     @property
     def total(self) -> Cost:
         """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
-        return self._spending.total
+        return self._filter.total
 
     def learn(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins, of which rules may speak; it is free."""
@@ -129,7 +129,7 @@ class Curator:
             part = self._randomness.draw(coin, about)
             roots = self._table.roots(part, coin.parts, weights)
             unit = 1 if weights is None else weights.unit
-            return self._register(roots, self._spending.assigned(coin.inclusion, unit, coin.parts))
+            return self._register(roots, self._filter.assigned(coin.inclusion, unit, coin.parts))
 
     def count(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number of records in each node, whatever they weigh, with noise."""
@@ -274,7 +274,7 @@ class Curator:
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
         with self._lock:
-            if self._spending.made:
+            if self._filter.made:
                 raise ConfigurationError(
                     "codes are merged before records are assigned to nodes; nodes hold codes of their own."
                 )
@@ -301,7 +301,7 @@ class Curator:
         _check_cost(amount)
         with self._lock:
             self._check_answers()
-            self._spending = self._spending.charged_all(amount, draws)
+            self._filter = self._filter.charged_all(amount, draws)
 
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
@@ -320,9 +320,9 @@ class Curator:
             raise ConfigurationError("a partition needs one of the candidates for each node.")
         with self._lock:
             frontier = self._frontier(nodes)
-            spending = self._spending.partitioned(nodes.generation, nodes.index, candidates.arity[chosen])
-            children = self._register(self._table.partition(frontier, candidates, chosen), spending)
-            if nodes.generation not in spending.generations:  # nothing can be asked of it: let its rows go
+            after = self._filter.partitioned(nodes.generation, nodes.index, candidates.arity[chosen])
+            children = self._register(self._table.partition(frontier, candidates, chosen), after)
+            if nodes.generation not in after.generations:  # nothing can be asked of it: let its rows go
                 del self._frontiers[nodes.generation]
         return children
 
@@ -331,31 +331,31 @@ class Curator:
         if not np.array_equal(candidates.offsets, self._table.offsets):
             raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
-    def _register(self, frontier: Frontier, spending: Spending) -> Nodes:
-        """Name the nodes of the newest generation of a spending, which takes effect with one assignment."""
-        generation = self._spending.made
+    def _register(self, frontier: Frontier, after: PrivacyFilter) -> Nodes:
+        """Name the nodes of the newest generation, which takes effect with one assignment."""
+        generation = self._filter.made
         self._frontiers[generation] = frontier  # which nobody can ask for before the next line
-        self._spending = spending
+        self._filter = after
         return Nodes(generation, np.arange(len(frontier)))
 
     def _frontier(self, nodes: Nodes) -> Frontier:
         """Return the records of nodes that may still be asked, each once."""
         self._check_answers()
-        self._spending.check_open(nodes.generation, nodes.index)
+        self._filter.check_open(nodes.generation, nodes.index)
         frontier = self._frontiers[nodes.generation]
         return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
 
     def _unit(self, nodes: Nodes) -> int:
         """Return the largest weight of a record in nodes, which are all of one assignment."""
-        self._spending.check_open(nodes.generation, nodes.index)
-        return self._spending.unit(nodes.generation)
+        self._filter.check_open(nodes.generation, nodes.index)
+        return self._filter.unit(nodes.generation)
 
     def _charge(self, nodes: Nodes, amount: Cost, draws: int = 0) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
         _check_cost(amount)
         with self._lock:
             frontier = self._frontier(nodes)
-            self._spending = self._spending.charged(nodes.generation, nodes.index, amount, draws)
+            self._filter = self._filter.charged(nodes.generation, nodes.index, amount, draws)
         return frontier
 
     def _check_answers(self) -> None:

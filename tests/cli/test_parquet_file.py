@@ -237,3 +237,36 @@ def test_pyarrow_is_imported_for_parquet_only(folder):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(60)]
+WRONG = {
+    "age": (pa.array(DAYS), "a type of dates"),
+    "code": (pa.array([[1]] * 60), "cells are lists"),
+    "income": (pa.array([0, 1] * 30), "y has a type of numbers"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_declared_type_that_cannot_be_is_refused_before_anything_is_spent(name, parquet, run, tmp_path):
+    column, words = WRONG[name]
+    table = pq.read_table(parquet)
+    table = table.set_column(table.column_names.index(name), name, column)
+    for rows in (table, table.slice(0, 0)):  # by the type alone
+        pq.write_table(rows, "wrong.parquet")
+        result = run("train", "wrong.parquet", "--schema", "people.toml", "--epsilon", "1", "--out", "wrong.hedgerow")
+        assert result.exit_code != 0
+        assert words in result.stderr
+        assert not (tmp_path / "wrong.hedgerow").exists()
+        checked = run("schema", "check", "wrong.parquet", "--schema", "people.toml")
+        assert checked.exit_code == 2
+        assert words in checked.output
+
+
+def test_predict_refuses_a_declared_type_that_cannot_be(parquet, run):
+    assert run("train", str(parquet), "--schema", "people.toml", "--epsilon", "1", "--out", "m").exit_code == 0
+    table = pq.read_table(parquet).drop_columns(["income"])
+    pq.write_table(table.set_column(0, "age", pa.array(DAYS)), "wrong.parquet")
+    result = run("predict", "m", "wrong.parquet")
+    assert result.exit_code != 0
+    assert "a type of dates" in result.stderr

@@ -921,7 +921,7 @@ def test_two_phases_cost_their_sum_and_spend_at_most_that(trees):
     assert len(model.forest.roots) == sum(trees)
     again = plan.restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
-    assert len(curator._spending.assignments) == sum(trees)
+    assert len(curator._filter.assignments) == sum(trees)
     less = Curator(plan._first.table(X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
     with pytest.raises(BudgetExceeded):
         plan.grow_by(less)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hedgerow.cli.output import it_or_them, listed
-from hedgerow.cli.table_file import places_of
+from hedgerow.cli.table_file import TableFile, places_of
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Encoder, Schema
 
@@ -65,9 +65,9 @@ def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data
             )
 
 
-def check_columns(found: Sequence[str], schema: Schema, data: Path) -> None:
-    """Raise SchemaError unless the columns are the schema's features and its target, in any order."""
-    lacking, extra = compare_columns(found, schema, data)
+def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
+    """Raise SchemaError unless the columns are the schema's features and its target, in any order, of types that can be."""
+    lacking, extra = compare_columns(table.header, schema, data)
     if lacking:
         raise SchemaError(
             f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
@@ -78,6 +78,7 @@ def check_columns(found: Sequence[str], schema: Schema, data: Path) -> None:
             f"{data} has {_named(extra)}, about which the schema says nothing public. Drop {it_or_them(extra)} from the "
             f"file, or declare {it_or_them(extra)} in the schema."
         )
+    table.check_types(schema)
 
 
 def check_records(lines: int, data: Path) -> None:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from hedgerow.cli.file_kinds import HEAD_BYTES, check_is_text, decoded_header
 from hedgerow.cli.table_file import BLOCK_LINES, Columns, TableFile, single_places
 from hedgerow.errors import FileFormatError, SchemaError
+from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 
 __all__ = ["CSVFile", "cells_of_line", "open_csv"]
@@ -54,6 +55,9 @@ class CSVFile(TableFile):
         # From here on a byte that is no UTF-8 is a matter of its cell, in what is left of the head as well.
         self._texts = _text_of(start), _text_of(file)  # kept: the last one closes the file when it goes
         self._lines = chain(*self._texts)
+
+    def check_types(self, schema: Schema) -> None:
+        """Do nothing: the cells of a CSV file are text, whatever stands in them."""
 
     def _read_header(self, lines: Iterator[bytes], place: str) -> tuple[str, ...]:
         for line in lines:

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from hedgerow.cli.table_file import BLOCK_LINES, Columns, TableFile, single_places
 from hedgerow.errors import FileFormatError
+from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
+from hedgerow.schema.columns import read_columns, read_labels
 
 __all__ = ["ParquetFile", "open_parquet"]
 
@@ -52,6 +54,13 @@ class ParquetFile(TableFile):
         self._file = file
         self._errors = errors
         self._damaged = damaged
+
+    def check_types(self, schema: Schema) -> None:
+        """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it."""
+        declared = self._file.schema_arrow.empty_table()
+        read_columns(declared.select(schema.names), schema.features)
+        if schema.target in self.header:
+            read_labels(declared[schema.target], schema.classes)
 
     def blocks(self) -> Iterator[Columns]:
         """Yield the records as columns of cells, some thousand at a time."""

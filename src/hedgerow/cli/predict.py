@@ -81,6 +81,7 @@ def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) 
             f"{data} lacks {listed(lacking)} of the model's features, from which every record is read. Add {wanted} "
             "(empty cells are read as missing), or pass the right --separator."
         )
+    table.check_types(estimator.schema_)
 
 
 def _answers(estimator: PrivateClassifier, table: TableFile, proba: bool) -> Iterator[list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import counted, listed, write_json
-from hedgerow.cli.table_file import unreadable_cells
+from hedgerow.cli.table_file import TableFile, unreadable_cells
 from hedgerow.cli.tables import open_table
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema, SchemaReport
@@ -74,14 +74,14 @@ def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], 
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "labels": labels and {"missing": labels.missing, "undeclared": labels.undeclared},
         "warnings": [*unreadable_cells(table), *report.findings],
-        "refusal": _refusal(table.header, schema, report.records, data),
+        "refusal": _refusal(table, schema, report.records, data),
     }, report
 
 
-def _refusal(header: Sequence[str], schema: Schema, lines: int, data: Path) -> str | None:
+def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | None:
     """Return why no model could be trained, in the words of ``hedgerow train``."""
     try:
-        check_columns(header, schema, data)
+        check_columns(table, schema, data)
         check_records(lines, data)
     except ConfigurationError as error:
         return str(error)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.cli.output import counted, listed
 from hedgerow.errors import SchemaError
+from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 
 __all__ = [
@@ -48,6 +49,12 @@ class TableFile(Protocol):
 
     def blocks(self) -> Iterator[Columns]:
         """Yield the remaining records as columns of cells, some thousand at a time; None is a missing cell."""
+
+    def check_types(self, schema: Schema) -> None:
+        """Raise SchemaError if the file declares a type for a column that cannot be what the schema declares.
+
+        The columns are there, each once; of the target only if the file has it. A CSV file declares nothing.
+        """
 
     def read(self) -> Columns:
         """Return the remaining records as columns of cells, in the file's order."""

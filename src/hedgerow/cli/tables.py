@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike, fspath
-from pathlib import Path
 
 from hedgerow.cli.csv_file import open_csv
 from hedgerow.cli.parquet_file import open_parquet
@@ -34,13 +33,13 @@ def open_table(path: str | PathLike[str], separator: str = ",") -> AbstractConte
 
 
 def read_table(
-    path: str | PathLike[str], separator: str = ",", check: Callable[[Sequence[str], Path], None] | None = None
+    path: str | PathLike[str], separator: str = ",", check: Callable[[TableFile], None] | None = None
 ) -> Columns:
     """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
 
-    ``check`` may raise what speaks against the header, before a record is read.
+    ``check`` may raise what speaks against the header or the declared types, before a record is read.
     """
     with open_table(path, separator) as table:
         if check is not None:
-            check(table.header, Path(path))
+            check(table)
         return table.read()

@@ -109,7 +109,7 @@ def train(
     check_stdout()
 
     with Spending(_claim(model), out) as spending:
-        columns = read_table(data, separator, lambda header, data: check_columns(header, schema, data))
+        columns = read_table(data, separator, lambda table: check_columns(table, schema, data))
         check_records(len(columns[str(schema.target)]), data)
         training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
         labels = training.pop(str(schema.target))

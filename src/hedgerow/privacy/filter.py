@@ -1,6 +1,6 @@
 """What the questions of one curator have cost so far, as one immutable value.
 
-A curator holds one ``Spending`` and replaces it by another in a single assignment, so an interruption at any line leaves
+A curator holds one ``PrivacyFilter`` and replaces it by another in a single assignment, so an interruption at any line leaves
 either the state before a question or the state after its charge, and never something between.
 """
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.privacy.accounting import Cost, sampled_cost
 
-__all__ = ["Spending"]
+__all__ = ["PrivacyFilter"]
 
 Index = npt.NDArray[np.intp]
 
@@ -25,7 +25,7 @@ PARTITIONED = -1  # in place of a path: the node answers no more
 
 
 @dataclass(frozen=True)
-class Assignment:
+class Roots:
     """One assignment of the records to roots: how probably a record takes part (None: surely), and its costliest path."""
 
     inclusion: Fraction | None = None
@@ -63,8 +63,8 @@ class Paths:
 
 
 @dataclass(frozen=True, eq=False)
-class Spending:
-    """A privacy filter: it knows what every path has been charged, and refuses what would pass a ceiling.
+class PrivacyFilter:
+    """What every path has been charged; it refuses what would pass a ceiling.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Spending:
     ceiling: Cost
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0
-    assignments: tuple[Assignment, ...] = ()
+    assignments: tuple[Roots, ...] = ()
     everyone: int | None = None  # the assignment of the questions that are asked of all records
     draws: int = 0
 
@@ -90,14 +90,14 @@ class Spending:
         """What has been charged: the costliest path of each assignment, added up, and every approximate draw."""
         return sum((assignment.cost for assignment in self.assignments), Cost(draws=self.draws))
 
-    def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> Spending:
-        """Return the spending after the records were assigned to so many roots, the generation ``made`` of before."""
+    def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
+        """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
-        assigned = replace(self, assignments=(*self.assignments, Assignment(inclusion, unit)))
+        assigned = replace(self, assignments=(*self.assignments, Roots(inclusion, unit)))
         return assigned._with_generation(paths)
 
-    def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> Spending:
-        """Return the spending after nodes were partitioned into so many children each, the generation ``made`` of before."""
+    def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> PrivacyFilter:
+        """Return the filter after nodes were partitioned into so many children each, the generation ``made`` of before."""
         parents = self.generations[generation]
         of_children = replace(parents, path=np.repeat(parents.path[index], children))
         left = parents.without(index)
@@ -106,7 +106,7 @@ class Spending:
             rest[generation] = left
         return replace(self, generations=rest)._with_generation(of_children)
 
-    def _with_generation(self, paths: Paths) -> Spending:
+    def _with_generation(self, paths: Paths) -> PrivacyFilter:
         return replace(self, generations={**self.generations, self.made: paths}, made=self.made + 1)
 
     def check_open(self, generation: int, index: Index) -> None:
@@ -123,22 +123,22 @@ class Spending:
         """Return the largest weight of a record in the nodes of a generation."""
         return self.assignments[self.generations[generation].assignment].unit
 
-    def charged(self, generation: int, index: Index, amount: Cost, draws: int) -> Spending:
-        """Return the spending after a question to nodes, or raise BudgetExceeded."""
+    def charged(self, generation: int, index: Index, amount: Cost, draws: int) -> PrivacyFilter:
+        """Return the filter after a question to nodes, or raise BudgetExceeded."""
         paths = self.generations[generation]
         after, costs = paths.charged(index, amount)
         generations = {**self.generations, generation: after}
         return replace(self, generations=generations)._with_cost(paths.assignment, costs, draws)
 
-    def charged_all(self, amount: Cost, draws: int) -> Spending:
-        """Return the spending after a question to all records, or raise BudgetExceeded."""
+    def charged_all(self, amount: Cost, draws: int) -> PrivacyFilter:
+        """Return the filter after a question to all records, or raise BudgetExceeded."""
         if self.everyone is None:
-            opened = replace(self, assignments=(*self.assignments, Assignment()), everyone=len(self.assignments))
+            opened = replace(self, assignments=(*self.assignments, Roots()), everyone=len(self.assignments))
             return opened.charged_all(amount, draws)
         return self._with_cost(self.everyone, (self.assignments[self.everyone].costliest + amount,), draws)
 
-    def _with_cost(self, number: int, costs: tuple[Cost, ...], draws: int) -> Spending:
-        """Return the spending in which some paths of an assignment cost so much, or raise BudgetExceeded."""
+    def _with_cost(self, number: int, costs: tuple[Cost, ...], draws: int) -> PrivacyFilter:
+        """Return the filter in which some paths of an assignment cost so much, or raise BudgetExceeded."""
         assignment = self.assignments[number]
         assignment = replace(assignment, costliest=reduce(Cost.__or__, costs, assignment.costliest))
         assignments = (*self.assignments[:number], assignment, *self.assignments[number + 1 :])

@@ -7,7 +7,7 @@ MUTANTS_STAMP := .venv/.installed-mutants
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-oldest test-newest lint bench audit mutants
+.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit mutants
 
 venv: $(STAMP)
 
@@ -49,6 +49,10 @@ $(OTHER)-oldest/.installed $(OTHER)-newest/.installed: pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet -e ".[test,demo]" -c $(filter constraints%,$^)
 	touch $@
+
+# Kernels that check every index. numba's cache does not tell them from the others, so they have one of their own.
+test-bounds: venv
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/numba-bounds $(BIN)/pytest -n 2
 
 lint: venv
 	$(BIN)/ruff check .

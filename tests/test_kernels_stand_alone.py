@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,8 +40,9 @@ def test_only_kernel_files_compile():
             assert not [name for name in imported if name.startswith(("numba", "hedgerow.compiled"))], path
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+def run(code: str, **environment: str) -> str:
+    variables = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=variables)
     return done.stdout.strip()
 
 
@@ -59,3 +64,43 @@ print(sum(len(k.stats.cache_misses) for k in (m.permute_and_flip, m.assign, t.hi
 def test_a_second_process_pays_no_compilation():
     run(FIT)
     assert run(FIT) == "0"
+
+
+def public_kernels():
+    """Yield each kernel that other files call, with its signature."""
+    for path in KERNELS:
+        module = importlib.import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
+        for name in module.__all__:
+            if hasattr(getattr(module, name), "py_func"):
+                yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
+
+
+def test_all_kernels_are_found():
+    assert len(list(public_kernels())) >= 40
+
+
+@pytest.mark.parametrize("kernel", list(public_kernels()))
+def test_a_kernel_states_what_it_reads_and_writes(kernel):
+    """It reads arrays without a look at their ends, so who calls it must know their shapes."""
+    text = inspect.getdoc(kernel)
+    assert re.search(r"\b(IN|INOUT)\b", text)
+    for name, parameter in inspect.signature(kernel.py_func).parameters.items():
+        assert re.search(rf"\b{name}\b", text), f"{parameter} has no shape"
+    if "out" in inspect.signature(kernel.py_func).parameters:
+        assert re.search(r"\bOUT\b[^.]*\bout\b[^.]*\([^)]*\)", text)
+
+
+OUTSIDE = """
+import numpy as np
+from hedgerow.table import kernels
+codes, channels, out = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dtype=np.int64), np.zeros((3, 1), dtype=np.int64)
+try:
+    kernels.feature_sums(codes, channels, 0, out)
+except IndexError:
+    print("noticed")
+"""
+
+
+def test_kernels_that_check_their_bounds_notice_a_code_outside(tmp_path):
+    """What `make test-bounds` rests on; the cache is another one, since numba would take kernels without checks from it."""
+    assert run(OUTSIDE, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path)) == "noticed"

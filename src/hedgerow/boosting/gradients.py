@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.shapes import check_shape
 
 __all__ = ["Gradients", "calibrated"]
 
@@ -123,10 +124,7 @@ class Gradients:
 
         The answer is of shape (records, channels) in units rounded towards zero; ``used`` is ``scored`` for gradients alone.
         """
-        if margins.shape != (len(labels), self.n_classes):
-            raise ValueError(
-                f"margins {margins.shape} are not those of {len(labels)} records and {self.n_classes} classes"
-            )
+        check_shape(margins, (len(labels), self.n_classes), "margins (records, classes)")
         used = self.channels if used is None else used
         if used not in (self.scored, self.channels):
             raise ValueError(f"a record has {self.scored} gradients and {self.channels} channels, not {used}")

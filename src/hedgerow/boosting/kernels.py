@@ -48,7 +48,8 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
     Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). For each class its weight
     times [y = k] - p_k, then for each class, if there is room in ``out``, its weight times curvature / 1000 * p_k (1 - p_k).
     p is the softmax of twice the margins, from a table of integers. A record without a label adds nothing.
-    IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20.
+    IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
+    0 < cap <= unit <= 2**16, curvature < 2**16.
     OUT out (records, classes) or (records, 2 classes) int64.
     """
     records, classes = margins.shape[0], np.uint64(margins.shape[1])

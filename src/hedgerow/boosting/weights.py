@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting import kernels
+from hedgerow.shapes import check_shape
 
 __all__ = ["UNIT", "VOTE_STEPS", "Lookup", "MadaBoost", "SmoothBoost", "WeightFamily"]
 
@@ -47,8 +48,7 @@ class Lookup:
         self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]
     ) -> npt.NDArray[np.uint64]:
         """Return the weight of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: weighs nothing)."""
-        if margins.ndim != 2 or len(margins) != len(labels):
-            raise ValueError(f"margins {margins.shape} are not those of {len(labels)} records")
+        check_shape(margins, (len(labels), margins.shape[-1]), "margins (records, classes)")
         out = np.empty(len(labels), dtype=np.uint64)
         kernels.look_up(margins, labels, self.shift, self.table, out)
         return out

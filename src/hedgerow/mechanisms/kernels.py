@@ -6,6 +6,8 @@ Coins   each reads whole words and succeeds with an exact probability, never a r
         Steinke, "The discrete Gaussian for differential privacy", 2020, algorithm 1, on dyadic arguments.
 Samplers one call draws for a whole batch of nodes.
 
+``state`` is a stream: what ``open_stream`` returns, (33,) uint32. ``factor`` and ``bits`` are the rate factor / 2**bits.
+
 A kernel keeps its compiled form on disk and notices a change of its own file only. So no kernel of this library calls
 one of another file (a test holds this), and this file is one.
 """
@@ -75,7 +77,7 @@ def _quarter_round(a, b, c, d):
 
 @compiled
 def _refill(state):
-    """Compute the next block and advance the counter.  IN/OUT state."""
+    """Compute the next block and advance the counter.  INOUT state."""
     x0, x1, x2, x3, x4, x5, x6, x7 = state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7]
     x8, x9, x10, x11 = state[8], state[9], state[10], state[11]
     x12, x13, x14, x15 = state[12], state[13], state[14], state[15]
@@ -99,7 +101,7 @@ def _refill(state):
 
 @compiled
 def next_word(state):
-    """Return the next 64 random bits of the stream.  IN/OUT state."""
+    """Return the next 64 random bits of the stream.  INOUT state."""
     if state[POSITION] >= 16:
         _refill(state)
     position = state[POSITION]
@@ -109,7 +111,7 @@ def next_word(state):
 
 @compiled
 def word_at(state, row):
-    """Return the 64 random bits at position ``row`` of the stream, whatever was read before.  IN/OUT state.
+    """Return the 64 random bits at position ``row`` of the stream, whatever was read before.  INOUT state.
 
     Rows read in rising order cost no more than ``next_word``.
     """
@@ -125,7 +127,7 @@ def word_at(state, row):
 
 @compiled
 def uniform_below(state, bound):
-    """Return an integer uniform in [0, bound).  IN/OUT state, IN bound >= 1 (int64)."""
+    """Return an integer uniform in [0, bound).  INOUT state, IN bound >= 1 (int64)."""
     mask = np.uint64(bound - 1)
     mask |= mask >> np.uint64(1)
     mask |= mask >> np.uint64(2)
@@ -143,7 +145,7 @@ def uniform_below(state, bound):
 
 @compiled
 def bernoulli(state, numerator, bits):
-    """Return True with probability numerator / 2**bits.  IN/OUT state, IN 0 <= numerator <= 2**bits, below 2**63."""
+    """Return True with probability numerator / 2**bits.  INOUT state, IN 0 <= numerator <= 2**bits, below 2**63."""
     while bits > 63:  # the leading bits must all be zero
         chunk = min(bits - 63, 32)
         if next_word(state) >> np.uint64(64 - chunk) != 0:
@@ -156,7 +158,7 @@ def bernoulli(state, numerator, bits):
 
 @compiled
 def _bernoulli_exp_fraction(state, numerator, bits):
-    """Return True with probability exp(-numerator / 2**bits), for an argument in [0, 1].  IN/OUT state."""
+    """Return True with probability exp(-numerator / 2**bits), for an argument in [0, 1].  INOUT state."""
     k = 1
     while uniform_below(state, k) == 0 and bernoulli(state, numerator, bits):
         k += 1
@@ -165,7 +167,7 @@ def _bernoulli_exp_fraction(state, numerator, bits):
 
 @compiled
 def bernoulli_exp(state, numerator, bits):
-    """Return True with probability exp(-numerator / 2**bits).  IN/OUT state, IN 0 <= numerator < 2**63, bits >= 0."""
+    """Return True with probability exp(-numerator / 2**bits).  INOUT state, IN 0 <= numerator < 2**63, bits >= 0."""
     if numerator == 0:
         return True
     if bits <= 62:
@@ -182,7 +184,7 @@ def bernoulli_exp_product(state, factor, bits, difference):
     """Return True with probability exp(-factor * difference / 2**bits), without ever forming the long product.
 
     The difference is read in digits of 20 bits, the highest first, one coin for each.
-    IN/OUT state, IN 0 <= factor < 2**43, 0 <= difference < 2**63, bits >= 0.
+    INOUT state, IN 0 <= factor < 2**43, 0 <= difference < 2**63, bits >= 0.
     """
     for digit in range(3, -1, -1):
         part = (difference >> (digit * DIGIT)) & ((1 << DIGIT) - 1)
@@ -203,7 +205,7 @@ def bernoulli_exp_product(state, factor, bits, difference):
 
 @compiled
 def _geometric(state, factor, bits):
-    """Return x >= 0 with probability proportional to exp(-x * factor / 2**bits).  IN/OUT state.
+    """Return x >= 0 with probability proportional to exp(-x * factor / 2**bits).  INOUT state.
 
     With t = 2**bits: u uniform below t, kept with probability exp(-u/t), and v counted with coins exp(-1) make u + t v
     geometric at rate 1/t; its quotient by the factor has the rate wanted. The count v ends at 2**(62 - bits) - 1, which
@@ -221,7 +223,7 @@ def _geometric(state, factor, bits):
 
 @compiled
 def _two_sided_geometric(state, factor, bits):
-    """Return k with probability proportional to exp(-abs(k) * factor / 2**bits).  IN/OUT state."""
+    """Return k with probability proportional to exp(-abs(k) * factor / 2**bits).  INOUT state."""
     while True:
         magnitude = _geometric(state, factor, bits)
         negative = next_word(state) & np.uint64(1) == 1
@@ -233,7 +235,10 @@ def _two_sided_geometric(state, factor, bits):
 
 @compiled
 def add_geometric(state, factor, bits, values):
-    """Return values (int64, 1-D) plus independent two-sided geometric noise.  IN/OUT state."""
+    """Return values plus independent two-sided geometric noise.
+
+    INOUT state, IN 0 < factor < 2**43, bits <= 52, values (values,) int64.
+    """
     noisy = np.empty_like(values)
     for i in range(len(values)):
         noisy[i] = values[i] + _two_sided_geometric(state, factor, bits)
@@ -242,7 +247,10 @@ def add_geometric(state, factor, bits, values):
 
 @compiled
 def at_most(state, factor, bits, values, threshold):
-    """Return for each value (int64, 1-D) whether it plus two-sided geometric noise is at most the threshold.  IN/OUT state."""
+    """Return for each value whether it plus two-sided geometric noise is at most the threshold, (values,) bool.
+
+    INOUT state, IN 0 < factor < 2**43, bits <= 52, values (values,) int64, threshold int.
+    """
     below = np.empty(len(values), dtype=np.bool_)
     for i in range(len(values)):
         below[i] = values[i] + _two_sided_geometric(state, factor, bits) <= threshold
@@ -251,7 +259,7 @@ def at_most(state, factor, bits, values, threshold):
 
 @compiled
 def _half_square(state, x):
-    """Return True with probability exp(-t * t / 2), t = x / 2**63.  IN/OUT state."""
+    """Return True with probability exp(-t * t / 2), t = x / 2**63.  INOUT state."""
     k = 1
     while (
         uniform_below(state, 2 * k) == 0  # probability (1 / k) * (1 / 2)
@@ -264,7 +272,7 @@ def _half_square(state, x):
 
 @compiled
 def _normal(state):
-    """Return (k, x, negative): a standard normal is in the cell k + [x, x + 1) / 2**63, with the sign given.  IN/OUT state.
+    """Return (k, x, negative): a standard normal is in the cell k + [x, x + 1) / 2**63, with the sign given.  INOUT state.
 
     Karney, "Sampling exactly from the normal distribution", 2016, algorithm N, stopped at 63 bits: the density at the
     lower end of the cell stands for the density in it. docs/proofs/gaussian.md bounds the total variation by 2**-62.
@@ -291,7 +299,7 @@ def _normal(state):
 
 @compiled
 def _rounded_scaled(state, k, x, sigma, bits):
-    """Return the integer nearest to (k + t) * sigma / 2**bits, t uniform in [x, x + 1) / 2**63.  IN/OUT state.
+    """Return the integer nearest to (k + t) * sigma / 2**bits, t uniform in [x, x + 1) / 2**63.  INOUT state.
 
     With S = sigma, the answer is floor((S * (k * 2**63 + x + u) + half) / 2**(63 + bits)) for u uniform in [0, 1). The long
     product S * x is formed in two halves; a further draw settles u only where it matters.
@@ -318,9 +326,9 @@ def _rounded_scaled(state, k, x, sigma, bits):
 
 @compiled
 def add_normal(state, sigma, bits, values):
-    """Return values (int64, 1-D) plus rounded normals of standard deviation sigma / 2**bits.
+    """Return values plus rounded normals of standard deviation sigma / 2**bits.
 
-    IN/OUT state, IN 0 < sigma < 2**31, bits >= 1.
+    INOUT state, IN 0 < sigma < 2**31, bits >= 1, values (values,) int64.
     """
     noisy = np.empty_like(values)
     for i in range(len(values)):
@@ -334,7 +342,8 @@ def add_normal(state, sigma, bits, values):
 def permute_and_flip(state, factor, bits, scores, offered):
     """Choose one candidate in each row: random order, the first whose coin exp(-rate * (best - score)) succeeds.
 
-    IN/OUT state, IN scores (rows, candidates) int64, offered (rows, candidates) bool, at least one in each row.
+    INOUT state, IN 0 <= factor < 2**43, bits >= 0, scores (rows, candidates) int64, offered (rows, candidates) bool, at least one
+    in each row.
     """
     rows, candidates = scores.shape
     chosen = np.empty(rows, dtype=np.int64)
@@ -363,7 +372,8 @@ def permute_and_flip(state, factor, bits, scores, offered):
 def exponential(state, factor, bits, scores, weights):
     """Choose one candidate in each row with probability proportional to weight * exp(rate * score), by rejection.
 
-    IN/OUT state, IN scores (rows, candidates) int64, weights (rows, candidates) int64 >= 0 with a positive sum below 2**62.
+    INOUT state, IN 0 <= factor < 2**43, bits >= 0, scores (rows, candidates) int64, weights (rows, candidates) int64 >= 0 with a
+    positive sum below 2**62 in each row.
     """
     rows, candidates = scores.shape
     chosen = np.empty(rows, dtype=np.int64)
@@ -386,7 +396,9 @@ def exponential(state, factor, bits, scores, weights):
 
 @compiled
 def assign(state, first_row, parts, out):
-    """Send each record to one of the parts by the word that belongs to its row.  IN/OUT state, OUT out (rows,) int32.
+    """Send each record to one of the parts by the word that belongs to its row.
+
+    INOUT state, IN first_row >= 0, 0 < parts < 2**31, OUT out (rows,) int32.
 
     The part is floor(word * parts / 2**64): its law need not be uniform for the privacy proof, only the record's own.
     """
@@ -397,7 +409,10 @@ def assign(state, first_row, parts, out):
 
 @compiled
 def include(state, first_row, threshold, out):
-    """Let each record in if the upper half of its row's word is below the threshold.  IN/OUT state, OUT out (rows,) int32."""
+    """Let each record in if the upper half of its row's word is below the threshold.
+
+    INOUT state, IN first_row >= 0, 0 <= threshold <= 2**32, OUT out (rows,) int32.
+    """
     for i in range(len(out)):
         word = word_at(state, first_row + i) >> np.uint64(32)
         out[i] = np.int32(0) if word < np.uint64(threshold) else np.int32(-1)
@@ -407,7 +422,7 @@ def include(state, first_row, threshold, out):
 def include_each(state, thresholds, out):
     """Let each record in if the upper half of its row's word is below its own threshold.
 
-    IN/OUT state, IN thresholds (rows,) uint64, OUT out (rows,) int32.
+    INOUT state, IN thresholds (rows,) uint64, OUT out (rows,) int32.
     """
     for i in range(len(out)):
         word = word_at(state, i) >> np.uint64(32)

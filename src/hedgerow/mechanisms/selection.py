@@ -18,6 +18,7 @@ from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.accounting import Cost, pure_cost
 from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
+from hedgerow.shapes import check_shape
 
 __all__ = ["SELECTIONS", "Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
 
@@ -100,6 +101,7 @@ class PermuteAndFlip(Selection):
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         rate = self.rate
+        check_shape(offered, scores.shape, "offered (rows, candidates)")
         chosen: npt.NDArray[np.int64] = kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered)
         return chosen
 
@@ -134,6 +136,7 @@ class Exponential(Selection):
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
         rate = self.rate
+        check_shape(offered, scores.shape, "offered (rows, candidates)")
         chosen: npt.NDArray[np.int64] = kernels.exponential(
             stream, rate.numerator, rate.bits, scores, offered.astype(np.int64)
         )

@@ -123,7 +123,8 @@ def histogram(columns, labels, records, start, offered, bins, offset, low, high,
 def score_histograms(counts, offset, kind, out):
     """Write the score of the test on each feature, from the class counts of its branches.
 
-    IN counts (nodes, codes, classes): feature i has the codes from offset[i] to offset[i + 1].  OUT out (nodes, features).
+    IN counts (nodes, codes, classes), offset (features + 1,): feature i has the codes from offset[i] to offset[i + 1], kind:
+    GINI, MAX or INFORMATION_GAIN.  OUT out (nodes, features).
     """
     for node in range(counts.shape[0]):
         for feature in range(len(offset) - 1):
@@ -142,7 +143,7 @@ def intervals(
     One run of intervals for each pair of a node and a feature that may be cut; a cut sends the values below it left and
     the others, and the missing, right. Returns where each run starts, and where the last one ends.
     IN ranks (features, records) int32: the rank of each value among the feature's distinct ``values``, which stand from
-    place[feature] on, or -1; labels (all records,), records start as above, node feature low high (pairs,).
+    place[feature] on, or -1; labels (all records,) below n_classes, records start as above, node feature low high (pairs,), kind.
     OUT score left right (at least the number of intervals,).
     """
     ends = np.zeros(len(node) + 1, dtype=np.int64)
@@ -206,7 +207,10 @@ def branches(columns, records, node, feature, bins, low, high, out):
 
 @compiled
 def grouped(records, node, n_nodes):
-    """Return the records sorted by node, in their order within each, and the node of each.  IN records node (records,)."""
+    """Return the records sorted by node, in their order within each, and the node of each.
+
+    IN records (records,), node (records,) below n_nodes.
+    """
     place = np.zeros(n_nodes + 1, dtype=np.int64)
     for i in range(len(node)):
         place[node[i] + 1] += 1

@@ -14,7 +14,10 @@ LINEAR_EDGES = 128  # up to here, counting every edge with vector instructions i
 
 @compiled
 def _count_all(values, edges, first, last, counts):
-    """Count the edges that are not above each value, without a branch.  IN values edges first last  OUT counts."""
+    """Count the edges that are not above each value, without a branch.
+
+    IN values (rows,), edges (edges,), first <= last <= edges.  OUT counts (rows,).
+    """
     counts[:] = 0
     for e in range(first, last):
         edge = edges[e]
@@ -24,7 +27,10 @@ def _count_all(values, edges, first, last, counts):
 
 @compiled
 def _count_halving(values, edges, first, last, counts):
-    """Count the same for one edge or more that ascend, by halving.  IN values edges first last  OUT counts."""
+    """Count the same for one edge or more that ascend, by halving.
+
+    IN values (rows,), edges (edges,), first < last <= edges.  OUT counts (rows,).
+    """
     for i in range(values.size):
         value = values[i]
         base = first
@@ -38,10 +44,12 @@ def _count_halving(values, edges, first, last, counts):
 
 @compiled
 def bin_columns(cells, sources, targets, edges, starts, markers, out):
-    """Write the bins of numeric columns.  IN cells sources targets edges starts markers  OUT out.
+    """Write the bins of numeric columns.
 
     Column ``sources[k]`` of cells is feature ``targets[k]``, whose edges are edges[starts[f]:starts[f + 1]]. A NaN and
     a marker get the code behind the bins.
+    IN cells (rows, columns) float64, sources targets (numeric columns,), edges (edges of all features,), starts (features + 1,),
+    markers (markers,).  OUT out (rows, features).
     """
     values = np.empty(TILE, dtype=np.float64)
     counts = np.empty(TILE, dtype=np.int64)

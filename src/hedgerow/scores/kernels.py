@@ -14,9 +14,10 @@ GINI, MAJORITY, GAIN = 0, 1, 2  # measures of a branch
 
 @compiled
 def _gini(counts, fraction_bits):
-    """Return floor(2**fraction_bits * (S / n - n)), n the branch's count and S the sum of its squared class counts.
+    """Return floor(2**fraction_bits * (S / n - n)) of counts (classes,).
 
-    With n below 2**31, S fits an int64, and so does its remainder by n shifted by the fraction bits.
+    n is the branch's count and S the sum of its squared class counts. With n below 2**31, S fits an int64, and so does its
+    remainder by n shifted by the fraction bits.
     """
     size = np.int64(0)
     squares = np.int64(0)
@@ -32,7 +33,7 @@ def _gini(counts, fraction_bits):
 
 @compiled
 def _entropy_term(count, table):
-    """Return the table's value, continued beyond its end by its last step."""
+    """Return the value of a table (places,), two at least, continued beyond its end by its last step.  IN count >= 0."""
     last = len(table) - 1
     if count <= last:
         return table[count]
@@ -41,7 +42,7 @@ def _entropy_term(count, table):
 
 @compiled
 def _gain(counts, table):
-    """Return sum of t(n_k) - t(n), t the table of n log2 n in steps."""
+    """Return sum of t(n_k) - t(n), t the table of n log2 n in steps.  IN counts (classes,), table (places,)."""
     size = np.int64(0)
     total = np.int64(0)
     for count in counts:
@@ -52,7 +53,7 @@ def _gain(counts, table):
 
 @compiled
 def _branch_score(counts, measure, fraction_bits, table):
-    """Return the measure of one branch.  IN counts (classes,)."""
+    """Return the measure of one branch.  IN counts (classes,), one at least, table (places,)."""
     if measure == GINI:
         return _gini(counts, fraction_bits)
     if measure == GAIN:
@@ -65,8 +66,8 @@ def scores(histogram, offsets, feature, kind, at, order, measure, fraction_bits,
     """Write the score of every test in every node: the sum over its branches of a measure.
 
     Cuts of a feature that stand side by side with places that ascend share their sums.
-    IN histogram (nodes, codes, classes) int64, offsets (features + 1), feature kind at (tests,), order (features, codes),
-    table: n log2 n in steps, for GAIN.  OUT out (nodes, tests) int64.
+    IN histogram (nodes, codes, classes) int64, offsets (features + 1,), feature kind at (tests,), order (features, codes of the
+    widest), measure, fraction_bits for GINI, table (places,), for GAIN: n log2 n in steps.  OUT out (nodes, tests) int64.
     """
     nodes, _, classes = histogram.shape
     total = np.empty(classes, dtype=np.int64)
@@ -111,7 +112,7 @@ def scores(histogram, offsets, feature, kind, at, order, measure, fraction_bits,
 def undecided(alive, offsets, feature, kind, at, order, arity, widest, out):
     """Say of every test in every node whether codes on both its sides are alive, and whether it has few enough branches.
 
-    IN alive (nodes, codes) bool, offsets (features + 1), feature kind at arity (tests,), order (features, codes), widest
+    IN alive (nodes, codes) bool, offsets (features + 1,), feature kind at arity (tests,), order (features, codes), widest
     (nodes,).  OUT out (nodes, tests) bool.
     """
     nodes = len(alive)
@@ -143,8 +144,8 @@ def undecided(alive, offsets, feature, kind, at, order, arity, widest, out):
 def narrow(children, offsets, feature, kind, at, order, arity, chosen):
     """Clear the codes that the tests of nodes send to other children; a node's children stand side by side.
 
-    IN offsets (features + 1), feature kind at arity (tests,), order (features, codes), chosen (nodes,).
-    IN/OUT children (children, codes) bool: at first what is alive in their parents.
+    IN offsets (features + 1,), feature kind at arity (tests,), order (features, codes), chosen (nodes,).
+    INOUT children (children, codes) bool: at first what is alive in their parents.
     """
     child = 0
     for test in chosen:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.candidates import Candidates
+from hedgerow.shapes import check_shape
 
 __all__ = ["SCORES", "ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", "Score"]
 
@@ -49,6 +50,10 @@ class Score(ABC):
 
     def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
         """Write the score of each test in each node of ``histogram`` (nodes, codes, classes) to ``out`` (nodes, tests)."""
+        check_shape(
+            histogram, (len(out), int(candidates.offsets[-1]), histogram.shape[-1]), "histogram (nodes, codes, classes)"
+        )
+        check_shape(out, (len(histogram), len(candidates)), "out (nodes, tests)")
         kernels.scores(histogram, *candidates.arrays, self.measure, *self._steps, out)
 
 

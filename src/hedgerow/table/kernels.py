@@ -1,7 +1,8 @@
 """Counting and moving records, in exact integers.
 
 Records stand node by node: node i owns rows starts[i] to starts[i + 1] - 1, so every kernel reads them in order.
-Unsigned indices spare the check for negative ones in the inner loops.
+Unsigned indices spare the check for negative ones in the inner loops. Codes are below their feature's number of codes and
+labels below the number of classes: the encoder's public rules see to that.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ __all__ = ["class_counts", "feature_sums", "group", "histogram", "merge", "move"
 def histogram(codes, labels, weights, starts, first, last, offsets, out):
     """Add each record's weight to out[node - first, offsets[feature] + code, label] for every feature.
 
-    IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts,
-    first <= node < last, offsets (features + 1).
-    OUT out (last - first, codes, classes) int64, which must be zero before.
+    IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts (nodes + 1,), first <= node < last,
+    offsets (features + 1,).  OUT out (last - first, codes, classes) int64, which must be zero before.
     """
     features = np.uint64(codes.shape[1])
     weighted = len(weights) > 0
@@ -34,7 +34,10 @@ def histogram(codes, labels, weights, starts, first, last, offsets, out):
 
 @compiled
 def class_counts(labels, weights, starts, out):
-    """Add each record's weight to out[node, label].  IN labels, weights (empty: all 1), starts  OUT out (nodes, classes)."""
+    """Add each record's weight to out[node, label].
+
+    IN labels (records,), weights (records,; empty: all 1), starts (nodes + 1,).  OUT out (nodes, classes) int64.
+    """
     weighted = len(weights) > 0
     for node in range(len(starts) - 1):
         for record in range(np.uint64(starts[node]), np.uint64(starts[node + 1])):
@@ -45,7 +48,7 @@ def class_counts(labels, weights, starts, out):
 def group(codes, labels, weights, part, starts, grouped_codes, grouped_labels, grouped_weights):
     """Sort the records that have a label and a part (not -1) by part, keeping their order in each.
 
-    IN codes (records, features), labels part (records,), weights (records,; empty: all 1)
+    IN codes (records, features), labels part (records,), weights (records,; empty: all 1).
     OUT starts (parts + 1,) zero before, grouped_codes (labeled records, features), grouped_labels (labeled records,),
     grouped_weights (labeled records, or empty).
     """
@@ -88,9 +91,9 @@ def move(
     """Send the records of nodes first to last - 1 to their children by their tests.
 
     A node's children own the rows that it owned, so nodes can be moved one by one and at the same time.
-    IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts,
-    test (nodes,), feature (tests,), branch (tests, codes),
-    first_child (nodes,).  OUT child_starts (children + 1,), moved_codes (records, features), moved_labels (records,),
+    IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts (nodes + 1,), first <= node < last,
+    test (nodes,), feature (tests,), branch (tests, codes), first_child (nodes + 1,).
+    OUT child_starts (children + 1,), moved_codes (records, features), moved_labels (records,),
     moved_weights (records, or empty).
     """
     weighted = len(weights) > 0
@@ -150,7 +153,10 @@ def feature_sums(codes, channels, feature, out):
 
 @compiled
 def merge(codes, offsets, into):
-    """Replace every code by into[offsets[feature] + code].  IN offsets (features + 1), into (codes)  INOUT codes."""
+    """Replace every code by into[offsets[feature] + code].
+
+    IN offsets (features + 1,), into (codes of all features,).  INOUT codes (records, features).
+    """
     for record in range(np.uint64(codes.shape[0])):
         for feature in range(np.uint64(codes.shape[1])):
             codes[record, feature] = into[np.uint64(offsets[feature]) + np.uint64(codes[record, feature])]

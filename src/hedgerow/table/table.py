@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
+from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
 from hedgerow.threads import for_each, for_slices
 
@@ -147,6 +148,8 @@ class Table:
         n_codes: Integers,
         n_classes: int,
     ) -> None:
+        check_shape(codes, (len(labels), len(n_codes)), "codes (records, features)")
+        check_shape(labels, (len(codes),), "labels (records,)")
         if len(codes) >= MOST_RECORDS:
             raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
         self._codes = codes
@@ -173,6 +176,7 @@ class Table:
     def roots(self, part: npt.NDArray[np.int32], parts: int, weights: WeightRule | None = None) -> Frontier:
         """Return one node for each part, holding the records that were assigned to it; part -1 is no part."""
         weight = NO_WEIGHTS if weights is None else self._weigh(weights)
+        check_shape(part, (len(self),), "part (records,)")
         labeled = np.count_nonzero((self._labels >= 0) & (part >= 0))
         roots = Frontier(
             np.empty((labeled, self._codes.shape[1]), dtype=self._codes.dtype),
@@ -188,7 +192,9 @@ class Table:
 
     def apply(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
         """Return what the rule says of each record, of shape (records,)."""
-        return rule(self._seen(), self._labels)
+        said = rule(self._seen(), self._labels)
+        check_shape(said, (len(self),), "what a rule says (records,)")
+        return said
 
     def feature_scores(self, rule: ChannelRule) -> Integers:
         """Return for each feature the sum over codes of the absolute sums of the scored channels, of shape (features,)."""
@@ -221,6 +227,7 @@ class Table:
             for start in range(rows.start, min(rows.stop, len(self)), step):
                 block = slice(start, min(start + step, rows.stop))
                 channels = rule(margins[block], self._labels[block], used)
+                check_shape(channels, (len(self._labels[block]), used), "channels (records, channels)")
                 add(self._codes[block], channels, out=out)
             parts.append(out)
 

@@ -17,7 +17,8 @@ def _walk(rows, root, test, next_node, feature, branch, steps, place):
 
     A leaf names a test that sends every code to branch 0, and itself as next node, so that records which arrived early
     stay where they are and no step depends on a condition.
-    IN rows (records, features), test next_node (nodes,), feature (tests,), branch (tests, codes), steps: the longest path.
+    IN rows (records, features), root < nodes, test next_node (nodes,), feature (tests,), branch (tests, codes of the widest
+    feature), steps: the longest path.
     OUT place (at least as many as records) uint64.
     """
     width = np.uint64(branch.shape[1])
@@ -35,7 +36,8 @@ def _walk(rows, root, test, next_node, feature, branch, steps, place):
 def votes(codes, roots, test, next_node, feature, branch, steps, label, out):
     """Add one to out[record, label] for the leaf that each record reaches in each tree.
 
-    IN codes (records, features), roots (trees,), label (nodes,), the others as for _walk.  OUT out (records, classes) int32.
+    IN codes (records, features), roots (trees,), test next_node label (nodes,), feature branch steps as for _walk.
+    OUT out (records, classes).
     """
     place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, codes.shape[0], BLOCK):
@@ -51,8 +53,8 @@ def votes(codes, roots, test, next_node, feature, branch, steps, label, out):
 def shares(codes, roots, test, next_node, feature, branch, steps, share, out):
     """Add the class shares of the leaf that each record reaches in each tree to out[record].
 
-    IN codes (records, features), roots (trees,), share (nodes, classes), the others as for _walk.
-    OUT out (records, classes), of the type of ``share``.
+    IN codes (records, features), roots (trees,), test next_node (nodes,), share (nodes, classes), feature branch steps as for
+    _walk.  OUT out (records, classes).
     """
     place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, codes.shape[0], BLOCK):

@@ -119,8 +119,8 @@ def sides(columns, records, node, feature, numeric, cut, left, out):
 def labels(columns, root, feature, first_child, label, numeric, cut, left, out):
     """Write the label of the leaf that each record reaches.
 
-    IN columns (features, records), feature first_child label cut (nodes,), left (nodes, codes), numeric (features,).
-    OUT out (records,).
+    IN columns (features, records), root < nodes, feature first_child label cut (nodes,), left (nodes, codes), numeric
+    (features,).  OUT out (records,).
     """
     for record in range(columns.shape[1]):
         node = np.int64(root)
@@ -135,7 +135,8 @@ def labels(columns, root, feature, first_child, label, numeric, cut, left, out):
 def errors_on_paths(columns, classes, records, feature, first_child, label, numeric, cut, left, out):
     """Add one to out[node] for every record that passes a node of another label, the root being node 0.
 
-    IN columns (features, all records), classes (all records,), records (some,), the rest as above.  OUT out (nodes,).
+    IN columns (features, all records), classes (all records,), records (some,), feature first_child label cut (nodes,), left
+    (nodes, codes), numeric (features,).  OUT out (nodes,).
     """
     for record in records:
         node = np.int64(0)

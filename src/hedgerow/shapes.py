@@ -1,0 +1,19 @@
+"""What a kernel relies on: it reads its arrays without a look at their ends, so their shapes are checked before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+__all__ = ["check_shape"]
+
+
+def check_shape(array: npt.NDArray[Any], shape: tuple[int, ...], what: str) -> None:
+    """Raise ValueError unless the array has the shape that a kernel will read; beyond its end is foreign memory.
+
+    Shapes follow from the schema, the configuration and the number of records, never from what a record holds, so a wrong one
+    is an error in code.
+    """
+    if array.shape != shape:
+        raise ValueError(f"{what} should be of shape {shape}, but an array of shape {array.shape} was passed.")

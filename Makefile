@@ -7,7 +7,7 @@ MUTANTS_STAMP := .venv/.installed-mutants
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit mutants
+.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants
 
 venv: $(STAMP)
 
@@ -68,3 +68,7 @@ audit: venv
 # Changes the code that carries the guarantee in one place after another; what no test notices is listed (docs/mutants.md).
 mutants: $(MUTANTS_STAMP)
 	$(BIN)/python mutation/run.py --jobs 2
+
+# Damaged model files: each is refused by FileFormatError or works, within 5 s of processor time and 1 GiB.
+fuzz: venv
+	$(BIN)/python tests/fuzz_model_files.py --inputs 20000

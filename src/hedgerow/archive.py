@@ -66,6 +66,8 @@ def read_archive(path: str | os.PathLike[str], max_bytes: int | None = None) -> 
         document = read_document(members.read(DOCUMENT), allowed.values)
     except FileFormatError as error:
         raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged: {error}.") from error
+    except MemoryError:
+        raise
     except Exception as error:  # whatever a damaged archive makes zipfile raise
         raise FileFormatError(f"{path} is not a model file of hedgerow, or it is damaged; save it again.") from error
     return document, members
@@ -106,6 +108,8 @@ class Members(Mapping[str, npt.NDArray[Any]]):
         try:
             with self._archive.open(member) as file:
                 return _read_array(file, member.file_size)
+        except MemoryError:  # which says nothing about the file
+            raise
         except Exception as error:
             raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
 

@@ -53,8 +53,10 @@ class BoostingRecipe:
     votes: Votes
     weights: WeightFamily
 
-    def round(self, budget: Budget, encoder: Encoder, max_depth: int) -> TreeRound:
-        """Return a round that costs at most the budget, with up to so many tests on a path."""
+    def round(
+        self, budget: Budget, encoder: Encoder, max_depth: int, candidates: Candidates | None = None
+    ) -> TreeRound:
+        """Return a round that costs at most the budget, with up to so many tests on a path; see ``Recipe.schedule``."""
         unit = 1 if isinstance(self.tree.assign, Weighted) else UNIT
         schedule = self.tree.schedule(
             budget.weighing(unit),
@@ -63,6 +65,7 @@ class BoostingRecipe:
             n_estimators=1,
             max_depth=max_depth,
             n_classes=len(encoder.schema.classes),
+            candidates=candidates,
         )
         if schedule.sorting is not None:
             raise ConfigurationError(
@@ -137,11 +140,11 @@ class BoostedModel(ForestModel):
         assert self.share is not None
         codes = int(self.encoder.n_codes[feature])
         total = np.zeros((codes, self.share.shape[1]))
-        for root in self.forest.roots:
-            test = self.forest.test[root]
-            if self.forest.candidates.feature[test] == feature:
-                branches = self.forest.candidates.branches([test])[0, :codes]
-                total += self.share[self.forest.first_child[root] + branches]
+        tests = self.forest.test[self.forest.roots]
+        own = (tests >= 0) & (self.forest.candidates.feature[tests] == feature)
+        for root in self.forest.roots[own]:
+            branches = self.forest.candidates.branches(self.forest.test[[root]])[0, :codes]
+            total += self.share[self.forest.first_child[root] + branches]
         return lead(total)
 
     def decision(self, X: Any) -> Floats:
@@ -216,8 +219,11 @@ class BoostingPlan:
         self._encoder = Encoder(schema, max_bins)
         self._rounds = rounds
 
+        # Looking for the amount tries many rounds; all have these tests.
+        candidates = recipe.tree.candidates.build(self._encoder.n_codes, schema.is_numeric)
+
         def one(amount: Fraction) -> TreeRound:
-            return recipe.round(Budget(amount, concentrated=delta > 0), self._encoder, max_depth)
+            return recipe.round(Budget(amount, concentrated=delta > 0), self._encoder, max_depth, candidates)
 
         if delta > 0:
             amount = largest(lambda part: self._together(one(part)), epsilon, delta, adjacency)

@@ -21,6 +21,7 @@ __all__ = ["inspect"]
 IMPORTANCES = (
     "feature importances (the share of a feature in the model, from released values; tests weigh by their depth)"
 )
+WIDEST = 60  # letters to which names are padded: one long name must not make every line as long
 
 
 @click.command()
@@ -99,6 +100,6 @@ def _page(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
-    width = max(map(len, rows))
+    width = min(max(map(len, rows)), WIDEST)
     yield from ("", title)
     yield from (f"  {name:<{width}}  {value}" for name, value in rows.items())

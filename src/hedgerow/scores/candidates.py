@@ -73,7 +73,7 @@ class Candidates:
         known = (self.feature >= 0) & (self.feature < len(self.n_codes))
         if not known.all() or np.any((self.at < 0) | (self.at >= self.n_codes[self.feature])) or self.weight.min() < 1:
             raise ConfigurationError("the candidates' arrays do not describe tests: a code, place or weight is none.")
-        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or sum(map(int, self.weight)) >= MOST_WEIGHT:
+        if not np.isin(self.kind, (EACH, CUT, VALUE)).all() or _sum(self.weight) >= MOST_WEIGHT:
             raise ConfigurationError(
                 "the candidates' arrays do not describe tests: a kind is none, or weights are too large."
             )
@@ -112,15 +112,24 @@ class Candidates:
         """Whether codes are cut in another order than that of the schema."""
         return bool(np.any(self.order != np.arange(self.order.shape[1])))
 
+    @cached_property
+    def _place(self) -> npt.NDArray[np.int32]:
+        """The place of each code in its feature's order, of shape (features, codes)."""
+        moved = np.flatnonzero(np.any(self.order != np.arange(self.order.shape[1]), axis=1))
+        if not len(moved):
+            return self.order
+        place = self.order.copy()
+        place[moved] = np.argsort(self.order[moved], axis=1)
+        return place
+
     def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
         """Return the branch of each code for some of the tests, of shape (tests, codes)."""
         tests = np.asarray(tests)
         code = np.arange(self.order.shape[1])
         out = np.empty((len(tests), len(code)), dtype=np.uint16 if len(code) <= 1 << 16 else np.uint32)
-        place = np.argsort(self.order, axis=1) if np.any(self.kind[tests] == CUT) else self.order
         for row, test in zip(out, tests.tolist(), strict=True):  # one by one: int64 for all of them would be far larger
             kind, at = self.kind[test], self.at[test]
-            row[:] = code if kind == EACH else place[self.feature[test]] > at if kind == CUT else code != at
+            row[:] = code if kind == EACH else self._place[self.feature[test]] > at if kind == CUT else code != at
         return out
 
     def every_code(self, nodes: int) -> Truth:
@@ -150,6 +159,11 @@ class Candidates:
         return replace(self, order=order)
 
 
+def _sum(weights: Integers) -> int:
+    """Return a sum that may pass the range of its integers."""
+    return (int((weights >> 31).sum()) << 31) + int((weights & (2**31 - 1)).sum())
+
+
 def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
     """Return a copy of an integer array that cannot be made writeable again."""
     if array.dtype.kind not in "iu":
@@ -157,19 +171,25 @@ def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
     return np.frombuffer(array.astype(kind).tobytes(), dtype=kind).reshape(array.shape)
 
 
-def _listed(n_codes: Integers, tests: list[tuple[int, int, int, int]]) -> Candidates:
-    """Return candidates from (feature, kind, at, weight), in the natural order of the codes."""
-    feature, kind, at, weight = (np.array(column) for column in zip(*tests, strict=True))
+def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:
+    """Return candidates of these columns, in the natural order of the codes."""
     order = np.tile(np.arange(n_codes.max(), dtype=np.int32), (len(n_codes), 1))
     return Candidates(
         n_codes, feature.astype(np.int32), kind.astype(np.int8), at.astype(np.int32), weight.astype(np.int64), order
     )
 
 
+def _repeated(counts: Integers) -> tuple[Integers, Integers]:
+    """Return each feature as often as it has tests, and the tests of each, counted from 0."""
+    feature = np.repeat(np.arange(len(counts)), counts)
+    return feature, np.arange(len(feature)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 def multiway(n_codes: npt.ArrayLike) -> Candidates:
     """Return one test per feature, with a branch for each of its codes (also those that no record may have)."""
     codes = np.array(n_codes, dtype=np.int64)
-    return _listed(codes, [(feature, EACH, 0, 1) for feature in range(len(codes))])
+    none = np.zeros_like(codes)
+    return _listed(codes, np.arange(len(codes)), none + EACH, none, none + 1)
 
 
 def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
@@ -179,14 +199,8 @@ def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
     feature, missing and undeclared, the first has a test too.
     """
     codes = np.array(n_codes, dtype=np.int64)
-    return _listed(
-        codes,
-        [
-            (feature, CUT if cut else VALUE, at, 1)
-            for feature, (count, cut) in enumerate(zip(codes, is_cut, strict=True))
-            for at in range(count - 1)
-        ],
-    )
+    feature, at = _repeated(codes - 1)
+    return _listed(codes, feature, np.where(np.asarray(is_cut)[feature], CUT, VALUE), at, np.ones_like(at))
 
 
 def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
@@ -194,9 +208,7 @@ def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
 
     A test with a branch for each code weighs as much as all cuts of a feature on the finest grid, and a cut weighs 1.
     """
-    codes = np.array(n_codes, dtype=np.int64)
-    most = max((int(count) - 1 for count, cut in zip(codes, is_cut, strict=True) if cut), default=1)
-    tests = []
-    for feature, (count, cut) in enumerate(zip(codes, is_cut, strict=True)):
-        tests += [(feature, CUT, at, 1) for at in range(count - 1)] if cut else [(feature, EACH, 0, most)]
-    return _listed(codes, tests)
+    codes, cut = np.array(n_codes, dtype=np.int64), np.asarray(is_cut, dtype=np.bool_)
+    most = int((codes[cut] - 1).max(initial=1))
+    feature, at = _repeated(np.where(cut, codes - 1, 1))
+    return _listed(codes, feature, np.where(cut[feature], CUT, EACH), at, np.where(cut[feature], 1, most))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.limits import MOST_BRANCHES
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
 from hedgerow.threads import for_slices
@@ -182,6 +183,12 @@ class Forest:
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")
         check_trees(roots, test, first_child, candidates.arity)
+        branches = len(np.unique(test[test >= 0])) * candidates.order.shape[1]
+        if branches > MOST_BRANCHES:
+            raise FileFormatError(
+                f"the file's trees have {branches} branches by test and code, each of which takes memory, and {MOST_BRANCHES} "
+                "are allowed; fit fewer trees, or tests with a branch for each code."
+            )
         return cls(roots, test, first_child, label, candidates, counts)
 
 

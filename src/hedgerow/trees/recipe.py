@@ -108,13 +108,15 @@ class Recipe:
         n_estimators: int,
         max_depth: int,
         n_classes: int | None = None,
+        candidates: Candidates | None = None,
     ) -> Schedule:
         """Return what a forest with this add/remove budget will do with features of so many codes, and its event.
 
         On each path the levels' budgets sum to at most what the assignment leaves to a tree (docs/proofs/composition.md), since a
         leaf gets what the levels above it left. ``n_classes`` bounds the draws of normal noise; None assumes ``MOST_DRAWS``.
+        ``candidates`` are the tests, where they were listed before.
         """
-        candidates = self.candidates.build(n_codes, is_numeric)
+        candidates = self.candidates.build(n_codes, is_numeric) if candidates is None else candidates
         budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
         sorting = self.candidates.sorting(budget, is_numeric)
         trees = budget if sorting is None else budget * (1 - self.candidates.share)

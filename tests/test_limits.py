@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -18,11 +19,13 @@ from hedgerow.archive import read_archive, write_archive
 from hedgerow.audit import check_model
 from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError, SchemaError
-from hedgerow.limits import MOST_EVENTS, MOST_MEMBERS, Allowance
+from hedgerow.limits import DEEPEST_EVENT, MOST_EVENTS, MOST_MEMBERS, Allowance
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Gaussian, PerRecordAssignment, Pure, Sequence, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.scores import multiway
 from hedgerow.trees import Forest
+from hedgerow.trees.forest import smoothed_shares
 
 rng = np.random.default_rng(0)
 X = {"a": rng.uniform(0, 1, 80), "b": rng.choice(["u", "v", "w"], 80)}
@@ -150,7 +153,6 @@ def test_what_is_no_file_is_refused_and_never_read():
         b'{"a": "\xed\xa0\x80"}',
         '{"a": "1}'.encode("utf-16"),
         f'{{"a": {"9" * 4001}}}',
-        f'{{"a": {"[" * 80}{"]" * 80}}}',
         '{"a": [1,2,3,4,5,6,7,8,9,10]}',
         '{"a": [[],[],[],[],[]]}',
         '{"a": "',
@@ -162,6 +164,14 @@ def test_what_is_no_file_is_refused_and_never_read():
 def test_a_document_that_no_model_has_is_refused(text):
     with pytest.raises(FileFormatError):
         read_document(text if isinstance(text, bytes) else text.encode(), most_values=10)
+
+
+def test_a_document_that_is_too_deep_is_refused_before_it_is_parsed():
+    nested = '{"a": ' + "[" * 79 + "]" * 79 + "}"
+    assert read_document(nested.encode(), most_values=1000)
+    for deep in (nested.replace("[]", "[[]]"), "[" * 900, '{"a":' * 900):
+        with pytest.raises(FileFormatError, match="brackets deep"):
+            read_document(deep.encode(), most_values=1000)
 
 
 def test_brackets_commas_and_digits_inside_texts_do_not_count():
@@ -248,7 +258,8 @@ def test_sums_and_products_at_the_limits_are_still_printed():
     parts = [Pure(Fraction(10**18), "m", "p"), Gaussian(Fraction(10**18), 2**62, "p")]
     parts += [Gaussian(Fraction(1, 10**100), 2**62, "p"), Pure(Fraction(1, 10**100), "m", "p")]
     for event in (*parts, Sequence(tuple(parts) * 50)):
-        for nested in (event, PerRecordAssignment(PerRecordAssignment(event, 2**62), 2**62)):
+        many = reduce(lambda part, _: PerRecordAssignment(part, 2**62), range(DEEPEST_EVENT), event)
+        for nested in (event, many):
             for epsilon in (Fraction(1, 10**9), Fraction(10**9)):
                 made = Certificate("S", "private", epsilon, Fraction(1, 10**6), "replace-one", nested)
                 assert str(made)
@@ -339,7 +350,15 @@ def test_weights_of_published_trees_whose_sums_are_not_finite_are_refused(tmp_pa
     refused(published("boosted", tmp_path / "x", **sound, alphas=np.array([weight])), "weights of the file's trees")
 
 
-def test_counts_that_add_up_beyond_their_range_still_give_probabilities(tmp_path):
+def test_counts_that_add_up_beyond_their_range_still_give_shares():
+    leaves, zeros = np.full(3, -1, dtype=np.int32), np.zeros(3, dtype=np.int32)
+    counts = np.array([[2**62, 0], [0, 2**62], [3, 0]])
+    forest = Forest(np.arange(3, dtype=np.int32), leaves, zeros, zeros, multiway([2]), counts)
+    shares = smoothed_shares(forest, 4.0)
+    np.testing.assert_allclose(shares, [[1, 0], [0, 1], [5 / 7, 2 / 7]], atol=1e-12)
+
+
+def test_counts_of_any_size_give_probabilities(tmp_path):
     hr.ForestClassifier(schema=SCHEMA, max_depth=1).fit(X, Y).save(tmp_path / "x")
     document, members = read_archive(tmp_path / "x")
     arrays = dict(members)
@@ -348,6 +367,14 @@ def test_counts_that_add_up_beyond_their_range_still_give_probabilities(tmp_path
     shares = hr.load(tmp_path / "x").predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert np.all(shares >= 0)
+
+
+@pytest.mark.parametrize("count", [1e308, -1e308, np.nan])
+def test_published_cells_whose_sums_are_not_finite_are_refused(tmp_path, count):
+    hr.DiffGenClassifier(schema=SCHEMA, variant="published", specializations=2).fit(X, Y).save(tmp_path / "x")
+    document, members = read_archive(tmp_path / "x")
+    write_archive(tmp_path / "x", document, {**members, "counts": np.full_like(members["counts"], count)})
+    refused(tmp_path / "x", "damaged")
 
 
 def test_the_trees_of_hedgerow_are_stumps(tmp_path):

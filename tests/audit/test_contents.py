@@ -318,6 +318,15 @@ def test_content_that_its_directory_does_not_count_is_found_without_unpacking_it
     assert "more content in the member label.npy than its size says" in words(check_model(path))
 
 
+def test_an_array_that_nobody_asks_for_is_found_and_not_read(labels, tmp_path):
+    path = tmp_path / "model"
+    labels.save(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("votes.npy", b"no array")
+    assert hr.load(path).predict(X[:1]).shape == (1,)
+    assert "array votes, which its plan does not release" in words(check_model(path))
+
+
 def test_another_build_of_the_compression_is_no_finding(labels, tmp_path, monkeypatch):
     path = tmp_path / "model"
     labels.save(path)

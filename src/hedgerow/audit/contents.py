@@ -160,10 +160,10 @@ def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
         return
     yield from _certificate(model, plan)
     purposes = " / ".join(line.purpose for line in certificate.lines)
-    for name in sorted(name for name in arrays.keys() & EXPLAINED.keys() if arrays[name].size):
+    back = plan.restore(arrays).to_arrays()
+    for name in sorted(name for name in back.keys() & EXPLAINED.keys() if back[name].size):
         if not certificate.unprotected and not any(word in purposes for word in EXPLAINED[name]):
             yield f"the model holds {name}, but no step of its certificate releases them"
-    back = plan.restore(arrays).to_arrays()
     for name in arrays:
         if name not in back:
             yield f"the model holds the array {name}, which its plan does not release"

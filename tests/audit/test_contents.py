@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import resource
 import warnings
 import zipfile
 import zlib
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -316,6 +318,21 @@ def test_content_that_its_directory_does_not_count_is_found_without_unpacking_it
     hide_behind_the_last_member(path, bytes(1 << 20))
     assert hr.load(path).predict(X[:1]).shape == (1,)
     assert "more content in the member label.npy than its size says" in words(check_model(path))
+
+
+def test_a_packed_size_that_lies_takes_no_memory(labels, tmp_path):
+    path = tmp_path / "model"
+    labels.save(path)
+    content = path.read_bytes()
+    set_bytes(path, content.rindex(b"PK\1\2") + 20, (2**32 - 2).to_bytes(4, "little"))
+    assert hr.load(path).predict(X[:1]).shape == (1,)
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    used = 4096 * int(Path("/proc/self/statm").read_text().split()[5])
+    resource.setrlimit(resource.RLIMIT_DATA, (used + (1 << 30), before[1]))
+    try:
+        assert "other fields in the header of the member label.npy" in words(check_model(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def test_an_array_that_nobody_asks_for_is_found_and_not_read(labels, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zipfile
 import zlib
@@ -69,7 +70,10 @@ def _differences(path: Path, again: Path) -> Iterator[str]:
 def _member(file: zipfile.ZipFile, member: zipfile.ZipInfo, own: zipfile.ZipFile) -> Iterator[str]:
     """Yield how a member differs from the one of its name that ``save`` writes."""
     name, model = member.filename, own.getinfo(member.filename)
-    content, expected = file.read(member), own.read(model)
+    with file.open(
+        member
+    ) as opened:  # by its size, which loading has checked: zipfile's read takes other fields at their word
+        content, expected = opened.read(member.file_size), own.read(model)
     if content != expected:
         yield from _entries(content, expected) if name == DOCUMENT else (f"other bytes in the member {name}",)
     if member.comment:
@@ -106,7 +110,11 @@ def _packed(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[bytes, b
     file.seek(member.header_offset)
     header = file.read(LOCAL)
     name, extra = struct.unpack("<2H", header[-4:])
-    return header + file.read(name + extra), file.read(member.compress_size)
+    header += file.read(name + extra)
+    left = (
+        os.fstat(file.fileno()).st_size - file.tell()
+    )  # its size is the file's own word, and memory is taken before reading
+    return header, file.read(min(member.compress_size, left))
 
 
 def _size(member: zipfile.ZipInfo) -> int:

@@ -33,6 +33,17 @@ def test_shares_add_up_and_keep_what_they_are_of(amount, share, concentrated, un
     assert whole.weighing(5) == Budget(amount, concentrated, 5)
 
 
+def test_records_weigh_one_unless_it_is_said():
+    assert Budget(Fraction(1)).noise() == Geometric(Fraction(1), 1)
+    assert Budget(Fraction(1), concentrated=True).noise() == RoundedNormal(Fraction(2), Fraction(1))
+
+
+def test_a_root_that_a_float_rounds_up_costs_no_more_than_the_amount():
+    amount = Fraction(1, 8) - Fraction(1, 2**80)  # the root of 8 times this is below 1, and 1 as a float
+    found = Budget(amount, concentrated=True).selection(Exponential, 1)
+    assert found.cost**2 / 8 <= amount
+
+
 def test_a_budget_does_not_change():
     with pytest.raises(FrozenInstanceError):
         Budget(Fraction(1)).amount = Fraction(2)

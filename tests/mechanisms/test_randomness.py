@@ -1,9 +1,11 @@
 """Streams of one fit: what they depend on, and what they never share."""
 
+import os
+
 import numpy as np
 import pytest
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import next_word
 
@@ -67,6 +69,15 @@ def test_without_a_seed_the_key_is_the_operating_systems(monkeypatch):
     Randomness()
     Randomness(3)
     assert asked == [32]
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_a_copy_in_another_process_is_refused_before_it_repeats_the_noise(seed, monkeypatch):
+    randomness = Randomness(seed)
+    draws(randomness, 1)
+    monkeypatch.setattr("os.getpid", lambda own=os.getpid(): own + 1)
+    with pytest.raises(BudgetExceeded, match="a copy would repeat its noise"):
+        draws(randomness, 1)
 
 
 def test_global_seeds_change_nothing():

@@ -75,7 +75,8 @@ def test_without_a_seed_the_key_is_the_operating_systems(monkeypatch):
 def test_a_copy_in_another_process_is_refused_before_it_repeats_the_noise(seed, monkeypatch):
     randomness = Randomness(seed)
     draws(randomness, 1)
-    monkeypatch.setattr("os.getpid", lambda own=os.getpid(): own + 1)
+    own = os.getpid()
+    monkeypatch.setattr("os.getpid", lambda: own + 1)
     with pytest.raises(BudgetExceeded, match="a copy would repeat its noise"):
         draws(randomness, 1)
 

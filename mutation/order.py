@@ -16,7 +16,7 @@ __all__ = ["Order", "Watch"]
 
 PATIENCE = 3.0  # seconds of the processor that any test may take
 KERNEL_PATIENCE = 15.0  # the same where kernels are compiled on the way
-SLOWER = 10  # and how many times as long as without a change
+SLOWER = 5  # and how many times as long as without a change
 
 
 class Order:

@@ -189,7 +189,7 @@ def test_predictions_that_do_not_fit_fail_and_those_that_nobody_reads_are_quiet(
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("rounds", [2, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(16, marks=pytest.mark.slow)])
 def test_interrupts_and_kills_at_any_time(folder, people, rounds):
     """Ctrl-C gives one sentence; no kill leaves anything but whole models and names that can be swept."""
     header, _, records = people.partition("\n")

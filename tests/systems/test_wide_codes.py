@@ -34,3 +34,11 @@ def test_codes_of_17_bits_are_told_from_those_of_16(name, variant, parameters, t
     ends = {"wide": [VALUES[0], VALUES[-1], "undeclared", None]}
     assert np.array_equal(loaded.predict_proba(ends), model.predict_proba(ends))
     assert (loaded.predict(X) == y).all()
+
+
+@pytest.mark.parametrize("name", ["edprf", "pfdpdt", "tpdprf"])
+def test_a_branch_for_each_of_many_values_twice_is_refused_before_anything_is_booked(name):
+    ledger = hr.Ledger(epsilon=10.0)
+    with pytest.raises(hr.errors.ConfigurationError, match=r"need a table of \d+ GiB below their first test"):
+        system_class(name)(schema=SCHEMA, ledger=ledger).fit({"wide": VALUES[:5]}, ["low"] * 5)
+    assert ledger.entries == ()

@@ -10,6 +10,7 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence
@@ -23,6 +24,8 @@ from hedgerow.trees.splits import SelectTest, Split, SplitMechanism, Subspace
 from hedgerow.trees.stops import Stop, StopMechanism
 
 __all__ = ["Level", "Recipe", "Schedule"]
+
+MOST_CELLS = 1 << 32  # one byte each: which codes are left to the children of one level
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Recipe:
         sorting = self.candidates.sorting(budget, is_numeric)
         trees = budget if sorting is None else budget * (1 - self.candidates.share)
         dealing = self.assign.deal(trees, n_estimators)
+        _check_table(dealing.coin.parts * int(candidates.arity.max()) * int(candidates.offsets[-1]), max_depth)
         budgets = self.levels.budgets(dealing.budget, max_depth + 1)
         levels: list[Level] = []
         paths: list[Event] = []
@@ -157,4 +161,14 @@ class Recipe:
             stopped_leaf=self.leaf.mechanism(left - asked),
             split=self.split.mechanism(budget - asked, candidates),
             stop=stop,
+        )
+
+
+def _check_table(cells: int, max_depth: int) -> None:
+    """Raise ConfigurationError where the table of the codes that the first tests leave to their children would be too large."""
+    if max_depth > 1 and cells > MOST_CELLS:
+        raise ConfigurationError(
+            f"trees with a branch for each of so many values need a table of {cells / 2**30:.0f} GiB below their first test, "
+            f"and {MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, a schema that groups the values, or a "
+            'system whose tests have two branches, such as ForestClassifier(candidates="binary").'
         )

@@ -46,7 +46,8 @@ def test_bins_follow_the_mass_where_it_is():
 
 @pytest.mark.parametrize("bins", [2, 3, 8, 40, 300])
 def test_there_are_two_bins_at_least_and_no_gap(bins):
-    for counts in (np.zeros(FINE, dtype=np.int64), np.eye(FINE, dtype=np.int64)[7] * 10**6, np.full(2, -5)):
+    spikes = [np.eye(FINE, dtype=np.int64)[place] * 10**6 for place in (0, 7, FINE - 2, FINE - 1)]
+    for counts in (np.zeros(FINE, dtype=np.int64), *spikes, np.full(2, -5)):
         merged = by_width_and_mass(counts, clear=10, bins=bins, by_mass=1.0)
         assert merged[0] == 0
         assert 1 <= merged[-1] < max(bins, 2)

@@ -89,5 +89,5 @@ def test_a_weighted_coin_takes_each_row_by_its_own_threshold_and_never_above_the
     np.testing.assert_array_equal(part, np.where(upper_halves(6, 3000) < allowed, 0, -1))
     for threshold, probability in ((0, 0), (1 << 30, 0.25), (1 << 31, 0.5), (3 << 30, 0.5), (1 << 32, 0.5)):
         assert coin.law(np.uint64(threshold)).tolist() == [probability, 1 - probability]
-    assert WeightedCoin().law(np.uint64(1 << 32)).tolist() == [1, 0]
+    assert WeightedCoin().law(np.uint64(1 << 33)).tolist() == [1, 0]
     assert coin.parts == 1

@@ -1,7 +1,7 @@
 """The mutants of a module: its source with one change each, where a change could matter to what the code does.
 
-Left alone, by public rule: annotations and what only type checkers read, the arguments of an exception (its message),
-``__all__``, ``__repr__`` and ``__str__``, and anything that is no valid Python afterwards. Docstrings are no code.
+Left alone, by public rule: annotations and what only type checkers read, the arguments of an exception (its message), sizes of
+caches, ``__all__``, ``__repr__`` and ``__str__``, and anything that is no valid Python afterwards. Docstrings are no code.
 """
 
 from __future__ import annotations
@@ -118,6 +118,8 @@ def _skipped(tree: ast.AST) -> Iterator[tuple[Place, Place]]:
                 inner = [node.annotation]
             case ast.FunctionDef(name=name):
                 inner = [node if name in SHOWN_ONLY else node.returns]
+            case ast.Call(func=ast.Name(id="lru_cache")):
+                inner = [*node.args, *node.keywords]
             case ast.Assign(targets=[ast.Name(id="__all__")]):
                 inner = [node]
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import moved_key
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, PublicChoice
 from hedgerow.mechanisms.kernels import open_stream
 
@@ -220,3 +221,26 @@ def test_a_public_choice_follows_its_weights_alone():
     assert p_value(counts[[0, 2, 3]], PublicChoice().law(np.array([5, 2, 9]))) > FITS
     assert p_value(counts[[0, 2, 3]], PublicChoice().law(np.array([5, 3, 9]))) < FITS
     np.testing.assert_allclose(PublicChoice().law(np.array([5, 0, 2, 9])), np.array([5, 0, 2, 9]) / 16, rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
+def test_a_selection_is_as_concentrated_as_its_price(kind, epsilon):
+    """Permute-and-flip's loss spreads further than epsilon, so it must not be priced like the exponential mechanism."""
+    mechanism, every = kind(Fraction(epsilon), 1), np.ones(2, dtype=bool)
+    divergences = []
+    for gap in range(-40, 41):
+        law, moved = (mechanism.law(np.array([gap, 0]), every), mechanism.law(np.array([gap + 1, 0]), every))
+        divergences += [(law * np.log(law / moved)).sum(), (moved * np.log(moved / law)).sum()]
+    rho = float(mechanism.price.rho)
+    assert max(divergences) <= rho * (1 + 1e-9)
+    assert mechanism.event("test", "score").level == 0
+    if kind is PermuteAndFlip:
+        assert max(divergences) > float(Exponential(Fraction(epsilon), 1).price.rho)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(("epsilon", "score_range"), [(0, 1), (-1, 1), (1, 0), (1, -2), (-1, -1)])
+def test_nothing_is_chosen_for_nothing(kind, epsilon, score_range):
+    with pytest.raises(ConfigurationError, match="both must be positive"):
+        kind(Fraction(epsilon), score_range)

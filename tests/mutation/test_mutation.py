@@ -103,6 +103,7 @@ def test_what_is_changed_and_what_is_not():
     text = '''
 __all__ = ["f" + "g"]
 
+@lru_cache(maxsize=64)
 def f(x: int | None, *, low=0) -> list[int] | None:
     """One + one."""
     if x < low and not low:

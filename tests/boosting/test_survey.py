@@ -9,11 +9,12 @@ import pytest
 import hedgerow as hr
 from hedgerow.boosting.additive import MENU, AdditivePlan
 from hedgerow.boosting.hedgerow import RECIPE
-from hedgerow.boosting.survey import FINE, by_width_and_mass
+from hedgerow.boosting.survey import FINE, Ones, SurveyRecipe, by_width_and_mass
 from hedgerow.curator import Curator
 from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
+from hedgerow.schema import Encoder
 from hedgerow.table import Table
 
 GENERATOR = np.random.default_rng(2)
@@ -82,6 +83,25 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
         assert charged.epsilon > Fraction(99, 100) * planned.epsilon
     if "rounds" in sizes:
         assert len(model.forest.roots) == 4
+
+
+@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("concentrated", [True, False])
+def test_a_survey_costs_its_shares_however_many_features_it_cuts(concentrated, counts):
+    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"} | {"d": hr.Categorical(["x"])}, classes=["no", "yes"])
+    encoder = Encoder(schema, FINE)
+    recipe = SurveyRecipe(Fraction(1, 10), Fraction(3, 10), by_mass=0.5)
+    survey = recipe.survey(Budget(Fraction(1, 2), concentrated), encoder, counts=counts)
+    spent = cost(survey.event)
+    share = Fraction(4, 10) if counts else Fraction(3, 10)
+    assert share / 2 * Fraction(999, 1000) < (spent.rho if concentrated else spent.epsilon) <= share / 2
+    assert survey.left == 1 - share
+    # what the samplers may err is booked for each count and each bin that is drawn
+    assert spent.draws == (3 * int(encoder.n_codes.max()) + counts if concentrated else 0)
+
+
+def test_every_record_with_a_class_counts_one():
+    assert Ones()(np.zeros((4, 3), dtype=np.int64), np.array([0, 2, -1, 1])).tolist() == [[1], [1], [0], [1]]
 
 
 def test_without_numeric_features_and_with_rounds_nothing_is_asked_first():

@@ -236,7 +236,7 @@ class _Process:
             hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL)
             return Outcome("hung" if hung else "failed", seconds, f"signal {os.WTERMSIG(status)}")
         code = os.WEXITSTATUS(status)
-        state = {0: "passed", 1: "failed", 2: "failed"}.get(code, "broken")  # 2: the module cannot be imported
+        state = {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(code, "broken")  # 2, 4: it cannot be imported
         return Outcome(
             state, seconds, "" if state == "passed" else said.partition("\n")[0] if state == "failed" else said[-800:]
         )

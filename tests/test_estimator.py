@@ -306,7 +306,8 @@ def test_signatures_hide_nothing():
 
 @pytest.mark.parametrize(("delta", "warns"), [(0, False), (9e-4, False), (1e-3, True), (0.999999, True)])
 def test_a_large_delta_is_warned_of_before_anything_is_booked(delta, warns):
-    ledger = hr.Ledger(2, 0.9999999)
+    with pytest.warns(UserWarning, match="delta is 0.9"):
+        ledger = hr.Ledger(2, 0.9999999)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hr.DPAdaBoostClassifier(schema=SCHEMA, delta=delta, ledger=ledger).fit(X, Y)

@@ -6,6 +6,8 @@ import pytest
 from fuzz_model_files import base_files, outcome, write_input, write_records
 from fuzz_mutations import damaged
 
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
+
 PARTS, EACH = 10, 30
 
 

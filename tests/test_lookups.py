@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,6 +65,11 @@ def schema():
     return hr.Schema({name: hr.Numeric(0, 1) for name in names()}, classes=["a", "b"], target="label")
 
 
+def compare(header):
+    """As for a file of these columns."""
+    check_columns(SimpleNamespace(header=header, check_types=lambda schema: None), schema(), Path("t.csv"))
+
+
 @pytest.mark.parametrize("extra", [[], names("y")])
 def test_columns_are_compared_with_a_schema_by_lookup(extra):
     Name.compared = 0
@@ -72,9 +78,9 @@ def test_columns_are_compared_with_a_schema_by_lookup(extra):
     assert len(single_places(header)) == len(header)
     if extra:
         with pytest.raises(hr.SchemaError, match="290 more"):
-            check_columns(header, schema(), Path("t.csv"))
+            compare(header)
     else:
-        check_columns(header, schema(), Path("t.csv"))
+        compare(header)
     assert Name.compared < 20 * COUNT
 
 

@@ -151,6 +151,7 @@ def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():
     assert 0 < spike[0, 0] < spike[1, 0]
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
 @pytest.mark.parametrize("size", [1, 70])
 def test_blocks_of_predictions_change_nothing(size, monkeypatch):
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=list(range(7)))

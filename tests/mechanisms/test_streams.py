@@ -17,6 +17,8 @@ from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, kernels
 from hedgerow.mechanisms.randomness import LAST_DRAW
 from hedgerow.systems import system_class
 
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
+
 KEY = bytes(range(32))
 COUNTER, STREAM = slice(12, 14), slice(14, 16)  # words of a state
 

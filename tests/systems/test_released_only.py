@@ -19,6 +19,8 @@ from hedgerow.systems import system_class
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.leaves import LabelChoice
 
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
+
 WORLDS = {
     "everything, false sums": World(*records(300, seed=3), lies=10),
     "one class": World({name: column[:40] for name, column in records(40)[0].items()}, np.full(40, "no", dtype=object)),

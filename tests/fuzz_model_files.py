@@ -61,7 +61,9 @@ def _small(name: str, **parameters: object) -> hr.EDPRFClassifier:
         **fitting,
         **parameters,
     }  # a seed finds the same again
-    return kind(**given).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that these are few records
+        return kind(**given).fit(X, Y)
 
 
 def base_files(folder: Path) -> dict[str, bytes]:

@@ -27,7 +27,8 @@ from hedgerow.scores import multiway
 from hedgerow.trees import Forest
 from hedgerow.trees.forest import smoothed_shares
 
-pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
+# What is fitted here has few records, and a fit that counts them may say so.
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records:UserWarning")
 
 rng = np.random.default_rng(0)
 X = {"a": rng.uniform(0, 1, 80), "b": rng.choice(["u", "v", "w"], 80)}

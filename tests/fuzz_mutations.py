@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import random
+import warnings
 import zipfile
 from typing import Any
 
@@ -170,7 +171,8 @@ def _change_arrays(arrays: dict[str, Any], dice: random.Random) -> None:
     if act <= 5:
         arrays[name] = _values_changed(array, dice)
     elif act == 6:
-        with np.errstate(all="ignore"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a cast loses
             arrays[name] = array.astype(dice.choice(DTYPES))
     elif act == 7:
         arrays[name] = _reshaped(array, dice)

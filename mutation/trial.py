@@ -169,7 +169,9 @@ def _patch_and_run(patch: Patch, module: Patchable, session: Any, order: Order) 
 def _run(session: Any, order: Order, items: Sequence[Any], plugin: Any) -> int:
     session.config.pluginmanager.register(plugin)
     for item, following in zip_longest(items, items[1:]):
-        signal.setitimer(signal.ITIMER_PROF, order.limit(item))  # its signal ends the process, in compiled code too
+        # The signals of these timers end the process: in compiled code, and where a thread waits for another, too.
+        signal.setitimer(signal.ITIMER_PROF, order.limit(item))
+        signal.setitimer(signal.ITIMER_REAL, WALL_FACTOR * order.limit(item))
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return 1
@@ -233,7 +235,7 @@ class _Process:
             read(said)
         seconds = round(usage.ru_utime + usage.ru_stime, 2)
         if os.WIFSIGNALED(status):
-            hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL)
+            hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
             return Outcome("hung" if hung else "failed", seconds, f"signal {os.WTERMSIG(status)}")
         code = os.WEXITSTATUS(status)
         state = {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(code, "broken")  # 2, 4: it cannot be imported

@@ -101,7 +101,10 @@ def test_a_survey_costs_its_shares_however_many_features_it_cuts(concentrated, c
 
 
 def test_every_record_with_a_class_counts_one():
-    assert Ones()(np.zeros((4, 3), dtype=np.int64), np.array([0, 2, -1, 1])).tolist() == [[1], [1], [0], [1]]
+    ones = Ones()(np.zeros((4, 3), dtype=np.int64), np.array([0, 2, -1, 1]))
+    assert ones.tolist() == [[1], [1], [0], [1]]
+    assert np.abs(ones).sum(axis=1).max() == Ones.l1
+    assert (ones**2).sum(axis=1).max() == Ones.l2_squared
 
 
 def test_without_numeric_features_and_with_rounds_nothing_is_asked_first():

@@ -401,6 +401,7 @@ def test_a_sample_of_all_records_is_the_plan_itself():
 def test_a_plan_on_a_sample_is_pure_and_nothing_more_is_known_of_it():
     found = sampled_cost(cost(BoundedRange(Fraction(2), "m", "p")), Fraction(1, 2))
     pure_one = pure_cost(found.epsilon, ranged=False)
+    assert found.within(found.epsilon, Fraction(0))
     assert (found.rho, found.total_mu_squared) == (pure_one.rho, pure_one.total_mu_squared)
     assert not sampled_cost(cost(gaussian(1)), Fraction(1, 2)).protected
 

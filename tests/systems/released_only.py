@@ -86,14 +86,13 @@ class World:
             plant.setattr(Table, "class_counts", lambda table, nodes: lie((len(nodes), table.n_classes)))
             plant.setattr(Table, "cell_counts", lambda table, nodes, rule: lie((rule.n_cells, table.n_classes)))
             plant.setattr(Table, "_histogram", histogram)
-            plant.setattr(Table, "feature_scores", lambda table, channels, used: lie(len(table.offsets) - 1))
+            plant.setattr(Table, "feature_scores", lambda table, rule: lie(len(table.offsets) - 1))
             plant.setattr(
                 Table,
                 "feature_sums",
-                lambda table, channels, feature: lie(
-                    (int(np.diff(table.offsets)[feature]), channels.shape[1]), -self.lies
-                ),
+                lambda table, rule, feature: lie((int(np.diff(table.offsets)[feature]), rule.channels), -self.lies),
             )
+            plant.setattr(Table, "whole_sums", lambda table, rule: lie(rule.channels, -self.lies))
             yield
 
 

@@ -1,4 +1,4 @@
-"""Which changes are made to the code: cosmic-ray's operators, one or two targets each, and four that it lacks.
+"""Which changes are made to the code: cosmic-ray's operators, one or two targets each, and five that it lacks.
 
 Every change that could matter to a guarantee is there once: a bound moved to its edge and turned around, a number one more
 and one less, a sum for a difference, a larger for a smaller, a condition negated, a statement or a keyword left out.

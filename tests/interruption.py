@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,9 +20,16 @@ class Interrupted(BaseException):
     """What falls between two lines."""
 
 
+def _interrupt() -> None:
+    raise Interrupted
+
+
 @contextmanager
-def interrupted_at(number: int, files: tuple[str, ...]) -> Iterator[list[str]]:
-    """Raise at the line of these files that is reached as number ``number``, counted from 1; yield where that was, if at all."""
+def interrupted_at(number: int, files: tuple[str, ...], by: Callable[[], None] = _interrupt) -> Iterator[list[str]]:
+    """Raise at the line of these files that is reached as number ``number``, counted from 1; yield where that was, if at all.
+
+    ``by`` is what is called there, as the handler of a signal is; it may return, and the action goes on.
+    """
     names = tuple(str(SOURCE / file) for file in files)
     left, where = number, []
 
@@ -34,7 +42,7 @@ def interrupted_at(number: int, files: tuple[str, ...]) -> Iterator[list[str]]:
             if left == 0:
                 where.append(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
                 sys.settrace(None)
-                raise Interrupted
+                by()
         return trace
 
     before = sys.gettrace()
@@ -48,16 +56,20 @@ def interrupted_at(number: int, files: tuple[str, ...]) -> Iterator[list[str]]:
 
 
 def at_every_line(
-    files: tuple[str, ...], prepare: Callable[[], Any], act: Callable[[Any], Any]
+    files: tuple[str, ...],
+    prepare: Callable[[], Any],
+    act: Callable[[Any], Any],
+    handle: Callable[[Any], None] | None = None,
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield where an action was broken off, what was prepared for it and what it returned (None where it was broken off).
 
     The action is repeated, each time on something newly prepared, until it gets through; that last time is yielded too, as
-    "nowhere".
+    "nowhere". ``handle`` is called in place of an exception, with what was prepared.
     """
     for number in range(1, MOST):
         prepared, answer = prepare(), None
-        with interrupted_at(number, files) as where:
+        by = _interrupt if handle is None else partial(handle, prepared)
+        with interrupted_at(number, files, by) as where:
             answer = act(prepared)
         yield (where[0] if where else "nowhere"), prepared, answer
         if not where:

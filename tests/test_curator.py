@@ -193,7 +193,7 @@ def test_scores_are_the_same_in_one_chunk_or_many(monkeypatch):
 
     curator, root = open_curator()
     children = curator.partition(root, TESTS, np.array([0]))
-    frontier = curator._frontiers[children.generation]
+    frontier = curator._state.value.frontiers[children.generation]
     whole = curator._scores(frontier, slice(0, 2), TESTS, Gini())
     parts = [curator._scores(frontier, slice(i, i + 1), TESTS, Gini()) for i in range(2)]
     assert np.array_equal(whole, np.concatenate(parts))

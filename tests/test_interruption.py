@@ -192,6 +192,57 @@ def test_records_that_changed_by_half_answer_no_more(name):
     assert closed > 2
 
 
+ASKED = (*CURATOR, "privacy/atomic.py")
+
+
+@pytest.mark.parametrize("name", [*QUESTIONS, "partition"])
+def test_a_question_that_a_signals_handler_asks_in_between_is_charged(name):
+    """The outer question once wrote its own charge over the handler's."""
+    act = (QUESTIONS | FREE)[name]
+
+    def handle(prepared):
+        curator, root = prepared
+        with contextlib.suppress(BudgetExceeded, ConfigurationError):
+            curator.count(root, Geometric(HALF))
+
+    def suppressed(prepared):
+        with contextlib.suppress(BudgetExceeded, ConfigurationError):
+            return act(*prepared)
+
+    for where, (curator, _root), _ in at_every_line(ASKED, opened, suppressed, handle):
+        assert curator._randomness.answers * HALF <= curator.spent <= 1, where
+        given = curator._randomness.answers * HALF + take_all(curator) * EIGHTH
+        assert given <= curator.spent <= 1, where
+
+
+def test_a_fit_that_a_signals_handler_runs_in_between_is_booked():
+    def fit(ledger):
+        model = hr.EDPRFClassifier(epsilon=0.6, schema=SCHEMA, n_estimators=1, max_depth=0, ledger=ledger)
+        with contextlib.suppress(BudgetExceeded):
+            return model.fit(X, Y)
+
+    files = ("privacy/ledger.py", "privacy/atomic.py")
+    places = 0
+    for where, ledger, _ in at_every_line(files, lambda: hr.Ledger(epsilon=1.0), fit, fit):
+        assert ledger.spent == sum(entry.epsilon for entry in ledger.entries) == Fraction(3, 5), where
+        places += 1
+    assert places > 10
+
+
+def test_a_draw_that_a_signals_handler_makes_in_between_has_a_stream_of_its_own():
+    class Number:
+        def sample(self, stream):
+            return stream.tobytes()
+
+    for where, (_randomness, drawn), _ in at_every_line(
+        ("mechanisms/randomness.py", "privacy/atomic.py"),
+        lambda: (Randomness(0), []),
+        lambda prepared: prepared[1].append(prepared[0].draw(Number())),
+        lambda prepared: prepared[1].append(prepared[0].draw(Number())),
+    ):
+        assert len(set(drawn)) == len(drawn), where
+
+
 LEDGER = ("privacy/ledger.py", "estimator.py", "systems/interface.py", "interface.py")
 SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 X, Y = [["x"], ["y"]] * 20, ["no", "yes"] * 20

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.tradition import TraditionClassifier
     from hedgerow.trees.classifier import ForestClassifier
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOME = {
     "AuditDisplay": "hedgerow.plots",

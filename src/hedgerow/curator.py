@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +25,7 @@ from hedgerow.mechanisms import (
     WeightedCoin,
 )
 from hedgerow.privacy.accounting import Cost
+from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
@@ -57,6 +58,34 @@ class Nodes:
         return Nodes(self.generation, self.index[chosen])
 
 
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What was spent, and the records of the nodes that may still be asked, by generation."""
+
+    filter: PrivacyFilter
+    frontiers: Mapping[int, Frontier] = field(default_factory=dict)
+
+    def charged(self, nodes: Nodes, amount: Cost, draws: int) -> _State:
+        """Return the state after a question to nodes, or raise ConfigurationError or BudgetExceeded."""
+        self.filter.check_open(nodes.generation, nodes.index)
+        return replace(self, filter=self.filter.charged(nodes.generation, nodes.index, amount, draws))
+
+    def charged_all(self, amount: Cost, draws: int) -> _State:
+        """Return the state after a question to all records, or raise BudgetExceeded."""
+        return replace(self, filter=self.filter.charged_all(amount, draws))
+
+    def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
+        """Return the state in which the newest generation of a filter may be asked, and nodes without paths no more."""
+        known = {**self.frontiers, self.filter.made: frontier}
+        return _State(after, {number: known[number] for number in after.generations})
+
+    def frontier(self, nodes: Nodes) -> Frontier:
+        """Return the records of nodes that may still be asked, each once."""
+        self.filter.check_open(nodes.generation, nodes.index)
+        frontier = self.frontiers[nodes.generation]
+        return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
+
+
 class Curator:
     """Answers questions about the records of nodes by mechanisms, and stops at its budget.
 
@@ -74,17 +103,16 @@ class Curator:
     -----
     Each question is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
     the costliest path of an assignment counts (docs/proofs/composition.md). A node that was partitioned answers no more:
-    its children do. Every change of what has been spent is one assignment, and stands before the draw that it pays for, so
-    an interruption at any line gives no answer twice. One that falls while the records' codes or margins change closes the
-    curator for good.
+    its children do. Every change of what has been spent is one step, and stands before the draw that it pays for, so an
+    interruption at any line, or a question that the handler of a signal asks there, gives no answer twice. One that falls
+    while the records' codes or margins change closes the curator for good.
     """
 
     def __init__(self, table: Table, ceiling: Cost | Fraction, randomness: Randomness) -> None:
         self._table = table
-        self._filter = PrivacyFilter(Cost(ceiling) if isinstance(ceiling, Fraction) else ceiling)
+        self._state = Atomic(_State(PrivacyFilter(Cost(ceiling) if isinstance(ceiling, Fraction) else ceiling)))
         self._process = os.getpid()
         self._randomness = randomness
-        self._frontiers: dict[int, Frontier] = {}
         self._changing = False
         self._round: ChannelRule | None = None
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
@@ -103,7 +131,7 @@ class Curator:
     @property
     def total(self) -> Cost:
         """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
-        return self._filter.total
+        return self._state.value.filter.total
 
     def learn(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins, of which rules may speak; it is free."""
@@ -129,7 +157,9 @@ class Curator:
             part = self._randomness.draw(coin, about)
             roots = self._table.roots(part, coin.parts, weights)
             unit = 1 if weights is None else weights.unit
-            return self._register(roots, self._filter.assigned(coin.inclusion, unit, coin.parts))
+            return self._newest(
+                lambda state: state.with_generation(state.filter.assigned(coin.inclusion, unit, coin.parts), roots)
+            )
 
     def count(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number of records in each node, whatever they weigh, with noise."""
@@ -153,6 +183,10 @@ class Curator:
         ``asked`` (nodes, features) says which features' histograms are released; the others are zero. A record is in one
         cell of each, so the noise is for a sensitivity of as many features as any node is asked about.
         """
+        if asked.dtype != np.bool_ or asked.shape != (len(nodes), len(self._table.offsets) - 1):
+            raise ConfigurationError(
+                "what is asked must be truth values, a row for each node and a column for each feature."
+            )
         _check_noise(noise, int(asked.sum(axis=1).max(initial=0)), self._unit(nodes))
         released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
         draws = noise.draws(int(np.count_nonzero(released)) * self.n_classes)
@@ -174,8 +208,10 @@ class Curator:
         self._check_tests(candidates)
         if self._unit(nodes) > 1 and not score.weighs:
             raise ConfigurationError(f"the {score.name} squares counts, so it is asked of records that count 1 only.")
-        if offered.shape != (len(nodes), len(candidates)):
-            raise ConfigurationError("what is offered must have a row for each node and a column for each test.")
+        if offered.dtype != np.bool_ or offered.shape != (len(nodes), len(candidates)):
+            raise ConfigurationError(
+                "what is offered must be truth values, a row for each node and a column for each test."
+            )
         if not offered.any(axis=1).all():
             raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
         frontier = self._charge(nodes, mechanism.price)
@@ -218,9 +254,10 @@ class Curator:
             raise ConfigurationError(f"specializations are asked of one node, not of {len(node)}.")
         together = (mechanism.price,) * most_concerned(choices, self._table.offsets)
         frontier = self._charge(node, sum(together, Cost()))
-        if self._counted is None or self._counted[0] is not frontier:
-            self._counted = (frontier, self._table.histogram(frontier)[0])
-        histogram = self._counted[1]
+        counted = self._counted  # read once: another thread may ask of another node
+        if counted is None or counted[0] is not frontier:
+            counted = self._counted = (frontier, self._table.histogram(frontier)[0])
+        histogram = counted[1]
         chosen = []
         for choice in choices:
             scores = choice.scores(histogram, score)[None]
@@ -274,7 +311,7 @@ class Curator:
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
         with self._lock:
-            if self._filter.made:
+            if self._state.value.filter.made:
                 raise ConfigurationError(
                     "codes are merged before records are assigned to nodes; nodes hold codes of their own."
                 )
@@ -301,7 +338,7 @@ class Curator:
         _check_cost(amount)
         with self._lock:
             self._check_answers()
-            self._filter = self._filter.charged_all(amount, draws)
+            self._state.update(lambda state: state.charged_all(amount, draws))
 
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
@@ -318,45 +355,42 @@ class Curator:
         self._check_tests(candidates)
         if len(chosen) != len(nodes) or np.any((chosen < 0) | (chosen >= len(candidates))):
             raise ConfigurationError("a partition needs one of the candidates for each node.")
+
+        def partitioned(state: _State) -> _State:
+            children = self._table.partition(state.frontier(nodes), candidates, chosen)
+            after = state.filter.partitioned(nodes.generation, nodes.index, candidates.arity[chosen])
+            return state.with_generation(after, children)
+
         with self._lock:
-            frontier = self._frontier(nodes)
-            after = self._filter.partitioned(nodes.generation, nodes.index, candidates.arity[chosen])
-            children = self._register(self._table.partition(frontier, candidates, chosen), after)
-            if nodes.generation not in after.generations:  # nothing can be asked of it: let its rows go
-                del self._frontiers[nodes.generation]
-        return children
+            self._check_answers()
+            return self._newest(partitioned)
 
     def _check_tests(self, candidates: Candidates) -> None:
         """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
         if not np.array_equal(candidates.offsets, self._table.offsets):
             raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
-    def _register(self, frontier: Frontier, after: PrivacyFilter) -> Nodes:
-        """Name the nodes of the newest generation, which takes effect with one assignment."""
-        generation = self._filter.made
-        self._frontiers[generation] = frontier  # which nobody can ask for before the next line
-        self._filter = after
-        return Nodes(generation, np.arange(len(frontier)))
-
-    def _frontier(self, nodes: Nodes) -> Frontier:
-        """Return the records of nodes that may still be asked, each once."""
-        self._check_answers()
-        self._filter.check_open(nodes.generation, nodes.index)
-        frontier = self._frontiers[nodes.generation]
-        return frontier if len(nodes) == len(frontier) else frontier.take(nodes.index)
+    def _newest(self, change: Callable[[_State], _State]) -> Nodes:
+        """Return the nodes of the generation that a change makes."""
+        state = self._state.update(change)
+        generation = state.filter.made - 1
+        return Nodes(generation, np.arange(len(state.frontiers[generation])))
 
     def _unit(self, nodes: Nodes) -> int:
         """Return the largest weight of a record in nodes, which are all of one assignment."""
-        self._filter.check_open(nodes.generation, nodes.index)
-        return self._filter.unit(nodes.generation)
+        known = self._state.value.filter
+        known.check_open(nodes.generation, nodes.index)
+        return known.unit(nodes.generation)
 
     def _charge(self, nodes: Nodes, amount: Cost, draws: int = 0) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
         _check_cost(amount)
         with self._lock:
-            frontier = self._frontier(nodes)
-            self._filter = self._filter.charged(nodes.generation, nodes.index, amount, draws)
-        return frontier
+            self._check_answers()
+            return self._state.update(lambda state: state.charged(nodes, amount, draws)).frontier(nodes)
+
+    def __copy__(self) -> Curator:
+        return self  # a copy would be a second budget
 
     def _check_answers(self) -> None:
         """Raise BudgetExceeded where nothing may be answered any more."""

@@ -318,6 +318,10 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             unchecked = cls(**{**document["parameters"], "schema": schema})
             estimator = cls(**check_parameters(unchecked.get_params(deep=False), cls._rules()))
             plan = estimator._plan(schema, plan_budget(certificate.epsilon, certificate.adjacency))
+            if not _is_claim_of(certificate, estimator):
+                raise FileFormatError(
+                    "the model file's parameters are not those of its certificate; save the model again."
+                )
             named = document.get("named", False) is True
             parameters = stored_parameters(estimator.get_params(deep=False), cls._rules())
             estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), parameters, named)
@@ -415,6 +419,14 @@ def _with_parents_parameters(cls: type) -> inspect.Signature:
         for inherited, parameter in inspect.signature(cls.__mro__[1].__init__).parameters.items():  # type: ignore[misc]
             parameters.setdefault(inherited, parameter)
     return own.replace(parameters=list(parameters.values()))
+
+
+def _is_claim_of(certificate: Certificate, estimator: PrivateClassifier) -> bool:
+    """Say whether a certificate is one of a fit with the estimator's class, budget and adjacency."""
+    parameters = estimator.get_params(deep=False)
+    claimed = exact(parameters["epsilon"]), exact_delta(parameters.get("delta", 0)), parameters["adjacency"]
+    of = certificate.system, certificate.epsilon, certificate.delta, certificate.adjacency
+    return of == (type(estimator).__name__, *claimed)
 
 
 def _class_array(schema: Schema) -> npt.NDArray[Any]:

@@ -128,8 +128,11 @@ CHANGES = {
         "holds counts, but no step",
     ),
     "a level less in the ledger": (drop_a_level, "leaves out what the plan does on level 1"),
-    "another claim": (lambda d, a: d["certificate"].update(epsilon="1/2"), "the certificate says epsilon = 1/2"),
-    "more budget": (lambda d, a: d["parameters"].update(epsilon=2.0), "the model was fitted with 2"),
+    "another claim": (
+        lambda d, a: d["certificate"].update(epsilon="1/2"),
+        "parameters are not those of its certificate",
+    ),
+    "more budget": (lambda d, a: d["parameters"].update(epsilon=2.0), "parameters are not those of its certificate"),
     "an entry": (lambda d, a: d.update(records=300), "another entry records"),
     "a label on a node": (
         lambda d, a: a["label"].__setitem__(np.flatnonzero(a["test"] >= 0), 1),

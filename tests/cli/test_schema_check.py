@@ -162,9 +162,12 @@ def test_labels_that_do_not_match_are_called_out(odd, folder, run, labels, words
     assert [f"WARNING: {warning}" for warning in json.loads(result.stdout)["warnings"]] == result.stderr.splitlines()
 
 
-def test_a_file_of_malformed_lines_has_no_label(odd, folder, run):
+def test_a_file_of_malformed_lines_is_one_finding(odd, folder, run):
     (folder / "odd.csv").write_text(f"{HEADER}\n1\n")
-    assert "NO LABEL" in run(*odd).stderr
+    result = run(*odd)
+    assert result.exit_code == 2
+    assert "NO LINE has as many cells as the header" in result.stderr
+    assert "NO LABEL" not in result.stderr
 
 
 def test_a_file_that_the_schema_covers(folder, answer):

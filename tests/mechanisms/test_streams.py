@@ -15,6 +15,7 @@ from hedgerow.curator import Curator
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, kernels
 from hedgerow.mechanisms.randomness import LAST_DRAW
+from hedgerow.privacy.atomic import Atomic
 from hedgerow.systems import system_class
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")  # of few records nothing stands out
@@ -40,7 +41,7 @@ class Word:
 def after(number, seed=0):
     """Return the randomness of a fit that has drawn so often."""
     randomness = Randomness(seed)
-    randomness._draws = number
+    randomness._draws = Atomic(number)
     return randomness
 
 

@@ -137,3 +137,18 @@ def test_no_fit_checks(monkeypatch):
         model = hr.EDPRFClassifier(schema=schema, variant=variant).fit(X, Y)
         assert len(model.predict(X)) == 10
     hr.Curator(X, Y, schema, 1.0)
+
+
+@pytest.mark.parametrize(("cells", "side"), [([-5, -1, None], "below"), ([200, 1000, None], "above")])
+def test_a_column_in_another_unit_is_named(cells, side):
+    schema = hr.Schema({"height": hr.Numeric(50, 190)}, classes=["no", "yes"])
+    report = schema.check({"height": cells}, ["no", "yes", "no"])
+    assert any("NO NUMBER of the column 'height'" in text and side in text for text in report.findings)
+    inside = schema.check({"height": [*cells, 100]}, ["no", "yes", "no", "no"])
+    assert not any("NO NUMBER" in text for text in inside.findings)
+
+
+def test_another_unicode_form_is_another_spelling():
+    schema = hr.Schema({"sex": hr.Categorical(["männlich"])}, classes=["no", "yes"])
+    report = schema.check({"sex": ["ma\u0308nnlich"]}, ["no"])
+    assert report.features["sex"].spellings == (("ma\u0308nnlich", "männlich"),)

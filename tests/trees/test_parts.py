@@ -800,7 +800,7 @@ def test_pruning_reads_released_counts_alone():
     grower, forest, curator = grown(recipe, seed=4, epsilon=Fraction(5))
     size = np.concatenate([layer.size for layer in grower._layers])
     spent = curator.spent
-    curator._table = curator._frontiers = curator._randomness = None
+    curator._table = curator._state = curator._randomness = None
     pruned = PessimisticPruning().apply(forest, size)
     _, expected, other = grown(RECIPES["pruned"], seed=4, epsilon=Fraction(5))
     assert pruned.n_nodes < forest.n_nodes
@@ -921,7 +921,7 @@ def test_two_phases_cost_their_sum_and_spend_at_most_that(trees):
     assert len(model.forest.roots) == sum(trees)
     again = plan.restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
-    assert len(curator._filter.assignments) == sum(trees)
+    assert len(curator._state.value.filter.assignments) == sum(trees)
     less = Curator(plan._first.table(X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
     with pytest.raises(BudgetExceeded):
         plan.grow_by(less)

@@ -21,7 +21,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
-MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}  # (two classes, normal)
+# In thousandths, by (two classes, normal).
+MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 
 @dataclass(frozen=True)

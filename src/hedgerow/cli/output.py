@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from hedgerow.estimator import PrivateClassifier
-from hedgerow.plots.tree_values import printable
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.texts import listed, printable
 
 __all__ = ["check_stdout", "counted", "it_or_them", "listed", "model_values", "printable", "write_json"]
 
@@ -65,8 +65,3 @@ def counted(number: int, noun: str) -> str:
 def it_or_them(names: Sequence[object]) -> str:
     """Return the pronoun for so many names."""
     return "it" if len(names) == 1 else "them"
-
-
-def listed(names: Sequence[object]) -> str:
-    """Return names in a row as Python writes them, the first ten of them."""
-    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

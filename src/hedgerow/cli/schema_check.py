@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
+from hedgerow.cli.group import WRONG_USAGE
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import counted, listed, write_json
 from hedgerow.cli.table_file import TableFile, unreadable_cells
@@ -18,8 +19,6 @@ from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 
 __all__ = ["check"]
-
-WRONG_USAGE = 2
 
 
 @click.command("check")

@@ -108,7 +108,7 @@ def train(
 
     check_stdout()
 
-    with Spending(_claim(model), out) as spending:
+    def run(spending: Spending) -> None:
         columns = read_table(data, separator, lambda table: check_columns(table, schema, data))
         check_records(len(columns[str(schema.target)]), data)
         training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
@@ -116,6 +116,11 @@ def train(
         spending.fit(model, training, labels)
         spending.save(model, force=force)
         _report(model, out, None if testing is None else measure(model, testing), as_json)
+
+    with Spending(_claim(model), out) as spending:
+        run(
+            spending
+        )  # a function of its own: freeing many records takes time, in which an interruption must say what it cost
 
 
 def _claim(model: PrivateClassifier) -> str:

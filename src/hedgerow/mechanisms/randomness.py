@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from typing import Any, Protocol
 
 import numpy as np
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms.kernels import Stream, open_stream
+from hedgerow.privacy.atomic import Atomic
 
 __all__ = ["LAST_DRAW", "Mechanism", "Randomness"]
 
@@ -46,20 +46,20 @@ class Randomness:
     def __init__(self, random_state: object = None) -> None:
         self.seeded = random_state is not None
         self._key = os.urandom(32) if random_state is None else _seeded_key(random_state)
-        self._draws = 0
-        self._lock = threading.RLock()  # an interruption must not shut its own thread out
+        self._draws = Atomic(0)
         self._process = os.getpid()
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
         """Return one outcome of the mechanism for every item of the batch."""
-        with self._lock:
-            if os.getpid() != self._process:
-                raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
-            if self._draws >= LAST_DRAW:
-                raise BudgetExceeded("no stream is left: another draw would repeat the noise of one before it.")
-            self._draws += 1
-            number = self._draws
-        return mechanism.sample(open_stream(self._key, number), *statistics)
+        if os.getpid() != self._process:
+            raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
+        return mechanism.sample(open_stream(self._key, self._draws.update(_next)), *statistics)
+
+
+def _next(number: int) -> int:
+    if number >= LAST_DRAW:
+        raise BudgetExceeded("no stream is left: another draw would repeat the noise of one before it.")
+    return number + 1
 
 
 def _seeded_key(random_state: object) -> bytes:

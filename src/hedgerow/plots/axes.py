@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots.tree_values import printable
+from hedgerow.texts import printable
 
 __all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "png_bytes", "shown"]
 

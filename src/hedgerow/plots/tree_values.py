@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,10 @@ import numpy as np
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
-__all__ = ["branch_text", "leaf_text", "printable", "tree_values"]
-
-
-def printable(text: str) -> str:
-    """Return a text on one line, without characters that would steer a terminal."""
-    return text if text.isprintable() else json.dumps(text)[1:-1]
+__all__ = ["branch_text", "leaf_text", "tree_values"]
 
 
 def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
 from hedgerow.errors import BudgetExceeded, LedgerPickleError
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
+from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 
@@ -27,13 +28,21 @@ class LedgerEntry:
     certificate: Certificate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Booked:
-    """An entry, and what it and all entries before it add up to."""
+    """An entry behind those before it, and what all of them add up to."""
 
-    entry: LedgerEntry
-    spent: Fraction
-    spent_delta: Fraction
+    before: _Booked | None = None
+    entry: LedgerEntry | None = None
+    spent: Fraction = Fraction(0)
+    spent_delta: Fraction = Fraction(0)
+
+    def entries(self) -> Iterator[LedgerEntry]:
+        """Yield the entries, the last first."""
+        booked: _Booked | None = self
+        while booked is not None and booked.entry is not None:
+            yield booked.entry
+            booked = booked.before
 
 
 class Ledger:
@@ -70,8 +79,7 @@ class Ledger:
         self._delta = exact_delta(delta)
         warn_of_delta(self._delta, stacklevel=2)
         self._adjacency = check_adjacency(adjacency)
-        self._booked: list[_Booked] = []
-        self._lock = threading.RLock()  # an interruption must not shut its own thread out
+        self._booked = Atomic(_Booked())
         self._process = os.getpid()
 
     def reserve(self, certificate: Certificate) -> None:
@@ -97,15 +105,18 @@ class Ledger:
                 f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
             )
         entry = LedgerEntry(label, epsilon, delta, certificate)
-        with self._lock:
-            after = _Booked(entry, self.spent + epsilon, self.spent_delta + delta)
+
+        def booked(before: _Booked) -> _Booked:
+            after = _Booked(before, entry, before.spent + epsilon, before.spent_delta + delta)
             if after.spent > self.epsilon or after.spent_delta > self.delta:
                 raise BudgetExceeded(
                     f"{label} asks for epsilon {decimal_text(epsilon)} and delta {decimal_text(delta)}, but the ledger has "
-                    f"{decimal_text(self.remaining)} and {decimal_text(self.delta - self.spent_delta)} left of "
+                    f"{decimal_text(self.epsilon - before.spent)} and {decimal_text(self.delta - before.spent_delta)} left of "
                     f"{decimal_text(self.epsilon)} and {decimal_text(self.delta)}; nothing was drawn."
                 )
-            self._booked.append(after)  # the one change, so an interruption leaves all of it or nothing
+            return after
+
+        self._booked.update(booked)
 
     @property
     def epsilon(self) -> Fraction:
@@ -125,17 +136,17 @@ class Ledger:
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Everything booked so far, in order."""
-        return tuple(booked.entry for booked in self._booked)
+        return tuple(self._booked.value.entries())[::-1]
 
     @property
     def spent(self) -> Fraction:
         """The epsilon booked so far, exact."""
-        return self._booked[-1].spent if self._booked else Fraction(0)
+        return self._booked.value.spent
 
     @property
     def spent_delta(self) -> Fraction:
         """The delta booked so far, exact."""
-        return self._booked[-1].spent_delta if self._booked else Fraction(0)
+        return self._booked.value.spent_delta
 
     @property
     def remaining(self) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.schema.cells import CategoryReader, Cells, category_key, numbers, numeric_markers
 from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
-from hedgerow.schema.refusals import listed
+from hedgerow.texts import listed, printable
 
 if TYPE_CHECKING:
     from hedgerow.schema.schema import Schema
@@ -83,7 +83,7 @@ class SchemaReport:
 
     def table(self) -> Iterator[str]:
         """Yield the lines of the counts."""
-        rows = {_printable(name): column for name, column in self.features.items()}
+        rows = {printable(name): column for name, column in self.features.items()}
         width = max(map(len, rows), default=0)
         yield f"\n  {'':<{width}}" + "".join(f"  {kind:>10}" for kind in KINDS)
         for name, column in rows.items():
@@ -154,8 +154,9 @@ class _Tally:
 
 
 def _fold(text: str) -> str:
-    """Return what is left of a text without case, white space and the punctuation that spellings differ in."""
-    return "".join(character for character in text.casefold() if character not in " \t\r\n\u00a0_-.,;:'\"")
+    """Return what is left of a text without case, white space, punctuation and Unicode form, in which spellings differ."""
+    alike = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in alike if character not in " \t\r\n\u00a0_-.,;:'\"")
 
 
 def _folds(values: Sequence[Value]) -> dict[str, Value]:
@@ -210,8 +211,18 @@ class Checker:
             labels=labels,
             unread=unread,
             unlabeled=self._labels is not None and 0 < self._records <= self._labels.unread,
-            findings=(*self._about_labels(labels), *self._about_features(unread, features)),
+            findings=self._findings(malformed, labels, unread, features),
         )
+
+    def _findings(
+        self, malformed: int, labels: ColumnReport | None, unread: Sequence[str], features: Mapping[str, ColumnReport]
+    ) -> tuple[str, ...]:
+        if 0 < self._records <= malformed:
+            return (
+                "NO LINE has as many cells as the header, so nothing could be read. Is there a separator too many at the lines' "
+                "ends, or is another character the separator?",
+            )
+        return (*self._about_labels(labels), *self._about_features(unread, features))
 
     def _about_features(self, unread: Sequence[str], features: Mapping[str, ColumnReport]) -> Iterator[str]:
         for name in unread:
@@ -220,6 +231,13 @@ class Checker:
             )
         for name, column in features.items():
             yield from _about_spellings(f"the column {name!r}", column)
+            for side, count in (("below", column.below), ("above", column.above)):
+                numbers = self._records - column.missing
+                if count and count == numbers and name not in unread:
+                    yield (
+                        f"NO NUMBER of the column {name!r} is within its range: all are {side} it, so a fit reads one number for "
+                        "all. Are they in another unit? Correct its range, or the numbers."
+                    )
 
     def _about_labels(self, labels: ColumnReport | None) -> Iterator[str]:
         if self._labels is None or labels is None or not self._records:
@@ -260,8 +278,3 @@ def check_records(schema: Schema, X: Any, y: Any) -> SchemaReport:
         block = {name: columns.cells(i, rows.start, rows.stop) for i, name in enumerate(columns.names)}
         checker.add(block, None if labels is None else labels[rows])
     return checker.report()
-
-
-def _printable(text: str) -> str:
-    """Return a text on one line, without characters that would steer a terminal."""
-    return text if text.isprintable() else json.dumps(text)[1:-1]

@@ -16,7 +16,8 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
-from hedgerow.schema.refusals import check_column_types, check_label_type, listed, refuse_lazy, refuse_objects
+from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
+from hedgerow.texts import listed
 
 __all__ = ["Columns", "read_columns", "read_labels", "read_records"]
 

@@ -15,8 +15,9 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import category_key
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.parts import Holds
+from hedgerow.texts import listed
 
-__all__ = ["check_column_types", "check_label_type", "listed", "refuse_lazy", "refuse_objects"]
+__all__ = ["check_column_types", "check_label_type", "refuse_lazy", "refuse_objects"]
 
 # Methods by which tables that hold a query, not records, become frames. Spark's frames collect rows, so that comes last.
 COLLECTORS = ("toPandas", "df", "compute", "to_pandas", "collect")
@@ -95,8 +96,3 @@ def _has_text(values: Sequence[Value]) -> bool:
 
 def _has_number(values: Sequence[Value]) -> bool:
     return any(isinstance(category_key(value), float) for value in values)
-
-
-def listed(names: Sequence[object]) -> str:
-    """Return names in a row as Python writes them, the first ten of them."""
-    return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

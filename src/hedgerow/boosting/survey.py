@@ -113,8 +113,8 @@ class Survey:
         return (
             f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
             f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
-            "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as the schema declares them; "
-            "if they are, pass more records or a larger epsilon.",
+            "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
+            "the schema declares them; if they are, pass more records or a larger epsilon.",
         )
 
     def merges(self, curator: Curator, bins: int) -> list[Integers]:

@@ -108,6 +108,15 @@ def plain(rule, margins, label):
 
 
 @pytest.mark.parametrize("normal", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_first_curvature_is_that_of_records_of_which_nothing_is_known(n_classes, normal):
+    rule = Gradients(n_classes, normal)
+    channels = rule(np.zeros((1, n_classes), dtype=np.int64), np.array([0], dtype=np.int16))[0]
+    each = channels[rule.scored :] / UNIT / rule.curvature
+    assert rule.first_curvature(7.5) == pytest.approx(7.5 * each, rel=2e-4)
+
+
+@pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 40])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_channels_are_those_of_a_plain_loop(n_classes, normal, kind):

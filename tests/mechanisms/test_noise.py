@@ -70,6 +70,15 @@ def test_noise_keeps_shape_and_input(shape):
 
 
 @pytest.mark.parametrize("noise", [Geometric(Fraction(1, 50)), RoundedNormal(Fraction(1, 500))])
+@pytest.mark.parametrize("kind", [np.int32, np.uint8])
+def test_counts_in_narrow_integers_do_not_wrap(noise, kind):
+    largest = np.full(50, np.iinfo(kind).max, dtype=kind)
+    noisy = noise.sample(stream(4), largest)
+    assert noisy.dtype == np.int64
+    np.testing.assert_array_equal(noisy, noise.sample(stream(4), largest.astype(np.int64)))
+
+
+@pytest.mark.parametrize("noise", [Geometric(Fraction(1, 50)), RoundedNormal(Fraction(1, 500))])
 def test_noise_does_not_depend_on_the_value(noise):
     values = np.array([0, 5, -7, 10**9, -(2**40), 0, 0, 1])
     np.testing.assert_array_equal(

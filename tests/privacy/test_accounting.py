@@ -432,7 +432,7 @@ def rho_of_the_worst_bounded_range(epsilon):
     return divergence(low)
 
 
-SIZES = ["1/100000", "1/1001", "1/999", "1/10", "1", "3", "8", "29", "50"]
+SIZES = ["1/1000000000", "2/1000000000", "1/100000", "1/1001", "1/999", "1/10", "1", "3", "8", "29", "50"]
 
 
 @pytest.mark.parametrize("ranged", [False, True])

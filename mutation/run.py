@@ -127,19 +127,20 @@ def report(
 ) -> tuple[Counter[str], list[str]]:
     """Return a module's figures, and what is left to do: survivors without a verdict, verdicts without a survivor."""
     figures: Counter[str] = Counter(mutants=len(mutants))
-    left, survived = [], set()
+    left, open_still = [], set()
     for mutant in mutants:
         state = results.of(mutant)
         verdict = judged.get((module.path, mutant.change))
+        if state in (None, "passed"):
+            open_still.add(mutant.change)
         if state == "passed":
-            survived.add(mutant.change)
             figures[verdict or "survived"] += 1
             if verdict is None:
                 left.append(f"survived  src/hedgerow/{module.path}:{mutant.line}  {mutant.change}")
         else:
             figures[state or "untried"] += 1
     for path, change in judged:
-        if path == module.path and change not in survived:
+        if path == module.path and change not in open_still:
             left.append(f"stale judgement, no such survivor  src/hedgerow/{module.path}  {change}")
     return figures, left
 

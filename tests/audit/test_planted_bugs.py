@@ -74,7 +74,7 @@ def keep_raw_counts(plant):
     class_counts, grow_by = Curator.class_counts, ForestPlan.grow_by
 
     def counted(self, nodes, noise):
-        self.raw = self._table.class_counts(self._frontier(nodes))
+        self.raw = self._table.class_counts(self._state.value.frontier(nodes))
         return class_counts(self, nodes, noise)
 
     def kept(self, curator):

@@ -89,7 +89,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
 
 
 def sizes_of(curator, nodes):
-    return np.diff(curator._frontier(nodes).starts)
+    return np.diff(curator._state.value.frontier(nodes).starts)
 
 
 def close_nodes_without_records(plant):

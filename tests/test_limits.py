@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import resource
 import struct
+import tracemalloc
 import zipfile
 import zlib
 from fractions import Fraction
@@ -57,10 +57,13 @@ def written(path, model, *, features=None, classes=None, event=None, parameters=
 
 
 def peak(act):
-    """Return by how many bytes the largest memory of the process grew."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    act()
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    """Return the most bytes that Python and numpy held at once beyond what they began with."""
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def refused(path, words, **given):

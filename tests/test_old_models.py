@@ -1,0 +1,39 @@
+"""Model files that version 0.1.0 wrote load, say what they said, and pass the check of their certificates.
+
+The files and what their models said were written by that version, one for each form of each system on the same made-up records.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit import check_model
+
+FOLDER = Path(__file__).parent / "fixtures" / "models-0.1.0"
+SAID = json.loads((FOLDER / "predictions.json").read_text("utf-8"))
+FILES = sorted(path.stem for path in FOLDER.glob("*.hedgerow"))
+
+
+def records():
+    return {name: [row[i] for row in SAID["rows"]] for i, name in enumerate(SAID["columns"])}
+
+
+def test_every_form_of_every_system_of_that_version_is_there():
+    assert sorted(SAID["probabilities"]) == FILES
+    assert len({name.rsplit("-", 1)[0] for name in FILES if name.endswith(("-private", "-published"))}) == 21
+    assert sum(name.endswith("-published") for name in FILES) == 18
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_model_says_what_it_said(name):
+    model = hr.load(FOLDER / f"{name}.hedgerow")
+    np.testing.assert_allclose(model.predict_proba(records()), SAID["probabilities"][name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "published" not in name])
+def test_its_certificate_is_that_of_the_plan_that_this_version_makes(name):
+    findings = check_model(FOLDER / f"{name}.hedgerow")
+    assert [finding.words for finding in findings if finding.attack != "certificate"] == []

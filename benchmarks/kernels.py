@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, Randomness, RoundedNormal
+from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.scores import Gini, multiway
-from hedgerow.table import Table
+from hedgerow.table import MemoryTable
 
 
 def report(name: str, work: Callable[[], object], repeats: int) -> None:
@@ -38,8 +38,8 @@ def main() -> None:
     offered = np.ones((1000, 100), dtype=bool)
     n_codes = np.full(20, 6)
     codes = generator.integers(0, 5, (1_000_000, 20)).astype(np.uint8)
-    table = Table(codes, generator.integers(0, 2, 1_000_000).astype(np.int16), n_codes, 2)
-    roots = table.roots(generator.integers(0, 35, 1_000_000).astype(np.int32), 35)
+    table = MemoryTable(codes, generator.integers(0, 2, 1_000_000).astype(np.int16), n_codes, 2)
+    roots = table.assign(Randomness(0).coins(PerRecordCoin(35)))
     candidates = multiway(n_codes)
     out = np.empty((35, 20), dtype=np.int64)
     histogram = table.histogram(roots)

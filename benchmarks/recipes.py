@@ -21,9 +21,9 @@ from sklearn.metrics import log_loss
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
-from hedgerow.boosting import hedgerow
 from hedgerow.boosting.additive import AdditiveRecipe, Sizes
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.systems import hedgerow
 
 Drawn = tuple[hr.Schema, dict[str, Any], Any]
 SHIPPED = hedgerow.RECIPE

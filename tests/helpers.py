@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
 
-from hedgerow.curator import Curator
-from hedgerow.mechanisms import Randomness
-from hedgerow.table import Table
+from hedgerow.curator import Queryable
+from hedgerow.estimator import Plan, PrivateClassifier, RawPlan, plan_of, run
+from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
+from hedgerow.privacy.claim import Claim
+from hedgerow.schema import Schema
+from hedgerow.table import MemoryTable
 from hedgerow.trees import Forest, Grower, Recipe
 
 Record = tuple[int, ...]
@@ -18,11 +23,11 @@ Record = tuple[int, ...]
 BINARY = tuple(product((0, 1), repeat=3))  # two features, then the label
 
 
-def make_table(records: Sequence[Record], n_codes: Sequence[int] = (2, 2), n_classes: int = 2) -> Table:
+def make_table(records: Sequence[Record], n_codes: Sequence[int] = (2, 2), n_classes: int = 2) -> MemoryTable:
     width = len(n_codes)
     cells = np.array([record[:width] for record in records], dtype=np.uint8).reshape(-1, width)
     labels = np.array([record[width] for record in records], dtype=np.int16)
-    return Table(cells, labels, np.array(n_codes), n_classes)
+    return MemoryTable(cells, labels, np.array(n_codes), n_classes)
 
 
 def grow(
@@ -40,7 +45,7 @@ def grow(
     schedule = (recipe or Recipe()).schedule(
         epsilon, np.array(n_codes), is_numeric or [False] * len(n_codes), n_estimators=trees, max_depth=depth
     )
-    curator = Curator(make_table(records, n_codes, n_classes), epsilon, randomness)
+    curator = Queryable(make_table(records, n_codes, n_classes), epsilon, randomness)
     return Grower(curator, schedule).grow()
 
 
@@ -51,3 +56,27 @@ def released(forest: Forest) -> tuple[tuple[int, ...], ...]:
 def data_sets(most: int, types: Sequence[Record] = BINARY) -> Iterator[tuple[Record, ...]]:
     for size in range(most + 1):
         yield from combinations_with_replacement(types, size)
+
+
+def fit_plan(plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness) -> Any:
+    """The model that a plan makes of records."""
+    return run(plan, X, y, randomness)[0]
+
+
+def plan_at(estimator: PrivateClassifier, schema: Schema, epsilon: Fraction, adjacency: str = "add-remove") -> Any:
+    """The plan of an estimator whose public coins mark no round, for a pure claim."""
+    return plan_of(estimator, schema, Claim(epsilon, Fraction(0), adjacency), ())
+
+
+@dataclass(frozen=True, eq=False)
+class Told(Coins):
+    """Coins that fell already: the part of each record."""
+
+    part: Any
+
+    @classmethod
+    def to(cls, part: Any, parts: int) -> Told:
+        return cls(PerRecordCoin(parts), b"", np.asarray(part, dtype=np.int32))
+
+    def parts(self, first_row: int, about: Any) -> Any:
+        return self.part[first_row:]

@@ -6,12 +6,12 @@ from hedgerow.boosting.gradients import Gradients
 
 def boost_by_the_exact_number(plant):
     """What a feature's score loses for its bins comes from the number of records, which no step has released."""
-    boost, first_curvature = AdditivePlan.boost, Gradients.first_curvature
+    fit, first_curvature = AdditivePlan.fit, Gradients.first_curvature
     records = []
 
     def boosted(self, curator):
         records.append(len(curator._table))
-        return boost(self, curator)
+        return fit(self, curator)
 
-    plant.setattr(AdditivePlan, "boost", boosted)
+    plant.setattr(AdditivePlan, "fit", boosted)
     plant.setattr(Gradients, "first_curvature", lambda self, _: first_curvature(self, records[-1]))

@@ -18,8 +18,10 @@ import sklearn
 from sklearn.utils.validation import has_fit_parameter
 
 import hedgerow as hr
+from hedgerow.archive import read_archive, write_archive
+from hedgerow.errors import FileFormatError
 from hedgerow.privacy.events import event_to_dict
-from hedgerow.trees.classifier import ForestClassifier
+from hedgerow.systems.forest import ForestClassifier
 from hedgerow.trees.forest import importances
 
 SYSTEMS = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
@@ -268,9 +270,39 @@ def test_no_method_answers_for_them_either(given, variant):
             method(given)
 
 
+class Handing(hr.EDPRFClassifier):
+    """A user's class that hands on what it does not name."""
+
+    def __init__(self, epsilon=1.0, *, shade=0, **rest):
+        super().__init__(epsilon, **rest)
+        self.shade = shade
+
+
+class HandingTwice(Handing):
+    """The same, through two classes."""
+
+    def __init__(self, *, tint=0, **rest):
+        super().__init__(**rest)
+        self.tint = tint
+
+
+class Narrow(hr.EDPRFClassifier):
+    """A user's class that leaves out most parameters."""
+
+    def __init__(self, epsilon=1.0, *, schema=None, ledger=None):
+        super().__init__(epsilon, schema=schema, ledger=ledger)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda: hr.EDPRFClassifier(shema=SCHEMA), r"^EDPRFClassifier takes no shema: did you mean schema\?$"),
+        (lambda: hr.SuLQID3Classifier(shema=SCHEMA), r"^SuLQID3Classifier takes no shema: did you mean schema\?$"),
+        (lambda: Handing(shema=SCHEMA), r"^Handing takes no shema: did you mean schema\?$"),
+        (lambda: Handing(shad=1), r"^Handing takes no shad: did you mean shade\?$"),
+        (lambda: HandingTwice(shema=SCHEMA), r"^HandingTwice takes no shema: did you mean schema\?$"),
+        (lambda: HandingTwice(shad=1), r"^HandingTwice takes no shad: did you mean shade\?$"),
+        (lambda: Narrow(max_depth=3), "^Narrow takes no max_depth: it takes epsilon, schema, ledger.$"),
         (lambda: hr.EDPRFClassifier(max_dept=3), "EDPRFClassifier takes no max_dept: did you mean max_depth?"),
         (lambda: hr.PFDPDTClassifier(maxdepth=3), "PFDPDTClassifier takes no maxdepth: did you mean max_depth?"),
         (lambda: hr.HedgerowClassifier(epsilom=3), "HedgerowClassifier takes no epsilom: did you mean epsilon?"),
@@ -297,6 +329,17 @@ def test_an_unknown_keyword_is_refused_in_the_name_of_the_class_with_the_way_out
     assert str(caught.value).count(". ") <= 1
 
 
+def test_a_class_may_hand_on_keywords_but_is_not_fitted_with_any_that_a_clone_would_lose():
+    ledger = hr.Ledger(10)
+    assert HandingTwice(tint=1, shade=2, max_depth=3, ledger=ledger).max_depth == 3
+    for kind, hidden in ((Handing, "schema"), (HandingTwice, "epsilon"), (Narrow, "adjacency")):
+        with pytest.raises(
+            TypeError, match=f"^{hidden} does not stand in the class's __init__, so clones would lose it"
+        ):
+            kind(schema=SCHEMA, ledger=ledger).fit(X, Y)
+    assert ledger.entries == ()
+
+
 def test_signatures_hide_nothing():
     assert list(inspect.signature(hr.HedgerowClassifier.fit).parameters) == ["self", "X", "y"]
     assert "max_depth" in inspect.signature(hr.PFDPDTClassifier).parameters
@@ -315,3 +358,62 @@ def test_a_large_delta_is_warned_of_before_anything_is_booked(delta, warns):
     with pytest.raises(UserWarning) if warns else nullcontext():  # in tests warnings are errors
         hr.DPAdaBoostClassifier(schema=SCHEMA, delta=delta, ledger=ledger).fit(X, Y)
     assert len(ledger.entries) == 1 + (not warns)
+
+
+COINS_OF_FILES = {
+    "fewer": lambda coins: coins[:-1],
+    "more": lambda coins: sorted({*coins, *range(1, 21)}),
+    "twice": lambda coins: [*coins, coins[-1]],
+    "out of order": lambda coins: coins[::-1],
+    "round 0": lambda coins: [0, *coins[1:]],
+    "a round too many": lambda coins: [*coins[:-1], 21],
+    "no numbers": lambda coins: [str(coin) for coin in coins],
+    "no list": lambda coins: 3,
+}
+
+
+@pytest.mark.parametrize("change", COINS_OF_FILES)
+@pytest.mark.parametrize("variant", ["private", "published"])
+def test_public_coins_that_no_fit_with_the_certificate_had_are_refused(variant, change, tmp_path):
+    model = hr.DPAdaClassifier(
+        epsilon=5.0, schema=COINS_SCHEMA, schedule="random", n_estimators=20, variant=variant, random_state=3
+    ).fit(COINS_X, COINS_Y)
+    model.save(tmp_path / "m")
+    document, arrays = contents_of(tmp_path / "m")
+    assert len(document["coins"]) > 3
+    write_archive(tmp_path / "same", document, arrays)
+    assert np.array_equal(hr.load(tmp_path / "same").predict_proba(COINS_X), model.predict_proba(COINS_X))
+    coins = COINS_OF_FILES[change](document["coins"])
+    write_archive(tmp_path / "other", {**document, "coins": coins}, arrays)
+    if variant == "published" and change in ("fewer", "more"):  # noise follows marked rounds, and nothing was promised
+        assert hr.load(tmp_path / "other").certificate_.reasons
+    else:
+        with pytest.raises(FileFormatError):
+            hr.load(tmp_path / "other")
+
+
+def test_public_coins_of_a_system_that_draws_none_are_refused(tmp_path):
+    hr.EDPRFClassifier(epsilon=5.0, schema=COINS_SCHEMA).fit(COINS_X, COINS_Y).save(tmp_path / "m")
+    document, arrays = contents_of(tmp_path / "m")
+    assert document["coins"] == []
+    write_archive(tmp_path / "other", {**document, "coins": [2]}, arrays)
+    with pytest.raises(FileFormatError):
+        hr.load(tmp_path / "other")
+
+
+def test_a_certificate_of_the_other_form_is_refused(tmp_path):
+    hr.EDPRFClassifier(epsilon=5.0, schema=COINS_SCHEMA).fit(COINS_X, COINS_Y).save(tmp_path / "m")
+    document, arrays = contents_of(tmp_path / "m")
+    document["certificate"]["variant"] = "published"
+    write_archive(tmp_path / "other", document, arrays)
+    with pytest.raises(FileFormatError, match="not those of its certificate"):
+        hr.load(tmp_path / "other")
+
+
+COINS_SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+COINS_X, COINS_Y = {"a": ["x", "y"] * 30}, ["no", "yes"] * 30
+
+
+def contents_of(path):
+    document, arrays = read_archive(path)
+    return dict(document), {name: arrays[name] for name in arrays}

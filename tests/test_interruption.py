@@ -13,7 +13,7 @@ from interruption import at_every_line
 
 import hedgerow as hr
 from hedgerow.boosting.gradients import Gradients
-from hedgerow.curator import Curator, Nodes
+from hedgerow.curator import Nodes, Queryable, Round
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.scores import Gini, Majority, Specializations, multiway
@@ -21,7 +21,13 @@ from hedgerow.scores import Gini, Majority, Specializations, multiway
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
 TESTS = multiway((2, 2))
 GRADIENTS = Gradients(2, normal=False)
-CURATOR = ("curator.py", "table/table.py", "privacy/filter.py", "mechanisms/randomness.py")
+CURATOR = (
+    "curator/queryable.py",
+    "curator/rounds.py",
+    "table/memory.py",
+    "privacy/filter.py",
+    "mechanisms/randomness.py",
+)
 
 
 class Watched(Randomness):
@@ -33,21 +39,18 @@ class Watched(Randomness):
 
     def draw(self, mechanism, *statistics):
         answer = super().draw(mechanism, *statistics)
-        if isinstance(mechanism, PerRecordCoin):
-            return answer
         self.answers += 1
         return statistics[0] if isinstance(mechanism, Geometric) else answer
 
 
 def opened():
-    curator = Curator(make_table([(0, 1, 1)]), Fraction(1), Watched())
+    curator = Queryable(make_table([(0, 1, 1)]), Fraction(1), Watched())
     return curator, curator.assign(PerRecordCoin(1))
 
 
 def rounds():
-    curator = Curator(make_table([(0, 1, 1)]), Fraction(1), Watched())
-    curator.open_round(GRADIENTS)
-    return curator, None
+    curator = Queryable(make_table([(0, 1, 1)]), Fraction(1), Watched())
+    return curator, curator.open_round(GRADIENTS)
 
 
 def leaf(curator, root):
@@ -67,21 +70,26 @@ QUESTIONS = {
     "minority_at_most": lambda c, r: c.minority_at_most(r, AtMost(Geometric(HALF), 10)),
 }
 OF_ALL = {
-    "select_feature": lambda c, _: c.select_feature(
+    "select_feature": lambda asked: asked.select_feature(
         PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1), np.zeros(2, dtype=np.int64)
     ),
-    "sums": lambda c, _: c.sums(0, Geometric(HALF, GRADIENTS.l1)),
-    "whole_sums": lambda c, _: c.whole_sums(Geometric(HALF, GRADIENTS.l1)),
+    "sums": lambda asked: asked.sums(0, Geometric(HALF, GRADIENTS.l1)),
+    "whole_sums": lambda asked: asked.whole_sums(Geometric(HALF, GRADIENTS.l1)),
 }
 FREE = {
     "assign": lambda c, _: c.assign(PerRecordCoin(1)),
     "partition": lambda c, r: leaf(c, r),
     "open_round": lambda c, _: c.open_round(GRADIENTS),
-    "learn": lambda c, _: c.learn(lambda codes, margins: margins.__iadd__(1)),
+    "update_margins": lambda c, _: c.update_margins(vote),
+    "open_round with votes": lambda c, _: c.open_round(GRADIENTS, vote),
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
-    "flip": lambda c, _: c.flip(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
+    "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
-METHODS = {"n_classes", "spent", "total"}
+METHODS = {"for_learner", "n_classes", "spent", "total"}
+
+
+def vote(codes, margins):
+    margins += 1
 
 
 class OneCell:
@@ -104,8 +112,9 @@ def take_all(curator):
 
 
 def test_every_public_method_is_here():
-    public = {name for name in vars(Curator) if not name.startswith("_")}
-    assert public == {*QUESTIONS, *OF_ALL, *FREE, *METHODS}
+    public = {name for name in vars(Queryable) if not name.startswith("_")}
+    assert public == {*QUESTIONS, *(name.split()[0] for name in FREE), *METHODS}
+    assert {name for name in vars(Round) if not name.startswith("_")} == {*OF_ALL}
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -122,14 +131,14 @@ def test_an_interrupted_question_is_not_had_twice(name):
 
 @pytest.mark.parametrize("name", OF_ALL)
 def test_an_interrupted_question_of_all_records_is_not_had_twice(name):
-    curator, _ = rounds()
-    OF_ALL[name](curator, None)
+    curator, asked = rounds()
+    OF_ALL[name](asked)
     one = curator.spent  # half, rounded down to what the sampler can draw
     assert one > Fraction(2, 5)
-    for where, (curator, _), _ in at_every_line(CURATOR, rounds, lambda prepared: OF_ALL[name](*prepared)):
+    for where, (curator, asked), _ in at_every_line(CURATOR, rounds, lambda prepared: OF_ALL[name](prepared[1])):
         with contextlib.suppress(BudgetExceeded):
             for _ in range(3):
-                OF_ALL[name](curator, None)
+                OF_ALL[name](asked)
         assert curator._randomness.answers * one <= curator.spent <= 1, where
 
 
@@ -163,25 +172,27 @@ def test_partitions_that_are_interrupted_again_and_again_do_not_multiply_the_bud
         assert take_all(curator) * EIGHTH <= curator.spent <= 1, where
 
 
-@pytest.mark.parametrize("name", ["assign", "open_round", "flip"])
+@pytest.mark.parametrize("name", ["assign", "open_round", "draw_public"])
 def test_an_interrupted_free_step_gives_nothing_away(name):
     for where, (curator, _), _ in at_every_line(CURATOR, opened, lambda prepared: FREE[name](*prepared)):
         assert take_all(curator) * EIGHTH <= curator.spent <= 1, where
 
 
-@pytest.mark.parametrize("name", ["learn", "merge"])
+@pytest.mark.parametrize("name", ["update_margins", "open_round with votes", "merge"])
 def test_records_that_changed_by_half_answer_no_more(name):
     """Which of them have changed depends on where they stand, so one record more would change another."""
 
     def prepare():
-        return Curator(make_table([(1, 1, 1)] * 3), Fraction(1), Watched()), None
+        return Queryable(make_table([(1, 1, 1)] * 3), Fraction(1), Watched()), None
 
     closed = 0
     for where, (curator, _), _ in at_every_line(CURATOR, prepare, lambda prepared: FREE[name](*prepared)):
         table = curator._table
         margins = table._margins if table._margins is not None else np.zeros((3, 2))
-        state = {"learn": bool((margins == 1).all()), "merge": table.offsets.tolist() == [0, 1, 3]}[name]
-        untouched = {"learn": bool((margins == 0).all()), "merge": bool((table._codes == 1).all())}[name]
+        if name == "merge":
+            state, untouched = table.offsets.tolist() == [0, 1, 3], bool((table._codes == 1).all())
+        else:
+            state, untouched = bool((margins == 1).all()), bool((margins == 0).all())
         try:
             curator.open_round(GRADIENTS)
         except BudgetExceeded as refusal:
@@ -243,7 +254,7 @@ def test_a_draw_that_a_signals_handler_makes_in_between_has_a_stream_of_its_own(
         assert len(set(drawn)) == len(drawn), where
 
 
-LEDGER = ("privacy/ledger.py", "estimator.py", "systems/interface.py", "interface.py")
+LEDGER = ("privacy/ledger.py", "estimator/classifier.py", "estimator/planning.py", "curator/interactive.py")
 SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 X, Y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
 

@@ -93,9 +93,9 @@ def test_a_kernel_states_what_it_reads_and_writes(kernel):
 OUTSIDE = """
 import numpy as np
 from hedgerow.table import kernels
-codes, channels, out = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dtype=np.int64), np.zeros((3, 1), dtype=np.int64)
+codes, channels, packed = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dtype=np.int64), np.zeros((3, 1), dtype=np.int64)
 try:
-    kernels.feature_sums(codes, channels, 0, out)
+    kernels.pack(codes, channels, np.array([0, 3]), packed)
 except IndexError:
     print("noticed")
 """

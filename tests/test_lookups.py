@@ -8,8 +8,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.columns import check_columns
-from hedgerow.cli.table_file import check_no_name_twice, single_places
 from hedgerow.schema import Encoder
+from hedgerow.sources.table_file import check_no_name_twice, single_places
 
 ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -85,6 +85,12 @@ def test_a_parameter_without_a_constraint_is_a_bug(use):
         use({"a": 1, "b": 2}, {"a": Integer(1, 2)})
 
 
+@pytest.mark.parametrize("use", [check_parameters, stored_parameters])
+def test_a_constraint_without_its_parameter_is_a_bug_too(use):
+    with pytest.raises(TypeError, match=r"^b does not stand in the class's __init__"):
+        use({"a": 0}, {"a": Integer(1, 2), "b": Integer(1, 2)})
+
+
 def test_a_broken_constraint_is_a_value_error():
     with pytest.raises(ValueError, match="a is 0"):
         check_parameters({"a": 0}, {"a": Integer(1, 2)})

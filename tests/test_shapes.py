@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers import make_table
+from helpers import Told, make_table
 
 from hedgerow.boosting.survey import Ones
 from hedgerow.boosting.weights import Lookup, MadaBoost
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Randomness
 from hedgerow.scores import Gini, multiway
 from hedgerow.shapes import check_shape
-from hedgerow.table import Table
+from hedgerow.table import MemoryTable
 from hedgerow.trees import Forest
 
 RECORDS = ((0, 1, 0), (1, 0, 1), (1, 1, 1))
@@ -27,8 +27,8 @@ def zeros(*shape, dtype=np.int64):
 class TooFew(Ones):
     """A rule that forgets a record."""
 
-    def __call__(self, margins, labels, used=None):
-        return super().__call__(margins, labels, used)[1:]
+    def __call__(self, margins, labels):
+        return super().__call__(margins, labels)[1:]
 
 
 def stump():
@@ -37,15 +37,17 @@ def stump():
 
 
 WRONG = {
-    "labels for fewer records": lambda: Table(
+    "labels for fewer records": lambda: MemoryTable(
         zeros(3, 2, dtype=np.uint8), zeros(2, dtype=np.int16), np.array([2, 2]), 2
     ),
-    "codes of fewer features": lambda: Table(
+    "codes of fewer features": lambda: MemoryTable(
         zeros(3, 1, dtype=np.uint8), zeros(3, dtype=np.int16), np.array([2, 2]), 2
     ),
-    "parts for fewer records": lambda: make_table(RECORDS).roots(zeros(2, dtype=np.int32), 1),
-    "weights for fewer records": lambda: make_table(RECORDS).apply(lambda margins, labels: zeros(2, dtype=np.uint64)),
-    "channels for fewer records": lambda: make_table(RECORDS).whole_sums(TooFew()),
+    "parts for fewer records": lambda: make_table(RECORDS).assign(Told.to(zeros(2), 1)),
+    "weights for fewer records": lambda: make_table(RECORDS).assign(
+        Told.to(zeros(3), 1), lambda margins, labels: zeros(2, dtype=np.uint64)
+    ),
+    "channels for fewer records": lambda: make_table(RECORDS).sums(TooFew()),
     "margins for fewer records": lambda: MadaBoost().lookup(0)(zeros(2, 2), zeros(3, dtype=np.int16)),
     "margins of no class": lambda: Lookup(zeros(1, dtype=np.uint64))(zeros(3), zeros(3, dtype=np.int16)),
     "a histogram of fewer codes": lambda: Gini().score(zeros(1, 3, 2), TESTS, zeros(1, 2)),

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow import datasets
-    from hedgerow.boosting.hedgerow import HedgerowClassifier
+    from hedgerow import audit, datasets, plots
+    from hedgerow.curator import Curator
     from hedgerow.errors import (
         BudgetExceeded,
         ConfigurationError,
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
         FileFormatError,
         HedgerowError,
         LedgerPickleError,
+        MissingExtraError,
         PrivacyLeakWarning,
         SchemaError,
     )
-    from hedgerow.interface import Curator
     from hedgerow.plots import AuditDisplay, BudgetDisplay, PrivacyUtilityDisplay, TreeDisplay
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
@@ -39,15 +39,18 @@ if TYPE_CHECKING:
     from hedgerow.systems.dpada import DPAdaClassifier
     from hedgerow.systems.dt_diff import DTDiffClassifier
     from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
+    from hedgerow.systems.forest import ForestClassifier
+    from hedgerow.systems.hedgerow import HedgerowClassifier
     from hedgerow.systems.pinq_id3 import PINQID3Classifier
     from hedgerow.systems.random_trees import RandomTreesClassifier
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier
     from hedgerow.systems.sulq_id3 import SuLQID3Classifier
     from hedgerow.systems.tpdprf import TpDPRFClassifier
     from hedgerow.systems.tradition import TraditionClassifier
-    from hedgerow.trees.classifier import ForestClassifier
 
 __version__ = "0.2.0.dev0"
+
+_PACKAGES = ("audit", "datasets", "plots")
 
 _HOME = {
     "AuditDisplay": "hedgerow.plots",
@@ -57,7 +60,7 @@ _HOME = {
     "Categorical": "hedgerow.schema",
     "Certificate": "hedgerow.privacy.certificate",
     "ConfigurationError": "hedgerow.errors",
-    "Curator": "hedgerow.interface",
+    "Curator": "hedgerow.curator",
     "DPAdaBoostClassifier": "hedgerow.systems.dp_adaboost",
     "DPAdaClassifier": "hedgerow.systems.dpada",
     "DTDiffClassifier": "hedgerow.systems.dt_diff",
@@ -71,11 +74,12 @@ _HOME = {
     "DiffPRFsClassifier": "hedgerow.systems.diffprfs",
     "EDPRFClassifier": "hedgerow.systems.edprf",
     "FileFormatError": "hedgerow.errors",
-    "ForestClassifier": "hedgerow.trees.classifier",
-    "HedgerowClassifier": "hedgerow.boosting.hedgerow",
+    "ForestClassifier": "hedgerow.systems.forest",
+    "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
     "Ledger": "hedgerow.privacy.ledger",
     "LedgerPickleError": "hedgerow.errors",
+    "MissingExtraError": "hedgerow.errors",
     "Numeric": "hedgerow.schema",
     "PFDPDTClassifier": "hedgerow.systems.edprf",
     "PINQID3Classifier": "hedgerow.systems.pinq_id3",
@@ -121,6 +125,7 @@ __all__ = [
     "HedgerowError",
     "Ledger",
     "LedgerPickleError",
+    "MissingExtraError",
     "Numeric",
     "PFDPDTClassifier",
     "PINQID3Classifier",
@@ -135,15 +140,17 @@ __all__ = [
     "TpDPRFClassifier",
     "TraditionClassifier",
     "TreeDisplay",
+    "audit",
     "datasets",
     "list_systems",
     "load",
+    "plots",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("hedgerow.datasets")
+    if name in _PACKAGES:
+        return import_module(f"hedgerow.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")

@@ -20,7 +20,7 @@ from hedgerow.errors import FileFormatError
 from hedgerow.files import atomic_file
 from hedgerow.limits import MOST_MEMBERS, Allowance
 
-__all__ = ["Members", "read_archive", "write_archive"]
+__all__ = ["Members", "document_text", "read_archive", "write_archive"]
 
 DOCUMENT = "model.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
@@ -37,10 +37,15 @@ RAISE = "if you trust the file, pass more as max_bytes to hedgerow.load"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
+def document_text(document: Mapping[str, Any]) -> str:
+    """Return a document as an archive holds it."""
+    return json.dumps(document, indent=1)
+
+
 def write_archive(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a document and arrays to a file, whole or not at all."""
     with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), json.dumps(document, indent=1), zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), document_text(document), zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)

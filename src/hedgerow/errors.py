@@ -6,6 +6,7 @@ HedgerowError (Exception)
   FileFormatError (also ValueError)         a model or schema file cannot be read
   DatasetError (also OSError)               a data set could not be found, fetched or verified
   LedgerPickleError (also TypeError)        a ledger was about to be copied to another process
+  MissingExtraError (also ImportError)      an optional package is not installed
 BudgetExceeded (BaseException)              the ledger refused; nothing was drawn
 PrivacyLeakWarning (UserWarning)            a step reads records without protection
 
@@ -21,6 +22,7 @@ __all__ = [
     "FileFormatError",
     "HedgerowError",
     "LedgerPickleError",
+    "MissingExtraError",
     "PrivacyLeakWarning",
     "SchemaError",
     "shown",
@@ -51,6 +53,10 @@ class DatasetError(HedgerowError, OSError):
 
 class LedgerPickleError(HedgerowError, TypeError):
     """A ledger cannot be pickled: two copies of a budget are two budgets."""
+
+
+class MissingExtraError(HedgerowError, ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""
 
 
 class BudgetExceeded(BaseException):

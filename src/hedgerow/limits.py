@@ -37,9 +37,8 @@ LONGEST_WORDS = 1000  # letters of a mechanism, a purpose or a rule; the certifi
 SMALLEST_AMOUNT, LARGEST_AMOUNT = 1e-100, 1e18  # between them squares and quotients of budgets are finite floats
 LARGEST_INTEGER = 2**63  # and levels and trees: integers of a machine
 MOST_DENOMINATOR_BITS = 2**13  # of the common denominator of all budgets: sums have it, and adding is quadratic in it
-MOST_BRANCHES = (
-    2**28
-)  # of the different tests of a forest times codes, two bytes each: 3800 values of 70 000 tested apart
+# Of the different tests of a forest times codes, two bytes each: 3800 values of 70 000 tested apart.
+MOST_BRANCHES = 2**28
 LARGEST_COUNT = 2**62  # no noise is larger; sums of such numbers are finite floats
 
 

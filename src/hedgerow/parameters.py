@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
@@ -22,14 +22,17 @@ __all__ = [
     "Exact",
     "Instance",
     "Integer",
+    "RandomSource",
     "Seed",
     "check_keywords",
     "check_parameters",
     "checks_keywords",
+    "constructor_keywords",
     "stored_parameters",
 ]
 
 Stored = int | str | None
+RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 WEIGHTLESS = {
@@ -218,9 +221,8 @@ def _or_rule(rule: str, or_none: bool) -> str:
     return f"{rule}, or None to have it chosen by a public rule" if or_none else rule
 
 
-def check_keywords(what: str, given: Iterable[str], method: Callable[..., Any]) -> None:
-    """Raise TypeError for the first keyword that a method does not take, naming ``what`` was called and the way out."""
-    known = [name for name in inspect.signature(method).parameters if name != "self"]
+def check_keywords(what: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise TypeError for the first keyword that is not known, naming ``what`` was called and the way out."""
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -230,13 +232,26 @@ def check_keywords(what: str, given: Iterable[str], method: Callable[..., Any]) 
 
 def checks_keywords(method: Method) -> Method:
     """Return a method that refuses unknown keywords in the name of the class that it is called on."""
+    known = list(inspect.signature(method).parameters)[1:]  # without self
 
     @wraps(method)
     def checked(self: Any, *args: Any, **keywords: Any) -> Any:
-        check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, method)
+        check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, known)
         return method(self, *args, **keywords)
 
     return cast(Method, checked)
+
+
+def constructor_keywords(kind: type) -> list[str]:
+    """Return the keywords that a class is called with: those of its ``__init__``, and its parents' where ``**`` takes them."""
+    known: dict[str, None] = {}
+    for parent in kind.__mro__:
+        if "__init__" in vars(parent):
+            parameters = list(inspect.signature(vars(parent)["__init__"]).parameters.values())[1:]  # without self
+            known |= {p.name: None for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+            if all(p.kind is not p.VAR_KEYWORD for p in parameters):
+                break
+    return list(known)
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:
@@ -245,8 +260,15 @@ def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Con
     Raises
     ------
     TypeError
-        If a value has no constraint: a class has to declare one for each of its parameters.
+        If a value has no constraint, or a constraint no value: a class has to write out each of its parameters, its parents'
+        too, and to declare a constraint for it.
     """
+    hidden = [name for name in constraints if name not in values]
+    if hidden:
+        raise TypeError(
+            f"{hidden[0]} does not stand in the class's __init__, so clones would lose it. Write every parameter out there, the "
+            "parents' too, and pass those on."
+        )
     for name, constraint in constraints.items():
         if not constraint.allows(values[name]):
             raise ConfigurationError(f"{name} is {constraint.shown(values[name])}, but it must be {constraint}.")

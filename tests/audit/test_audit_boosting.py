@@ -20,10 +20,11 @@ import hedgerow as hr
 from hedgerow.audit import Grid, exact_law, open_law
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
 from hedgerow.boosting.weights import UNIT, Lookup
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Exponential, Randomness
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
 from hedgerow.scores import Error, Max
 from hedgerow.trees import AllRecords, LeafShare, Multiway, NoisyCounts, Recipe, SelectTest, Weighted
 
@@ -43,7 +44,7 @@ class Case:
     def plan(self):
         schema = hr.Schema({f"f{i}": hr.Categorical(["a", "b"]) for i in range(self.features)}, classes=["no", "yes"])
         return BoostingPlan(
-            self.recipe, schema, Fraction(1), Fraction(0), "add-remove",
+            self.recipe, schema, Claim(Fraction(1)),
             rounds=self.rounds, max_depth=self.depth, max_bins=2,
         )  # fmt: skip
 
@@ -62,8 +63,8 @@ class Case:
         assert planned <= 1
 
         def fit(source):
-            curator = Curator(make_table(records, (2,) * self.features), Fraction(1), source)
-            plan.boost(curator)
+            curator = Queryable(make_table(records, (2,) * self.features), Fraction(1), source)
+            plan.fit(curator)
             assert curator.spent <= planned
 
         return fit
@@ -98,7 +99,7 @@ CASES = {
         Case(recipe(split=SelectTest(Exponential, Error()), share=SPLITS_FIRST), features=2), 2, SECOND_BEST, 0.3,
     ),
     "discrete": (Case(recipe(votes=Discrete())), 1, None, 0.4),
-    "smooth": (Case(recipe(votes=Discrete(level=1.0), weights=SmoothBoost())), 1, None, 0.4),
+    "smooth": (Case(recipe(votes=Discrete(level=2.0), weights=SmoothBoost())), 1, None, 0.4),
 }  # fmt: skip
 SLOW = {
     "one feature": (CASES["one feature"][0], 4, 0.8),
@@ -106,7 +107,7 @@ SLOW = {
     "two features, error": (Case(recipe(split=SelectTest(score=Error())), features=2), 2, 0.5),
     "two features, tests": (TESTS_FIRST, 2, 0.4),
     "discrete": (Case(recipe(votes=Discrete())), 4, 0.5),
-    "smooth": (Case(recipe(votes=Discrete(level=1.0), weights=SmoothBoost())), 4, 0.5),
+    "smooth": (Case(recipe(votes=Discrete(level=2.0), weights=SmoothBoost())), 4, 0.5),
 }
 
 
@@ -196,6 +197,6 @@ def test_the_audit_catches_a_sample_that_is_as_large_as_it_likes(monkeypatch):
 def test_a_plan_that_forgets_to_share_among_its_rounds_is_refused():
     plan = Case(recipe()).plan()
     plan._rounds = 3
-    curator = Curator(make_table([(0, 0)], (2,)), Fraction(1), Randomness(0))
+    curator = Queryable(make_table([(0, 0)], (2,)), Fraction(1), Randomness(0))
     with pytest.raises(BudgetExceeded):
-        plan.boost(curator)
+        plan.fit(curator)

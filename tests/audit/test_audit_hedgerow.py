@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
 import pytest
 from audit_helpers import Codes
-from helpers import data_sets, make_table
+from helpers import data_sets, make_table, plan_at
 
 import hedgerow as hr
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
 from hedgerow.boosting.weights import UNIT
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 
 TYPES = tuple(product((0, 1), repeat=3))
@@ -29,11 +30,11 @@ def codes_as_they_are(monkeypatch):
 
 
 def law(records, schema=SCHEMA):
-    boosted = hr.HedgerowClassifier(epsilon=1.0, schema=schema, n_estimators=2)._plan(schema, Fraction(1))
+    boosted = plan_at(hr.HedgerowClassifier(epsilon=1.0, schema=schema, n_estimators=2), schema, Fraction(1))
 
     def fit(source):
-        curator = Curator(make_table(records, (2, 2), len(schema.classes)), Fraction(1), source)
-        boosted.boost(curator)
+        curator = Queryable(make_table(records, (2, 2), len(schema.classes)), Fraction(1), source)
+        boosted.fit(curator)
         assert curator.spent <= cost(boosted.event).epsilon <= 1
 
     found = open_law(fit, Grid((0,), (0, 8 * UNIT)))
@@ -76,9 +77,9 @@ def test_records_of_the_only_class_leave_the_law_as_it_is():
 class ForAQuarter(Geometric):
     """Geometric noise for a quarter of the sensitivity that it names."""
 
-    @property
-    def cost(self) -> Fraction:
-        return super().cost / 4
+    def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
+        found = super().event(purpose, level, draws)
+        return replace(found, epsilon=found.epsilon / 4)
 
     @property
     def rate(self) -> Dyadic:

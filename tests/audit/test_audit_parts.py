@@ -16,9 +16,10 @@ from audit_helpers import FEW, kept, worst_over
 from helpers import BINARY, data_sets, make_table
 
 from hedgerow.audit import Grid, exact_law, open_law, worst_loss
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.scores import Error, InformationGain, Max
 from hedgerow.trees import (
@@ -82,7 +83,7 @@ class Case:
         table = make_table(records, self.n_codes)
 
         def fit(source):
-            curator = Curator(table, self.epsilon, source)
+            curator = Queryable(table, self.epsilon, source)
             forest = Grower(curator, schedule).grow()
             assert curator.spent <= cost(schedule.event).epsilon <= self.epsilon
             return kept(forest)
@@ -237,8 +238,8 @@ def two_phase_law(records, depths, easy, leaf):
     plan = TwoPhasePlan(first, second, easy)
 
     def fit(source):
-        curator = Curator(make_table(records), ONE, source)
-        forest = plan.grow_by(curator)
+        curator = Queryable(make_table(records), ONE, source)
+        forest = plan.fit(curator)
         assert curator.spent <= cost(plan.event).epsilon <= 1
         return kept(forest)
 
@@ -295,9 +296,9 @@ class Narrow(InformationGain):
 class TwiceTheRate(PermuteAndFlip):
     """Permute-and-flip that books half of what it costs."""
 
-    @property
-    def cost(self) -> Fraction:
-        return super().cost / 2
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        found = super().event(purpose, detail, level)
+        return replace(found, epsilon=found.epsilon / 2)
 
     @property
     def rate(self) -> Dyadic:
@@ -308,9 +309,9 @@ class TwiceTheRate(PermuteAndFlip):
 class TwiceTheNoise(Geometric):
     """Geometric noise for half of the sensitivity that it names."""
 
-    @property
-    def cost(self) -> Fraction:
-        return super().cost / 2
+    def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
+        found = super().event(purpose, level, draws)
+        return replace(found, epsilon=found.epsilon / 2)
 
     @property
     def rate(self) -> Dyadic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -21,6 +21,7 @@ from hedgerow.audit.replay import sample_law, samples_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.published.noise import Laplace, Permutation, Resample
 from hedgerow.trees import AllRecords, Forest, NoisyMinority, Poisson, Recipe, SelectLabel
@@ -117,9 +118,9 @@ def test_replace_one_plan_costs_at_most_epsilon_when_a_record_is_replaced() -> N
 class HalfCharged(PermuteAndFlip):
     """Permute-and-flip that books half of what it costs."""
 
-    @property
-    def cost(self) -> Fraction:
-        return super().cost / 2
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        found = super().event(purpose, detail, level)
+        return replace(found, epsilon=found.epsilon / 2)
 
     @property
     def rate(self) -> Dyadic:
@@ -213,7 +214,7 @@ def test_a_mixture_over_hidden_coins_is_that_of_the_whole_law() -> None:
 
     def told(records: int) -> tuple[dict, dict]:
         def fit(source: Replay) -> tuple:
-            part = source.draw(coin, records)
+            part = source.coins(coin).parts(0, records)
             source.draw(noise, np.bincount(part, minlength=2))
             return ()
 

@@ -7,15 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers import Told
 from planted import boost_by_the_exact_number
 from test_audit_parts import TwiceTheNoise
 
 import hedgerow as hr
 from hedgerow.audit import Grid, check_model, exact_loss
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.privacy.accounting import Cost
 from hedgerow.schema import Encoder
-from hedgerow.table import Table
+from hedgerow.schema.columns import read_columns
+from hedgerow.table import MemoryTable
 from hedgerow.trees import Recipe
 from hedgerow.trees.forest import ForestPlan
 from hedgerow.trees.grower import Layer
@@ -51,19 +53,21 @@ def drop_a_level(plant):
 
 
 def assign_by_position(plant):
-    roots = Table.roots
+    assign = MemoryTable.assign
 
-    def chunks(self, part, parts, weights=None):
-        return roots(self, (np.arange(len(part)) * parts // max(len(part), 1)).astype(part.dtype), parts, weights)
+    def chunks(self, coins, rule=None, weights=None):
+        coins.parts(0, len(self))
+        parts = coins.coin.parts
+        return assign(self, Told.to(np.arange(len(self)) * parts // max(len(self), 1), parts), rule, weights)
 
-    plant.setattr(Table, "roots", chunks)
+    plant.setattr(MemoryTable, "assign", chunks)
 
 
 def take_bins_from_the_data(plant):
     transform = Encoder.transform
 
     def by_median(self, records, **how):
-        self._all_edges = np.array([np.median([float(row[0]) for row in records])])
+        self._all_edges = np.array([np.median(read_columns(records).cells(0).astype(float))])
         self.edges = (self._all_edges,)
         return transform(self, records, **how)
 
@@ -71,19 +75,19 @@ def take_bins_from_the_data(plant):
 
 
 def keep_raw_counts(plant):
-    class_counts, grow_by = Curator.class_counts, ForestPlan.grow_by
+    class_counts, fit = Queryable.class_counts, ForestPlan.fit
 
     def counted(self, nodes, noise):
-        self.raw = self._table.class_counts(self._state.value.frontier(nodes))
+        self.raw = self._table.class_counts(self._state.value.frontier(nodes, self._table))
         return class_counts(self, nodes, noise)
 
     def kept(self, curator):
-        model = grow_by(self, curator)
+        model = fit(self, curator)
         object.__setattr__(model, "raw", curator.raw)
         return model
 
-    plant.setattr(Curator, "class_counts", counted)
-    plant.setattr(ForestPlan, "grow_by", kept)
+    plant.setattr(Queryable, "class_counts", counted)
+    plant.setattr(ForestPlan, "fit", kept)
 
 
 def release_real_noise(plant):
@@ -95,7 +99,7 @@ def release_real_noise(plant):
         return Layer(layer.start, layer.test, layer.first_child, layer.released.astype(float), layer.size)
 
     def asked(self, curator, nodes):
-        counts = curator._table.class_counts(curator._charge(nodes, self.noise.price))
+        counts = curator._table.class_counts(curator._charge(nodes, self.noise.event("noise")))
         return counts + draws.laplace(scale=float(1 / self.noise.epsilon), size=counts.shape)
 
     plant.setattr(Layer, "of_leaves", classmethod(of_reals))
@@ -131,7 +135,7 @@ BY_EXACT_LAW = {
         hr.ForestClassifier(schema=NUMBER, n_estimators=1, max_depth=1, max_bins=2, candidates="multiway"),
         (MEDIAN, [*MEDIAN, (0.9, "yes")]),
     ),
-    "a handicap comes from the exact number of records": (
+    "a penalty comes from the exact number of records": (
         boost_by_the_exact_number, hr.HedgerowClassifier(schema=many_codes(1000), n_estimators=1), FIRST,
     ),
 }  # fmt: skip

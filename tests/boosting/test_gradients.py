@@ -12,9 +12,11 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
 from hedgerow.boosting.survey import Ones
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
-from hedgerow.table import Table
+from hedgerow.curator import Queryable
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
+from hedgerow.table import MemoryTable
 
-margins_of = st.integers(-20 * VOTE_STEPS, 20 * VOTE_STEPS)
+margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)
 
 
 @pytest.mark.parametrize("normal", [True, False])
@@ -37,7 +39,7 @@ def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal):
     rule = Gradients(n_classes, normal)
-    steps = np.arange(-8 * VOTE_STEPS, 8 * VOTE_STEPS, 4)
+    steps = np.arange(-16 * VOTE_STEPS, 16 * VOTE_STEPS, 4)
     spread, narrow = np.zeros((2, len(steps), n_classes), dtype=np.int64)
     spread[:, 0] = narrow[:, 0] = steps
     narrow[:, 2:] = -20 * VOTE_STEPS  # all that is wrong is of one class
@@ -77,7 +79,7 @@ def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(p
 def test_residuals_are_those_of_the_softmax(margins):
     n_classes = len(margins)
     channels = Gradients(n_classes, normal=True)(np.array([margins]), np.array([1], dtype=np.int16))[0] / UNIT
-    odds = np.exp(2 * (np.array(margins) - max(margins)) / VOTE_STEPS)
+    odds = np.exp((np.array(margins) - max(margins)) / VOTE_STEPS)
     p = odds / odds.sum()
     rule = Gradients(n_classes, normal=True)
     weight = min(1, rule.cap / UNIT / (1 - p[1]))
@@ -131,7 +133,6 @@ def test_channels_are_those_of_a_plain_loop(n_classes, normal, kind):
     )
     expected = np.array([plain(rule, *row) for row in zip(margins.tolist(), labels.tolist(), strict=True)])
     assert np.array_equal(rule(margins, labels), expected)
-    assert np.array_equal(rule(margins, labels, rule.scored), expected[:, : rule.scored])
 
 
 def test_two_classes_are_looked_up_at_every_lead():
@@ -176,8 +177,6 @@ def test_margins_of_another_number_of_classes_or_records_are_refused(n_classes):
     for shape in ((4, n_classes + 1), (4, n_classes - 1), (5, n_classes), (3, n_classes)):
         with pytest.raises(ValueError, match="margins"):
             rule(np.zeros(shape, dtype=np.int64), np.zeros(4, dtype=np.int16))
-    with pytest.raises(ValueError, match="channels"):
-        rule(np.zeros((4, n_classes), dtype=np.int64), np.zeros(4, dtype=np.int16), 7)
 
 
 def test_a_record_without_a_label_adds_nothing_and_others_do_not_matter():
@@ -196,12 +195,13 @@ def test_neighbors_scores_and_sums_differ_by_at_most_the_bounds():
     labels = generator.integers(0, 3, 60).astype(np.int16)
     rule = Gradients(3, normal=True)
     for last in range(1, 60):
-        tables = [Table(codes[:size], labels[:size], n_codes, 3) for size in (last, last + 1)]
-        scores = [table.feature_scores(rule) for table in tables]
-        assert np.abs(scores[1] - scores[0]).max() <= rule.scored_l1
-        for feature in range(2):
-            sums = [table.feature_sums(rule, feature) for table in tables]
-            assert Fraction(int(((sums[1] - sums[0]) ** 2).sum())) <= rule.l2_squared
+        tables = [MemoryTable(codes[:size], labels[:size], n_codes, 3) for size in (last, last + 1)]
+        before, after = (np.split(table.sums(rule), table.offsets[1:-1]) for table in tables)
+        for one, other in zip(before, after, strict=True):
+            scores = [np.abs(sums[:, : rule.scored]).sum() for sums in (one, other)]
+            assert abs(scores[1] - scores[0]) <= rule.scored_l1
+            assert np.abs(other - one).sum() <= rule.l1
+            assert Fraction(int(((other - one) ** 2).sum())) <= rule.l2_squared
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
@@ -210,15 +210,42 @@ def test_sums_agree_with_a_plain_loop(n_classes):
     n_codes = np.array([3, 2])
     codes = np.stack([generator.integers(0, n, 50) for n in n_codes], axis=1).astype(np.uint8)
     labels = generator.integers(-1, n_classes, 50).astype(np.int16)
-    table, rule = Table(codes, labels, n_codes, n_classes), Gradients(n_classes, normal=False)
-    table.learn(lambda codes, margins: np.add(margins, generator.integers(-999, 999, margins.shape), out=margins))
+    table, rule = MemoryTable(codes, labels, n_codes, n_classes), Gradients(n_classes, normal=False)
+    table.update_margins(
+        lambda codes, margins: np.add(margins, generator.integers(-999, 999, margins.shape), out=margins)
+    )
     channels = np.array([plain(rule, *row) for row in zip(table._margins.tolist(), labels.tolist(), strict=True)])
-    scores = table.feature_scores(rule)
-    for feature, n in enumerate(n_codes):
-        expected = np.array([channels[codes[:, feature] == code].sum(axis=0) for code in range(n)])
-        assert np.array_equal(table.feature_sums(rule, feature), expected)
-        assert scores[feature] == np.abs(expected[:, : rule.scored]).sum()
-    assert np.array_equal(table.whole_sums(rule), channels.sum(axis=0))
+    expected = [channels[codes[:, j] == code].sum(axis=0) for j, n in enumerate(n_codes) for code in range(n)]
+    assert np.array_equal(table.sums(rule), expected)
+
+
+@pytest.mark.parametrize("most", [1, 7, 1 << 16])
+@pytest.mark.parametrize("channels", [1, 2, 3, 6])
+def test_sums_of_the_largest_channels_of_both_signs_are_exact(most, channels, monkeypatch):
+    """Two sums share an integer: whatever they are, neither runs over into the other."""
+    generator = np.random.default_rng(channels)
+    monkeypatch.setattr("hedgerow.table.memory.LARGEST_HALF", most * ((1 << 15) - 1))  # unpacked after so many records
+
+    class Extremes:
+        scored = l1 = 0
+
+        def __call__(self, margins, labels):
+            return self.said[margins[:, 0]]
+
+    rule = Extremes()
+    rule.channels, rule.l1 = channels, (1 << 15) - 1
+    rule.said = generator.choice([-rule.l1, rule.l1, 0, -1], (500, channels))
+    codes = generator.integers(0, 3, (500, 1)).astype(np.uint8)
+    table = MemoryTable(codes, np.zeros(500, np.int16), np.array([3]), 2)
+    table.update_margins(lambda codes, margins: margins.__setitem__((slice(None), 0), number(codes, table)))
+    expected = [rule.said[codes[:, 0] == code].sum(axis=0) for code in range(3)]
+    assert np.array_equal(table.sums(rule), expected)
+
+
+def number(codes, table):
+    """The row numbers of a block of a table's records."""
+    first = (codes.__array_interface__["data"][0] - table._codes.__array_interface__["data"][0]) // codes.strides[0]
+    return np.arange(first, first + len(codes))
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
@@ -235,7 +262,7 @@ def test_blocks_and_threads_leave_a_seeded_model_as_it_is(n_classes, delta, monk
 
     whole = fitted()
     for cells in (1, 64, 999):  # one record at a time, and blocks that do not divide the records
-        monkeypatch.setattr("hedgerow.table.table.BLOCK_CELLS", cells)
+        monkeypatch.setattr("hedgerow.table.memory.BLOCK_CELLS", cells)
         assert fitted() == whole
     monkeypatch.setattr("hedgerow.threads.available_threads", lambda: 3)
     monkeypatch.setattr("hedgerow.threads.FEW_ROWS", 10)
@@ -247,18 +274,16 @@ def test_channels_are_worked_out_block_by_block(monkeypatch):
     asked = []
     right = Gradients.__call__
     monkeypatch.setattr(Gradients, "__call__", lambda rule, *given: asked.append(right(rule, *given)) or asked[-1])
-    monkeypatch.setattr("hedgerow.table.table.BLOCK_CELLS", 100)
-    table = Table(np.zeros((90, 1), np.uint8), np.zeros(90, np.int16), np.array([2]), 20)
+    monkeypatch.setattr("hedgerow.table.memory.BLOCK_CELLS", 100)
+    table = MemoryTable(np.zeros((90, 1), np.uint8), np.zeros(90, np.int16), np.array([2]), 20)
     rule = Gradients(20, normal=True)
-    table.feature_scores(rule)
-    assert [channels.shape for channels in asked] == [(5, 20)] * 18
-    asked.clear()
-    table.feature_sums(rule, 0)
-    assert {channels.shape for channels in asked} == {(2, 40)}
+    table.sums(rule)
+    assert [channels.shape for channels in asked] == [(2, 40)] * 45
 
 
 def test_a_rule_that_scores_nothing_ranks_no_features():
-    table = Table(np.zeros((3, 1), np.uint8), np.zeros(3, np.int16), np.array([2]), 2)
+    table = MemoryTable(np.zeros((3, 1), np.uint8), np.zeros(3, np.int16), np.array([2]), 2)
+    asked = Queryable(table, Fraction(100), Randomness(0)).open_round(Ones())
     with pytest.raises(hr.ConfigurationError, match="ranks no features"):
-        table.feature_scores(Ones())
-    assert table.whole_sums(Ones()).tolist() == [3]
+        asked.select_feature(PermuteAndFlip(Fraction(1), 1), np.zeros(1, dtype=np.int64))
+    assert asked.whole_sums(Geometric(Fraction(99))).tolist() == [3]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from costs import cost_of, stated, sums, with_sum
+from helpers import fit_plan
 
 import hedgerow as hr
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, MadaBoost, Real, SmoothBoost
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.claim import Claim
 from hedgerow.scores import Error, Majority, Max, Specializations
-from hedgerow.table import Table
+from hedgerow.table import MemoryTable
 from hedgerow.trees import (
     AllRecords,
     Binary,
@@ -59,7 +61,7 @@ def recipe(votes=REAL, weights=MADABOOST, **parts):
 RECIPES = {
     "stumps": recipe(candidates=Multiway()),
     "binary, discrete": recipe(Discrete(), split=SelectTest(Exponential, Error())),
-    "smooth": recipe(Discrete(level=1.0), SmoothBoost()),
+    "smooth": recipe(Discrete(level=2.0), SmoothBoost()),
     "random": recipe(split=RandomTest(), levels=LeafShare(Fraction(1))),
     "subspace": recipe(subspace=Subspace(1)),
     "sizes": recipe(stop=NoisySize()),
@@ -68,16 +70,16 @@ SAMPLES = {"weighted": recipe(assign=Weighted(HALF)), "poisson": recipe(assign=P
 
 
 def plan_of(parts, epsilon=Fraction(1), delta=Fraction(0), adjacency="add-remove", rounds=4, max_depth=2):
-    return BoostingPlan(parts, SCHEMA, epsilon, delta, adjacency, rounds=rounds, max_depth=max_depth, max_bins=4)
+    return BoostingPlan(parts, SCHEMA, Claim(epsilon, delta, adjacency), rounds=rounds, max_depth=max_depth, max_bins=4)
 
 
 def table_of(plan, X=X, Y=Y):
-    encoder = plan._encoder
-    return Table(encoder.transform(X), encoder.labels(Y), encoder.n_codes, len(SCHEMA.classes))
+    encoder = plan.encoder
+    return MemoryTable(encoder.transform(X), encoder.labels(Y), encoder.n_codes, len(SCHEMA.classes))
 
 
 def curator_of(plan, seed=0, ceiling=None):
-    return Curator(table_of(plan), cost(plan.event) if ceiling is None else ceiling, Randomness(seed))
+    return Queryable(table_of(plan), cost(plan.event) if ceiling is None else ceiling, Randomness(seed))
 
 
 @pytest.mark.parametrize("adjacency", BOTH_ADJACENCIES)
@@ -90,11 +92,12 @@ def test_a_fit_spends_at_most_what_was_planned_and_claimed(name, delta, adjacenc
     planned = cost(plan.event)
     assert planned.under(adjacency).within(Fraction(1), delta)
     curator = curator_of(plan)
-    plan.boost(curator)
+    plan.fit(curator)
     spent = curator.total
     assert spent.epsilon + spent.mu_squared > 0
-    for measure in (number.name for number in fields(spent) if number.name != "protected"):
-        assert getattr(spent, measure) <= getattr(planned, measure), measure
+    assert spent.protected
+    for part, amount in sums(spent).items():
+        assert amount <= sums(planned)[part], part
     assert (spent.draws > 0) == (delta > 0)
     if name in ("stumps", "random") and not delta:  # every path is as long as the costliest
         assert spent.epsilon == planned.epsilon
@@ -122,11 +125,11 @@ def test_a_pure_plan_uses_nearly_all_of_its_epsilon(name, rounds, adjacency):
 
 def test_many_rounds_are_cheaper_with_delta(monkeypatch):
     noises = []
-    count = Curator.class_counts
-    monkeypatch.setattr(Curator, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
-    plan_of(RECIPES["stumps"], rounds=60).run(X, Y, Randomness(0))
+    count = Queryable.class_counts
+    monkeypatch.setattr(Queryable, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
+    fit_plan(plan_of(RECIPES["stumps"], rounds=60), X, Y, Randomness(0))
     pure = noises[-1].deviation
-    plan_of(RECIPES["stumps"], delta=Fraction(1, 10**5), rounds=60).run(X, Y, Randomness(0))
+    fit_plan(plan_of(RECIPES["stumps"], delta=Fraction(1, 10**5), rounds=60), X, Y, Randomness(0))
     assert noises[-1].deviation < pure / 2
 
 
@@ -142,39 +145,38 @@ def test_leaves_without_counts_are_refused():
         plan_of(recipe(leaf=SelectLabel()))
 
 
-SUMS = ["epsilon", "mu_squared", "draws", "rho", "total_mu_squared"]
+EPSILON = "PureAndGaussian.epsilon"
+OTHERS = [part for part in sums(Cost()) if part != EPSILON]
 
 
-@pytest.mark.parametrize(
-    ("delta", "part"), [(0, "epsilon"), *((Fraction(1, 10**6), part) for part in SUMS if part != "epsilon")]
-)
+@pytest.mark.parametrize(("delta", "part"), [(0, EPSILON), *((Fraction(1, 10**6), part) for part in OTHERS)])
 def test_a_curator_with_less_than_a_fit_takes_stops_it(delta, part):
     """Each of the sums is a ceiling by itself."""
     plan = plan_of(RECIPES["stumps"], delta=Fraction(delta))
     curator = curator_of(plan)
-    plan.boost(curator)
-    enough, taken = curator.total, getattr(curator.total, part)
-    plan.boost(curator_of(plan, ceiling=enough))
-    less = replace(enough, **{part: taken - 1 if part == "draws" else taken * Fraction(99, 100)})
+    plan.fit(curator)
+    enough, taken = curator.total, sums(curator.total)[part]
+    plan.fit(curator_of(plan, ceiling=enough))
+    less = with_sum(enough, part, taken - 1 if part == "draws" else taken * Fraction(99, 100))
     with pytest.raises(BudgetExceeded):
-        plan.boost(curator_of(plan, ceiling=less))
+        plan.fit(curator_of(plan, ceiling=less))
 
 
 def test_a_curator_refuses_a_question_beyond_any_of_its_sums():
     plan = plan_of(RECIPES["stumps"])
     noise = RoundedNormal(Fraction(1, 200), Fraction(UNIT**2))
-    ceiling = Cost(mu_squared=10 * noise.cost, draws=1000)
+    ceiling = cost_of(mu_squared=10 * stated(noise), draws=1000)
     curator = curator_of(plan, ceiling=ceiling)
     root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(0))
     for asked in range(1, 11):
         curator.class_counts(root, noise)
-        assert curator.total.mu_squared == asked * noise.cost
+        assert curator.total.mu_squared == asked * stated(noise)
         assert curator.total.draws == 3 * asked  # three classes
     with pytest.raises(BudgetExceeded):
         curator.class_counts(root, noise)
     with pytest.raises(BudgetExceeded):  # a pure step has a rho, which would come on top
         curator.class_counts(root, Geometric(Fraction(1, 10**6), UNIT))
-    assert curator.total == ceiling.__class__(mu_squared=ceiling.mu_squared, draws=30)
+    assert curator.total == cost_of(mu_squared=ceiling.mu_squared, draws=30)
 
 
 def test_a_curator_with_a_pure_ceiling_refuses_normal_noise():
@@ -187,7 +189,7 @@ def test_a_curator_with_a_pure_ceiling_refuses_normal_noise():
 
 def test_a_curator_counts_the_draws_of_a_question_before_it_answers():
     noise = RoundedNormal(Fraction(1, 100))
-    curator = curator_of(plan_of(RECIPES["stumps"]), ceiling=Cost(mu_squared=Fraction(1), draws=2))
+    curator = curator_of(plan_of(RECIPES["stumps"]), ceiling=cost_of(mu_squared=1, draws=2))
     root = curator.assign(PerRecordCoin(1))
     with pytest.raises(BudgetExceeded):  # three classes are three draws
         curator.class_counts(root, noise)
@@ -213,16 +215,17 @@ def test_specializations_are_not_asked_of_weighted_records():
 def test_what_the_table_learned_is_what_the_model_says(name):
     plan = plan_of((RECIPES | SAMPLES)[name], Fraction(50))
     curator = curator_of(plan)
-    model = plan.boost(curator)
-    assert np.array_equal(np.rint(model.decision(X) * VOTE_STEPS), curator._table._margins)
+    model = plan.fit(curator)
+    *_, before_the_last, _ = model.staged_decision(X)
+    assert np.array_equal(np.rint(before_the_last * VOTE_STEPS), curator._table._margins)
     assert np.any(curator._table._margins)
 
 
 @pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
 def test_a_decision_is_the_sum_of_votes_by_a_plain_walk(name):
     plan = plan_of((RECIPES | SAMPLES)[name], Fraction(20))
-    model = plan.run(X, Y, Randomness(1))
-    forest, codes = model.forest, plan._encoder.transform(X)
+    model = fit_plan(plan, X, Y, Randomness(1))
+    forest, codes = model.forest, plan.encoder.transform(X)
     votes = model.to_arrays()["votes"]
     sums = np.zeros((len(codes), 3), dtype=np.int64)
     stages = []
@@ -240,7 +243,7 @@ def test_a_decision_is_the_sum_of_votes_by_a_plain_walk(name):
     assert len(staged) == len(forest.roots) == 4
     for found, expected in zip(staged, stages, strict=True):
         assert np.array_equal(found * VOTE_STEPS, expected)
-    odds = np.exp(2 * sums / VOTE_STEPS)
+    odds = np.exp(sums / VOTE_STEPS)
     assert np.allclose(model.probabilities(X), odds / odds.sum(axis=1, keepdims=True))
 
 
@@ -250,12 +253,12 @@ def test_each_round_asks_for_the_weights_after_so_many_rounds(monkeypatch):
     monkeypatch.setattr(SmoothBoost, "lookup", lambda self, rounds: asked.append(rounds) or whole(self, rounds))
     plan = plan_of(RECIPES["smooth"])
     asked.clear()
-    plan.run(X, Y, Randomness(0))
+    fit_plan(plan, X, Y, Randomness(0))
     assert asked == [0, 1, 2, 3]
 
 
 def test_probabilities_of_large_votes_do_not_overflow():
-    model = plan_of(RECIPES["stumps"]).run(X, Y, Randomness(0))
+    model = fit_plan(plan_of(RECIPES["stumps"]), X, Y, Randomness(0))
     arrays = model.to_arrays()
     votes = np.where(arrays["votes"] > 0, 1 << 39, -(1 << 39))
     found = plan_of(RECIPES["stumps"]).restore({**arrays, "votes": votes}).probabilities(X)
@@ -266,13 +269,13 @@ def test_probabilities_of_large_votes_do_not_overflow():
 @pytest.mark.parametrize("name", [*RECIPES, *SAMPLES])
 def test_a_model_comes_back_from_its_arrays(name):
     plan = plan_of((RECIPES | SAMPLES)[name], Fraction(20))
-    model = plan.run(X, Y, Randomness(1))
+    model = fit_plan(plan, X, Y, Randomness(1))
     again = plan_of((RECIPES | SAMPLES)[name], Fraction(20)).restore(model.to_arrays())
     assert np.array_equal(again.decision(X), model.decision(X))
     assert all(np.array_equal(array, model.to_arrays()[key]) for key, array in again.to_arrays().items())
 
 
-MODEL = plan_of(RECIPES["stumps"]).run(X, Y, Randomness(1)).to_arrays()
+MODEL = fit_plan(plan_of(RECIPES["stumps"]), X, Y, Randomness(1)).to_arrays()
 DAMAGES = {
     "none": lambda votes: None,
     "floats": lambda votes: votes / 1.0,
@@ -305,12 +308,12 @@ def test_more_trees_than_rounds_are_refused():
 def test_only_weighted_counts_of_the_unit_are_asked_for(monkeypatch):
     """Each leaf's noise and each selection is for records of the largest weight."""
     noises, selections = [], []
-    count, select = Curator.class_counts, Curator.select
-    monkeypatch.setattr(Curator, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
-    monkeypatch.setattr(Curator, "select", lambda c, *rest: selections.append(rest[-1]) or select(c, *rest))
-    plan_of(RECIPES["stumps"]).run(X, Y, Randomness(0))
+    count, select = Queryable.class_counts, Queryable.select
+    monkeypatch.setattr(Queryable, "class_counts", lambda c, n, noise: noises.append(noise) or count(c, n, noise))
+    monkeypatch.setattr(Queryable, "select", lambda c, *rest: selections.append(rest[-1]) or select(c, *rest))
+    fit_plan(plan_of(RECIPES["stumps"]), X, Y, Randomness(0))
     assert {(type(noise), noise.sensitivity) for noise in noises} == {(Geometric, UNIT)}
     assert {selection.score_range for selection in selections} == {Max().range * UNIT}
     noises.clear()
-    plan_of(SAMPLES["weighted"]).run(X, Y, Randomness(0))
+    fit_plan(plan_of(SAMPLES["weighted"]), X, Y, Randomness(0))
     assert {noise.sensitivity for noise in noises} == {1}

@@ -5,17 +5,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from costs import sums
+from helpers import fit_plan
 
 import hedgerow as hr
 from hedgerow.boosting.additive import MENU, AdditivePlan
-from hedgerow.boosting.hedgerow import RECIPE
 from hedgerow.boosting.survey import FINE, Ones, SurveyRecipe, by_width_and_mass
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
+from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
-from hedgerow.table import Table
+from hedgerow.systems.hedgerow import RECIPE
+from hedgerow.table import MemoryTable
 
 GENERATOR = np.random.default_rng(2)
 SCHEMA = hr.Schema({"wide": hr.Numeric(0, 1000), "c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
@@ -27,7 +31,7 @@ Y = np.where(X["wide"] > 30, "yes", "no")
 
 
 def plan_of(epsilon=1, delta=0, schema=SCHEMA, *, rounds=None, bins=None, adjacency="add-remove"):
-    return AdditivePlan(RECIPE, schema, Fraction(epsilon), Fraction(delta), adjacency, rounds=rounds, bins=bins)
+    return AdditivePlan(RECIPE, schema, Claim(Fraction(epsilon), Fraction(delta), adjacency), rounds=rounds, bins=bins)
 
 
 def test_bins_follow_the_width_where_nothing_is_clear():
@@ -71,14 +75,14 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
     plan = plan_of(1, delta, adjacency=adjacency, **sizes)
     planned = cost(plan.event)
     assert planned.under(adjacency).within(Fraction(1), Fraction(delta))
-    table = Table.of(plan._encoder, X, Y)
-    curator = Curator(table, planned, Randomness(0))
-    model = plan.boost(curator)
+    table = MemoryTable.of(plan.encoder, X, Y)
+    curator = Queryable(table, planned, Randomness(0))
+    model = plan.fit(curator)
     charged = curator.total
-    for part in ("epsilon", "mu_squared", "rho", "total_mu_squared", "draws"):
-        assert getattr(charged, part) <= getattr(planned, part), part
+    for part, amount in sums(charged).items():
+        assert amount <= sums(planned)[part], part
     if delta:  # nearly all of it is used
-        assert charged.rho > Fraction(9, 10) * planned.rho
+        assert charged.by(Concentrated).rho > Fraction(9, 10) * planned.by(Concentrated).rho
     else:
         assert charged.epsilon > Fraction(99, 100) * planned.epsilon
     if "rounds" in sizes:
@@ -94,7 +98,9 @@ def test_a_survey_costs_its_shares_however_many_features_it_cuts(concentrated, c
     survey = recipe.survey(Budget(Fraction(1, 2), concentrated), encoder, counts=counts)
     spent = cost(survey.event)
     share = Fraction(4, 10) if counts else Fraction(3, 10)
-    assert share / 2 * Fraction(999, 1000) < (spent.rho if concentrated else spent.epsilon) <= share / 2
+    assert (
+        share / 2 * Fraction(999, 1000) < (spent.by(Concentrated).rho if concentrated else spent.epsilon) <= share / 2
+    )
     assert survey.left == 1 - share
     # what the samplers may err is booked for each count and each bin that is drawn
     assert spent.draws == (3 * int(encoder.n_codes.max()) + counts if concentrated else 0)
@@ -111,19 +117,19 @@ def test_without_numeric_features_and_with_rounds_nothing_is_asked_first():
     schema = hr.Schema({"c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
     assert len(plan_of(schema=schema, rounds=3).event.parts) == 1
     assert len(plan_of(schema=schema).event.parts) == 2
-    model = plan_of(schema=schema).run({"c": X["c"]}, Y, Randomness(0))
+    model = fit_plan(plan_of(schema=schema), {"c": X["c"]}, Y, Randomness(0))
     assert np.isfinite(model.probabilities({"c": X["c"]})).all()
 
 
 def test_records_are_found_in_their_merged_bins():
     plan = plan_of(100)
-    model = plan.run(X, Y, Randomness(0))
-    fine, merged = plan._encoder.transform(X), model.encoder.transform(X)
+    model = fit_plan(plan, X, Y, Randomness(0))
+    fine, merged = plan.encoder.transform(X), model.encoder.transform(X)
     for feature in range(2):
         pairs = np.unique(np.stack([fine[:, feature], merged[:, feature]], axis=1), axis=0)
         assert len(pairs) == len(np.unique(pairs[:, 0]))  # every fine code has one merged code
     edges = model.encoder.edges[0]
-    assert np.isin(edges, plan._encoder.edges[0]).all()
+    assert np.isin(edges, plan.encoder.edges[0]).all()
     assert (edges < 100).sum() >= 2  # the spike at zero has a bin of its own
     accuracy = (model.probabilities(X).argmax(axis=1) == (Y == "yes")).mean()
     assert accuracy > 0.97
@@ -131,11 +137,11 @@ def test_records_are_found_in_their_merged_bins():
 
 def test_public_cut_points_are_kept_or_merged_never_moved():
     schema = hr.Schema({"wide": hr.Numeric(0, 1000, [1, 30, 500])}, classes=["no", "yes"])
-    model = plan_of(10, schema=schema).run({"wide": X["wide"]}, Y, Randomness(0))
+    model = fit_plan(plan_of(10, schema=schema), {"wide": X["wide"]}, Y, Randomness(0))
     assert np.isin(model.encoder.edges[0], [1, 30, 500]).all()
 
 
-ARRAYS = plan_of(5).run(X, Y, Randomness(0)).to_arrays()
+ARRAYS = fit_plan(plan_of(5), X, Y, Randomness(0)).to_arrays()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +165,7 @@ def test_damaged_cut_points_are_refused(damage):
 
 
 def test_the_arrays_give_the_model_back():
-    model = plan_of(5).run(X, Y, Randomness(3))
+    model = fit_plan(plan_of(5), X, Y, Randomness(3))
     again = plan_of(5).restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
 
@@ -204,7 +210,7 @@ def test_a_doubt_depends_on_the_released_number_alone(delta, monkeypatch):
     least = plan._survey(plan._budget).count_noise.quantile(1 / 1000)
     other = {"wide": X["wide"][:7], "c": ["b"] * 7}
     for released in (-(10**6), -3, 0, least - 1, least, 10**6):
-        monkeypatch.setattr(Curator, "whole_sums", lambda self, noise, number=released: np.array([number]))
+        monkeypatch.setattr(Round, "whole_sums", lambda self, noise, number=released: np.array([number]))
         found = [warned(*records, delta=delta) for records in ((X, Y), (X, UNLABELED), (other, ["yes"] * 7))]
         assert found[0] == found[1] == found[2]
         if released >= least:

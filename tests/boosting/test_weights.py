@@ -7,14 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers import make_table
+from costs import cost_of
+from helpers import Told, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hedgerow.boosting import MadaBoost, SmoothBoost
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS, Lookup
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import (
     AtMost,
@@ -25,7 +26,6 @@ from hedgerow.mechanisms import (
     RoundedNormal,
     WeightedCoin,
 )
-from hedgerow.privacy.accounting import Cost
 from hedgerow.scores import Error, Gini, Max, multiway
 
 FAMILIES = [MadaBoost(), SmoothBoost(), SmoothBoost(0.5), SmoothBoost(0.01)]
@@ -159,8 +159,8 @@ def weighted(records, votes, lookup):
     def learn(codes, margins):
         margins += votes[codes[:, 0]] + votes[2 + codes[:, 1]]
 
-    table.learn(learn)
-    return table, table.roots(np.zeros(len(table), dtype=np.int32), 1, lookup)
+    table.update_margins(learn)
+    return table, table.assign(Told.to(np.zeros(len(table)), 1), weights=lookup)
 
 
 @given(CELLS, st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(-1, 2)), VOTES, st.sampled_from(FAMILIES))
@@ -212,7 +212,7 @@ def test_scores_of_weighted_counts_move_within_the_range_times_the_unit(score):
 
 def open_curator(weights, ceiling=Fraction(1)):
     records = [(a, b, (a + b) % 2) for a in (0, 1) for b in (0, 1) for _ in range(5)]
-    curator = Curator(make_table(records), ceiling, Randomness(0))
+    curator = Queryable(make_table(records), ceiling, Randomness(0))
     return curator, curator.assign(PerRecordCoin(1), weights=weights)
 
 
@@ -243,7 +243,7 @@ ENOUGH = {
 
 @pytest.mark.parametrize("name", TOO_LITTLE)
 def test_a_curator_refuses_what_is_calibrated_for_less_than_the_unit(name):
-    curator, root = open_curator(MadaBoost().lookup(0), Cost(Fraction(1), mu_squared=Fraction(1), draws=100))
+    curator, root = open_curator(MadaBoost().lookup(0), cost_of(1, 1, 100))
     with pytest.raises(
         ConfigurationError, match=r"build the noise for that|build the mechanism with the score's range"
     ):
@@ -253,7 +253,7 @@ def test_a_curator_refuses_what_is_calibrated_for_less_than_the_unit(name):
 
 @pytest.mark.parametrize("name", ENOUGH)
 def test_a_curator_answers_what_is_calibrated_for_the_unit(name):
-    curator, root = open_curator(MadaBoost().lookup(0), Cost(Fraction(1), mu_squared=Fraction(1), draws=100))
+    curator, root = open_curator(MadaBoost().lookup(0), cost_of(1, 1, 100))
     ENOUGH[name](curator, root)
     assert curator.total.epsilon > 0 or curator.total.mu_squared > 0
 
@@ -285,9 +285,9 @@ def test_what_a_record_weighs_is_what_was_learned_of_it():
     curator, _ = open_curator(None, Fraction(10**9))
 
     def learn(codes, margins):
-        margins[:, 0] += np.where(codes[:, 0] == 0, VOTE_STEPS, -VOTE_STEPS)
+        margins[:, 0] += np.where(codes[:, 0] == 0, 2 * VOTE_STEPS, -2 * VOTE_STEPS)
 
-    curator.learn(learn)
+    curator.update_margins(learn)
     root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(1))
     counts = curator.class_counts(root, Geometric(Fraction(10**8), UNIT))
     light = round(UNIT * math.exp(-1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -12,8 +13,10 @@ from helpers import data_sets, make_table
 
 from hedgerow.audit.exact import Replay
 from hedgerow.cells import CellsPlan, MergedCuts, Recipe, SeparateCuts
+from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.scores import Majority, Purity
@@ -38,7 +41,7 @@ def law_of(plan, records):
     law, script, known = {}, [], {}
     while script is not None:
         replay = CountsSeen(script, known)
-        release = plan.release(make_table(records, N_CODES), replay)
+        release = plan.release(Queryable(make_table(records, N_CODES), cost(plan.event), replay))
         before = law.get(release.steps, (0.0, None))[0]
         law[release.steps] = (before + replay.probability, release.counts)
         script = replay.next_script()
@@ -98,9 +101,9 @@ def test_the_cap_leaks_nothing(cuts):
 class TooSharp(PermuteAndFlip):
     """Permute-and-flip that books a fifth of what it costs."""
 
-    @property
-    def cost(self) -> Fraction:
-        return super().cost / 5
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        found = super().event(purpose, detail, level)
+        return replace(found, epsilon=found.epsilon / 5)
 
     @property
     def rate(self) -> Dyadic:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import plan_at
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
@@ -156,7 +157,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=str)
 def test_arrays_that_no_fit_could_have_made_are_refused(model, damage):
-    plan = model._plan(SCHEMA, Fraction(4))
+    plan = plan_at(model, SCHEMA, Fraction(4))
     arrays = model.model_.to_arrays()
     plan.restore(arrays)
     with pytest.raises(FileFormatError):
@@ -180,7 +181,7 @@ CUT_DAMAGES = {
 @pytest.mark.parametrize("damage", CUT_DAMAGES, ids=str)
 def test_cut_points_that_no_fit_could_have_made_are_refused(damage):
     model = hr.DTDiffClassifier(epsilon=100, schema=SCHEMA, variant="published", random_state=1).fit(X, Y)
-    plan, arrays = model._plan(SCHEMA, Fraction(100)), model.model_.to_arrays()
+    plan, arrays = plan_at(model, SCHEMA, Fraction(100)), model.model_.to_arrays()
     assert len(arrays["cuts"]) > 1
     with pytest.raises(FileFormatError):
         plan.restore(CUT_DAMAGES[damage](arrays))

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from costs import stated
 from helpers import make_table
 
 import hedgerow as hr
 from hedgerow.cells import CellsPlan, Cut, Hierarchy, MergedCuts, Recipe, SeparateCuts
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
@@ -40,20 +41,9 @@ def records(count=300, seed=0):
     return np.column_stack([generator.integers(0, n, count) for n in (*N_CODES, 2)]).tolist()
 
 
-class CuratorThatTells(Curator):
-    """A curator that says what was spent."""
-
-    last: CuratorThatTells
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        type(self).last = self
-
-
 @pytest.mark.parametrize("cuts", [SeparateCuts(), MergedCuts()])
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10), Fraction(7, 3)])
-def test_planned_budgets_add_up_to_epsilon_and_no_more_is_spent(cuts, epsilon, monkeypatch):
-    monkeypatch.setattr("hedgerow.cells.plan.Curator", CuratorThatTells)
+def test_planned_budgets_add_up_to_epsilon_and_no_more_is_spent(cuts, epsilon):
     plan = plan_of(cuts, epsilon=epsilon, specializations=4)
     planned = cost(plan.event)
     assert planned.protected
@@ -64,8 +54,9 @@ def test_planned_budgets_add_up_to_epsilon_and_no_more_is_spent(cuts, epsilon, m
     counts = parts[-1].epsilon
     assert epsilon / 2 * (1 - Fraction(1, 2**40)) < counts
     for seed in range(20):
-        plan.release(make_table(records(seed=seed), N_CODES), Randomness(seed))
-        spent = CuratorThatTells.last.spent
+        curator = Queryable(make_table(records(seed=seed), N_CODES), epsilon, Randomness(seed))
+        plan.release(curator)
+        spent = curator.spent
         assert counts + 4 * parts[0].epsilon * (1 - Fraction(1, 2**40)) <= spent <= planned.epsilon
 
 
@@ -83,7 +74,7 @@ def test_budgets_are_the_papers():
 def test_the_cap_is_never_passed(cuts, max_cells):
     plan = plan_of(cuts, max_cells=max_cells, specializations=20)
     for seed in range(15):
-        release = plan.release(make_table(records(40), N_CODES), Randomness(seed))
+        release = plan.release(Queryable(make_table(records(40), N_CODES), cost(plan.event), Randomness(seed)))
         assert release.counts.shape[0] <= max_cells
 
 
@@ -92,17 +83,19 @@ def test_neighbors_with_the_same_steps_have_tables_of_one_shape(cuts):
     plan, data = plan_of(cuts, epsilon=Fraction(1000)), records(50)
     for leave_out in range(5):
         fewer = data[:leave_out] + data[leave_out + 1 :]
-        one, other = (plan.release(make_table(d, N_CODES), Randomness(3)) for d in (data, fewer))
+        one, other = (
+            plan.release(Queryable(make_table(d, N_CODES), cost(plan.event), Randomness(3))) for d in (data, fewer)
+        )
         if one.steps == other.steps:
             assert one.counts.shape == other.counts.shape
-    empty = plan.release(make_table([], N_CODES), Randomness(0))
+    empty = plan.release(Queryable(make_table([], N_CODES), cost(plan.event), Randomness(0)))
     assert len(empty.steps) == 6
     assert empty.counts.shape[1] == 2
 
 
 def test_empty_cells_have_noise_of_both_signs():
     plan, table = plan_of(MergedCuts(), max_cells=4000), make_table([(8, 0, 0, 1)] * 5, N_CODES)
-    counts = plan.release(table, Randomness(1)).counts
+    counts = plan.release(Queryable(table, cost(plan.event), Randomness(1))).counts
     assert (counts < 0).any()
     assert (counts > 0).any()
     assert len(counts) > 10
@@ -114,7 +107,8 @@ def test_a_clear_split_is_found():
     labels = rows[:, 0] >= 3
     table = make_table(np.column_stack([rows, labels]).tolist(), N_CODES)
     for cuts in (SeparateCuts(), MergedCuts()):
-        release = plan_of(cuts, specializations=1, epsilon=Fraction(4)).release(table, Randomness(0))
+        curator = Queryable(table, Fraction(4), Randomness(0))
+        release = plan_of(cuts, specializations=1, epsilon=Fraction(4)).release(curator)
         assert release.steps == ((0, 3, 9),)
         assert np.abs(release.counts - [[np.sum(~labels), 0], [0, np.sum(labels)]]).max() < 30
 
@@ -141,7 +135,7 @@ def test_a_cell_is_a_group_of_each_feature():
 
 
 def curator_of(epsilon):
-    curator = Curator(make_table(records(), N_CODES), epsilon, Randomness(0))
+    curator = Queryable(make_table(records(), N_CODES), epsilon, Randomness(0))
     return curator, curator.assign(PerRecordCoin(1))
 
 
@@ -151,9 +145,9 @@ def test_the_curator_charges_disjoint_intervals_once():
     mechanism = PermuteAndFlip(Fraction(1, 4), Majority.range)
     curator, node = curator_of(Fraction(1))
     assert curator.specialize(node, choices, Majority(), mechanism) == [0, 0]
-    assert curator.spent == mechanism.cost
+    assert curator.spent == stated(mechanism)
     curator.specialize(node, [*choices, other], Majority(), mechanism)
-    assert curator.spent == 3 * mechanism.cost
+    assert curator.spent == 3 * stated(mechanism)
     with pytest.raises(BudgetExceeded):
         curator.specialize(node, [*choices, other], Majority(), mechanism)
 

@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli import holdout
 from hedgerow.cli.holdout import NOT_COVERED, hold_out
-from hedgerow.cli.tables import read_table
+from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier
 
 

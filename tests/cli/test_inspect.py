@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.output import printable
-from hedgerow.cli.tables import read_table
 from hedgerow.cli.tree_text import branch_text, tree_lines, tree_values
 from hedgerow.scores import binary
+from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier
+from hedgerow.texts import printable
 from hedgerow.trees import Forest, ForestModel
 
 AGE = hr.Numeric(18, 90)

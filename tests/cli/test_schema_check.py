@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import csv_file
+from hedgerow.sources import csv_file
 
 ODD = """\
 age,marital status,code,income

@@ -1,7 +1,7 @@
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.table_file import TableFile
+from hedgerow.sources.table_file import TableFile
 
 COUNT = 100
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.tables import read_table
 from hedgerow.schema import Encoder
+from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier
 
 ODD = (
@@ -279,7 +279,7 @@ def test_a_file_that_is_no_utf_8_is_named_before_anything_is_spent(folder, run, 
 
 
 def test_the_header_is_checked_before_a_record_is_read(folder, train, is_refused, monkeypatch):
-    monkeypatch.setattr("hedgerow.cli.csv_file.CSVFile.blocks", lambda _: pytest.fail("records were read"))
+    monkeypatch.setattr("hedgerow.sources.csv_file.CSVFile.blocks", lambda _: pytest.fail("records were read"))
     (folder / "few.csv").write_text("age,code\n1,2\n")
     is_refused(train(data="few.csv"), 2, "lacks")
 

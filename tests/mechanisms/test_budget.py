@@ -8,10 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from costs import event_of, stated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.mechanisms import Budget, Exponential, Geometric, PermuteAndFlip, RoundedNormal
+from hedgerow.privacy.accountants import Concentrated
+from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import BoundedRange, Gaussian, Pure
 
 AMOUNTS = st.fractions(Fraction(1, 10**4), 20, max_denominator=10**6)
@@ -41,7 +44,7 @@ def test_records_weigh_one_unless_it_is_said():
 def test_a_root_that_a_float_rounds_up_costs_no_more_than_the_amount():
     amount = Fraction(1, 8) - Fraction(1, 2**80)  # the root of 8 times this is below 1, and 1 as a float
     found = Budget(amount, concentrated=True).selection(Exponential, 1)
-    assert found.cost**2 / 8 <= amount
+    assert stated(found) ** 2 / 8 <= amount
 
 
 def test_a_budget_does_not_change():
@@ -63,7 +66,6 @@ def test_pure_noise_costs_at_most_the_amount_for_its_cells_and_unit(amount, cell
     assert isinstance(noise, Geometric)
     moved = noise.rate.fraction * cells * unit  # the loss of a record of the largest weight in so many cells
     assert amount * HARDLY < moved <= amount
-    assert noise.cost == noise.price.epsilon == moved
     assert noise.event("counts") == Pure(moved, f"{Geometric.name}, sensitivity {cells * unit}", "counts")
     assert noise.covers(cells * unit, 10**30)
     assert not noise.covers(cells * unit + 1, 0)
@@ -76,7 +78,7 @@ def test_concentrated_noise_costs_at_most_the_amount_for_its_cells_and_unit(amou
     assert isinstance(noise, RoundedNormal)
     rho = Fraction(cells * unit**2) / noise.sigma.fraction**2 / 2
     assert amount * HARDLY < rho <= amount
-    assert noise.price.mu_squared / 2 == noise.event("counts").mu_squared / 2 == rho
+    assert noise.event("counts").mu_squared / 2 == rho
     assert isinstance(noise.event("counts"), Gaussian)
     assert noise.covers(10**30, cells * unit**2)
     assert not noise.covers(0, cells * unit**2 + 1)
@@ -89,7 +91,7 @@ def test_a_pure_selection_costs_at_most_the_amount_for_its_range_and_unit(amount
     assert type(selection) is kind
     loss = selection.rate.fraction * score_range * unit
     assert amount * HARDLY < loss <= amount
-    assert selection.price.epsilon == loss
+    assert stated(selection) == loss
     assert selection.score_range == score_range * unit
 
 
@@ -101,7 +103,7 @@ def test_a_concentrated_selection_is_exponential_and_costs_at_most_the_amount(am
     assert isinstance(selection.event("test", "score"), BoundedRange)
     epsilon = selection.rate.fraction * score_range * unit
     assert amount * HARDLY < epsilon**2 / 8 <= amount
-    assert selection.price.rho <= amount
+    assert cost(event_of(selection)).by(Concentrated).rho <= amount
 
 
 # By the exact laws: the divergence of order a between neighbors is at most a times rho.

@@ -5,12 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from costs import event_of, stated
 from goodness import FITS, p_value, tally
 from scipy.stats import norm
 from seeds import moved_key
 
 from hedgerow.mechanisms import AtMost, Geometric, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.privacy.accountants import Concentrated
+from hedgerow.privacy.accounting import cost
 
 KEY = moved_key(bytes(range(50, 82)))
 DRAWS = 60_000
@@ -99,8 +102,8 @@ def test_geometric_costs_at_most_its_budget_and_hardly_less(epsilon, sensitivity
     budget = Fraction(epsilon)
     noise = Geometric(budget, sensitivity)
     # The rate has 43 digits, or as many as 52 bits behind the point leave.
-    assert budget * (1 - Fraction(1, 2**42)) - Fraction(sensitivity, 2**52) <= noise.cost <= budget
-    assert noise.event("counts", 3).epsilon == noise.cost
+    assert budget * (1 - Fraction(1, 2**42)) - Fraction(sensitivity, 2**52) <= stated(noise) <= budget
+    assert stated(noise) == noise.rate.fraction * sensitivity
     assert noise.event("counts", 3).level == 3
     assert noise.rate.numerator < 2**43
     assert noise.rate.bits <= 52
@@ -193,11 +196,11 @@ def test_rounded_normal_costs_at_most_its_budget_and_hardly_less(mu_squared, squ
     budget = Fraction(mu_squared)
     noise = RoundedNormal(budget, squared)
     # Sigma is rounded up by less than a unit of its last digit, of which it has 29 or more where it is not tiny.
-    assert budget * (1 - Fraction(1, noise.sigma.numerator)) ** 2 <= noise.cost <= budget
+    assert budget * (1 - Fraction(1, noise.sigma.numerator)) ** 2 <= stated(noise) <= budget
     assert (2**28 if budget <= 2 else 2**9) <= noise.sigma.numerator < 2**31
     assert noise.sigma.bits >= 1
     event = noise.event("sums", draws=12, level=4)
-    assert (event.mu_squared, event.draws, event.level) == (noise.cost, 12, 4)
+    assert (event.mu_squared, event.draws, event.level) == (squared / noise.sigma.fraction**2, 12, 4)
 
 
 @pytest.mark.parametrize("sigma", [2**31, 2**30, 2**30 - Fraction(1, 4)])
@@ -227,12 +230,12 @@ def test_geometric_noise_is_as_concentrated_as_its_price(epsilon):
     law, moved = noise.law(0, outcomes), noise.law(1, outcomes)
     seen = (law > 0) & (moved > 0)
     divergence = (law[seen] * np.log(law[seen] / moved[seen])).sum()
-    assert divergence <= float(noise.price.rho) * (1 + 1e-9)
+    assert divergence <= float(cost(event_of(noise)).by(Concentrated).rho) * (1 + 1e-9)
 
 
 def test_only_normal_draws_are_inexact():
-    assert Geometric(Fraction(1)).draws(7) == 0
-    assert RoundedNormal(Fraction(1)).draws(7) == 7
+    assert cost(Geometric(Fraction(1)).event("counts", draws=7)).draws == 0
+    assert cost(RoundedNormal(Fraction(1)).event("counts", draws=7)).draws == 7
 
 
 @pytest.mark.slow

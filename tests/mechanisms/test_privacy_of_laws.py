@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from costs import stated
 
 from hedgerow.mechanisms import AtMost, Exponential, Geometric, PermuteAndFlip, RoundedNormal
-from hedgerow.privacy.accounting import gaussian_delta
+from hedgerow.privacy.conversions import gaussian_delta
 from hedgerow.scores import Gini, multiway
 
 ROUNDING = 1 + 1e-9
@@ -43,7 +44,7 @@ def test_one_sided_changes_cost_the_range_once(kind, epsilon, score_range, sign)
     worst = largest_selection_loss(
         mechanism, lambda generator, count: sign * generator.integers(0, score_range + 1, count), kind is Exponential
     )
-    assert 0.95 * float(mechanism.cost) <= worst <= float(mechanism.cost) * ROUNDING
+    assert 0.95 * float(stated(mechanism)) <= worst <= float(stated(mechanism)) * ROUNDING
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -51,7 +52,7 @@ def test_changes_of_both_signs_cost_their_spread(kind):
     """A score that moves by at most 3 up or down has range 6: half the signal at the same cost."""
     mechanism = kind(Fraction(1), 6)
     worst = largest_selection_loss(mechanism, lambda generator, count: generator.integers(-3, 4, count))
-    assert 0.95 * float(mechanism.cost) <= worst <= float(mechanism.cost) * ROUNDING
+    assert 0.95 * float(stated(mechanism)) <= worst <= float(stated(mechanism)) * ROUNDING
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -62,14 +63,14 @@ def test_one_record_replaced_costs_twice_as_much(kind):
         return generator.integers(0, 3, count) - generator.integers(0, 3, count)
 
     worst = largest_selection_loss(mechanism, replaced)
-    assert 1.9 * float(mechanism.cost) <= worst <= 2 * float(mechanism.cost) * ROUNDING
+    assert 1.9 * float(stated(mechanism)) <= worst <= 2 * float(stated(mechanism)) * ROUNDING
 
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_a_range_below_the_scores_changes_would_break_the_guarantee(kind):
     mechanism = kind(Fraction(1), 1)
     worst = largest_selection_loss(mechanism, lambda generator, count: generator.integers(0, 3, count))
-    assert worst > 1.5 * float(mechanism.cost)
+    assert worst > 1.5 * float(stated(mechanism))
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -100,8 +101,8 @@ def test_selection_on_the_gini_score_of_neighboring_nodes(kind):
         laws = [mechanism.law(row, np.ones(3, dtype=bool)) for row in scores]
         worst = max(worst, loss(*laws))
     assert lowest < -0.95 * score.range
-    assert worst <= float(mechanism.cost) * ROUNDING
-    assert worst > 0.25 * float(mechanism.cost)  # these few records do not reach the worst case
+    assert worst <= float(stated(mechanism)) * ROUNDING
+    assert worst > 0.25 * float(stated(mechanism))  # these few records do not reach the worst case
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/10", 1), ("1", 1), ("2", 3)])
@@ -109,7 +110,7 @@ def test_geometric_noise_costs_its_budget_exactly(epsilon, sensitivity):
     noise, outcomes = Geometric(Fraction(epsilon), sensitivity), np.arange(-120, 121)
     for change in range(-sensitivity, sensitivity + 1):
         worst = loss(noise.law(0, outcomes), noise.law(change, outcomes))
-        assert worst == pytest.approx(float(noise.cost) * abs(change) / sensitivity, rel=1e-9, abs=1e-12)
+        assert worst == pytest.approx(float(stated(noise)) * abs(change) / sensitivity, rel=1e-9, abs=1e-12)
 
 
 def test_geometric_noise_on_a_batch_adds_up_to_the_budget():
@@ -117,14 +118,14 @@ def test_geometric_noise_on_a_batch_adds_up_to_the_budget():
     noise, outcomes = Geometric(Fraction(1), sensitivity=4), np.arange(-80, 81)
     for change in ([4, 0, 0], [1, -2, 1], [0, 3, -1]):
         total = sum(loss(noise.law(0, outcomes), noise.law(step, outcomes)) for step in change)
-        assert total == pytest.approx(float(noise.cost), rel=1e-9)
+        assert total == pytest.approx(float(stated(noise)), rel=1e-9)
 
 
 @pytest.mark.parametrize("threshold", [-4, 0, 7])
 def test_at_most_costs_no_more_than_its_noise(threshold):
     mechanism = AtMost(Geometric(Fraction(1, 2)), threshold)
     losses = [loss(mechanism.law(value), mechanism.law(value + 1)) for value in range(-60, 60)]
-    assert 0.95 * float(mechanism.noise.cost) <= max(losses) <= float(mechanism.noise.cost) * ROUNDING
+    assert 0.95 * float(stated(mechanism.noise)) <= max(losses) <= float(stated(mechanism.noise)) * ROUNDING
 
 
 @pytest.mark.parametrize("sigma", ["1/2", "1", "4", "30"])
@@ -132,7 +133,7 @@ def test_rounded_normal_lies_below_the_gaussian_curve(sigma):
     """Rounding is post-processing: delta at every epsilon is at most the continuous one, and close to it for wide noise."""
     noise, outcomes = RoundedNormal(1 / Fraction(sigma) ** 2), np.arange(-1500, 1501)
     law, neighbor = noise.law(0, outcomes), noise.law(1, outcomes)
-    mu = math.sqrt(noise.cost)
+    mu = math.sqrt(stated(noise))
     for epsilon in np.array([0.01, 0.1, 0.5, 1.0, 2.0]) * mu:
         delta = np.maximum(law - math.exp(epsilon) * neighbor, 0).sum()
         assert delta <= gaussian_delta(epsilon, mu) + 1e-14

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from costs import event_of, stated
 from goodness import FITS, p_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from seeds import moved_key
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, PublicChoice
 from hedgerow.mechanisms.kernels import open_stream
+from hedgerow.privacy.accountants import Concentrated
+from hedgerow.privacy.accounting import cost
 
 KEY = moved_key(bytes(range(7, 39)))
 DRAWS = 40_000
@@ -175,9 +178,9 @@ def test_rows_are_independent_and_keep_their_order(kind):
 @pytest.mark.parametrize("epsilon", ["1/1000000000", "1/10", "1", "1000000000"])
 def test_selection_costs_at_most_its_budget_and_hardly_less(kind, epsilon, score_range):
     mechanism = kind(Fraction(epsilon), score_range)
-    assert Fraction(epsilon) * (1 - Fraction(1, 2**42)) <= mechanism.cost <= Fraction(epsilon)
+    assert Fraction(epsilon) * (1 - Fraction(1, 2**42)) <= stated(mechanism) <= Fraction(epsilon)
     event = mechanism.event("test of a node", "Gini score", 2)
-    assert (event.epsilon, event.level, event.purpose) == (mechanism.cost, 2, "test of a node")
+    assert (event.epsilon, event.level, event.purpose) == (mechanism.rate.fraction * score_range, 2, "test of a node")
     assert event.mechanism == f"{mechanism.name}, Gini score, range {score_range}"
     assert mechanism.rate.numerator < 2**43
     assert mechanism.rate.bits <= 120
@@ -232,11 +235,11 @@ def test_a_selection_is_as_concentrated_as_its_price(kind, epsilon):
     for gap in range(-40, 41):
         law, moved = (mechanism.law(np.array([gap, 0]), every), mechanism.law(np.array([gap + 1, 0]), every))
         divergences += [(law * np.log(law / moved)).sum(), (moved * np.log(moved / law)).sum()]
-    rho = float(mechanism.price.rho)
+    rho = float(cost(event_of(mechanism)).by(Concentrated).rho)
     assert max(divergences) <= rho * (1 + 1e-9)
     assert mechanism.event("test", "score").level == 0
     if kind is PermuteAndFlip:
-        assert max(divergences) > float(Exponential(Fraction(epsilon), 1).price.rho)
+        assert max(divergences) > float(cost(event_of(Exponential(Fraction(epsilon), 1))).by(Concentrated).rho)
 
 
 @pytest.mark.parametrize("kind", BOTH)

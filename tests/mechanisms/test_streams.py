@@ -11,7 +11,7 @@ from helpers import make_table
 from word_reference import chacha_block
 
 import hedgerow as hr
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, kernels
 from hedgerow.mechanisms.randomness import LAST_DRAW
@@ -112,7 +112,7 @@ def test_draws_of_many_threads_have_streams_of_their_own():
 
 def test_counts_of_one_curator_have_noise_of_their_own():
     """A thousand times the same question: no stretch of its noise comes again."""
-    curator = Curator(make_table([(0, 0, 0)] * 8), Fraction(1000), Randomness(0))
+    curator = Queryable(make_table([(0, 0, 0)] * 8), Fraction(1000), Randomness(0))
     nodes, noise = curator.assign(PerRecordCoin(4)), Geometric(Fraction(1, 1000))
     answers = np.concatenate([curator.class_counts(nodes, noise).ravel() for _ in range(1000)])
     stretches = np.lib.stride_tricks.sliding_window_view(answers, 8)[::8]
@@ -120,7 +120,7 @@ def test_counts_of_one_curator_have_noise_of_their_own():
 
 
 @pytest.mark.parametrize("name", [info.name for info in hr.list_systems()])
-def test_a_fit_opens_each_stream_once_and_under_one_key(name, monkeypatch):
+def test_a_fit_opens_each_stream_once_and_coins_under_keys_of_their_own(name, monkeypatch):
     opened = []
 
     def witnessed(key, number):
@@ -132,9 +132,15 @@ def test_a_fit_opens_each_stream_once_and_under_one_key(name, monkeypatch):
     generator = np.random.default_rng(0)
     X = {"a": generator.random(200), "b": generator.choice(["x", "y"], 200)}
     system_class(name)(schema=schema).fit(X, np.where(X["a"] > 0.5, "yes", "no"))
-    assert len({key for key, _ in opened}) == 1
-    numbers = [number for _, number in opened]
-    assert numbers == list(range(1, len(opened) + 1))
+    assert len(set(opened)) == len(opened)
+    coins = [key for key, number in opened if number == 0]
+    keys = {key for key, number in opened if number}
+    assert len(keys) <= 1  # of the noise; published forms may draw none of it
+    assert len({*coins, *keys}) == len(coins) + len(keys)
+    numbers = [number for _, number in opened if number]
+    assert numbers == sorted(numbers)
+    assert set(numbers) <= set(range(1, len(opened) + 1))
+    assert len(numbers) + len(coins) == len(opened)
 
 
 # Inside one stream.

@@ -15,9 +15,9 @@ from patches import changed_kernels, patch_of
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(hedgerow.__file__).parent
-BUDGETS = (
-    "privacy/accounting.py",
-    "tests/privacy/test_accounting.py::test_a_plans_budget_costs_the_whole_under_its_adjacency",
+AMOUNTS = (
+    "privacy/accountants.py",
+    "tests/privacy/test_accountants.py::test_one_record_replaced_costs_four_times_as_much_where_costs_are_squares",
 )
 COINS = "mechanisms/kernels.py", "tests/mechanisms/test_chacha.py"
 
@@ -49,24 +49,24 @@ def outcomes(module, test, *changes):
 
 
 def test_a_change_fails_a_test_hangs_or_survives():
-    field, line = "    epsilon: Fraction = Fraction(0)", 'epsilon if adjacency == "add-remove" else epsilon / 2'
+    field, line = "    epsilon: Fraction = Fraction(0)", "PureAndGaussian(2 * self.epsilon, 4 * self.mu_squared)"
     found = outcomes(
-        *BUDGETS,
+        *AMOUNTS,
         (field, field.replace("(0)", "(None)")),
         (field, field.replace("(0)", "(0 * 1)")),
-        (line, line.replace("/ 2", "/ 1")),
-        (line, line.replace("epsilon / 2", "epsilon / 2 * 1")),
+        (line, line.replace("4 *", "3 *")),
+        (line, line.replace("4 *", "4 * 1 *")),
         (f"    return {line}", "    while True: pass"),
     )
     states = {number: state for number, (state, _) in found.items()}
     assert states == {-1: "passed", 0: "failed", 1: "passed", 2: "failed", 3: "passed", 4: "hung"}
-    assert "test_a_plans_budget" in found[2][1]
+    assert "test_one_record_replaced" in found[2][1]
 
 
 def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
     """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
-    line = "d = _rotated(np.uint32(d ^ a), 8)"
-    changes = (line, line.replace("8", "9")), (line, line.replace("d ^ a", "a ^ d"))
+    line = "d = _rotated(np.uint32(d ^ a), np.uint32(8))"
+    changes = (line, line.replace("(8)", "(9)")), (line, line.replace("d ^ a", "a ^ d"))
     assert outcomes(*COINS, *changes)[0][0] == "failed"
     again = outcomes(*COINS, *changes)
     assert {number: state for number, (state, _) in again.items()} == {-1: "passed", 0: "failed", 1: "passed"}

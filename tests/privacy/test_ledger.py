@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
-from hedgerow.privacy.accounting import plan_budget
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
@@ -24,7 +24,7 @@ from hedgerow.privacy.ledger import Ledger
 def fit(epsilon, delta=0, adjacency="add-remove", *, event=None, seeded=False, system="Forest"):
     epsilon, delta = exact(epsilon), exact_delta(delta)
     if event is None:
-        event = Pure(plan_budget(epsilon, adjacency), "permute-and-flip", "leaf label")
+        event = Pure(Claim(epsilon, adjacency=adjacency).pure, "permute-and-flip", "leaf label")
     return Certificate(system, "private", epsilon, delta, adjacency, event, seeded)
 
 

@@ -41,7 +41,7 @@ def train(recipe, records, *, schema=COINS, rounds=1, epsilon=1, seed=0):
     """Train on records (cells, label)."""
     plan = PublishedBoostingPlan(recipe, schema, Fraction(epsilon), rounds=rounds)
     columns = {name: [cells[i] for cells, _ in records] for i, name in enumerate(schema.names)}
-    return plan.run(columns, [label for _, label in records], Randomness(seed))
+    return plan.fit_raw(columns, [label for _, label in records], Randomness(seed))
 
 
 def answer(model, cells):
@@ -148,7 +148,7 @@ def splits(labels, sample):
     schema = Schema({"v": Categorical(list(range(len(labels))))}, classes=[-1, 1])
     recipe = PublishedBoosting(CartTree(max_depth=1, pruning=None))
     plan = PublishedBoostingPlan(recipe, schema, Fraction(1), rounds=1)
-    model = plan.run({"v": range(len(labels))}, labels, Script(sample))
+    model = plan.fit_raw({"v": range(len(labels))}, labels, Script(sample))
     return bool(np.any(model.trees.feature >= 0))
 
 
@@ -232,7 +232,7 @@ def test_without_noise_it_is_adaboost():
     X = generator.random((400, 5))
     y = ((X[:, 0] + X[:, 1] ** 2 - X[:, 2] + generator.normal(size=400) / 3) > 0.2).astype(int)
     schema = Schema({str(i): Numeric(0, 1) for i in range(5)}, classes=[0, 1])
-    ours = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=20).run(X, y, Randomness(1))
+    ours = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=20).fit_raw(X, y, Randomness(1))
     # Its stumps are those of least impurity and not of least error, so the two agree roughly.
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0).fit(X, y)
     accuracy = np.mean((ours.decision(X) > 0) == y)
@@ -247,7 +247,7 @@ def test_without_noise_it_is_adaboost():
 def test_no_candidate_gives_the_heavier_class():
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
     plan = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=3)
-    model = plan.run({"x": [0.5] * 3}, ["yes", "yes", "no"], Randomness(1))
+    model = plan.fit_raw({"x": [0.5] * 3}, ["yes", "yes", "no"], Randomness(1))
     assert model.decision({"x": [0.0]})[0] > 0
 
 
@@ -258,7 +258,7 @@ def test_a_cut_divides_any_two_numbers(low, high):
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
     plan = PublishedBoostingPlan(adaboost(), schema, Fraction(1), rounds=1)
     X = {"x": [low, high]}
-    model = plan.run(X, ["no", "yes"], Randomness(1))
+    model = plan.fit_raw(X, ["no", "yes"], Randomness(1))
     assert list(model.decision(X) > 0) == [False, True]
 
 
@@ -317,7 +317,7 @@ def test_a_least_weight_of_zero_becomes_zero_or_the_mean():
         np.testing.assert_allclose(weights, raw / raw.sum())
 
 
-def test_noise_follows_the_schedule():
+def test_noise_follows_the_marked_rounds():
     X, y = mixed_records(60)
 
     class Counting(Randomness):
@@ -328,7 +328,8 @@ def test_noise_follows_the_schedule():
             return super().draw(mechanism, *statistics)
 
     randomness = Counting(1)
-    model = PublishedBoostingPlan(dpada(schedule="swing"), MIXED, Fraction(1), rounds=7).run(X, y, randomness)
+    plan = PublishedBoostingPlan(dpada(), MIXED, Fraction(1), rounds=7, marked=(2, 4, 6))
+    model = plan.fit_raw(X, y, randomness)
     assert len(model.alphas) == 7
     assert randomness.drawn == 2 * 3
 
@@ -340,7 +341,7 @@ def test_noise_follows_the_schedule():
 def test_training_on_a_mixed_set_with_missing_cells(system):
     X, y = mixed_records(300)
     plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1000), rounds=10)
-    model = plan.run(X, y, Randomness(3))
+    model = plan.fit_raw(X, y, Randomness(3))
     known = y != "unknown"
     shares = model.probabilities(X)
     assert shares.shape == (300, 2)
@@ -356,7 +357,7 @@ def test_training_on_a_mixed_set_with_missing_cells(system):
 def test_a_seed_says_all(system):
     X, y = mixed_records(80)
     plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=4)
-    first, second = (plan.run(X, y, Randomness(5)).to_arrays() for _ in range(2))
+    first, second = (plan.fit_raw(X, y, Randomness(5)).to_arrays() for _ in range(2))
     for name, array in first.items():
         np.testing.assert_array_equal(array, second[name])
 
@@ -366,13 +367,15 @@ def test_a_seed_says_all(system):
 def test_hardly_any_records(system, labels):
     X = {"x": [0.5] * len(labels), "c": ["a"] * len(labels), "z": [np.nan] * len(labels), "d": [1] * len(labels)}
     plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=3)
-    model = plan.run(X, labels, Randomness(1))
+    model = plan.fit_raw(X, labels, Randomness(1))
     shares = plan.restore(model.to_arrays()).probabilities({"x": [0.1], "c": ["b"], "z": [1.0], "d": [2]})
     np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
 def test_no_tree_means_one_half():
-    model = PublishedBoostingPlan(adaboost(), COINS, Fraction(1), rounds=3).run({"a": [], "b": []}, [], Randomness(1))
+    model = PublishedBoostingPlan(adaboost(), COINS, Fraction(1), rounds=3).fit_raw(
+        {"a": [], "b": []}, [], Randomness(1)
+    )
     np.testing.assert_array_equal(model.probabilities({"a": [0, 1], "b": [0, 1]}), np.full((2, 2), 0.5))
     assert list(model.staged_decision({"a": [0], "b": [0]})) == []
     assert model.importances().tolist() == [0, 0]

@@ -36,7 +36,7 @@ def records():
 def model(records):
     """The first of 100 fits with a test at its root and two trees; four in five have them, whatever the seed is."""
     for seed in range(100):
-        model = PLAN.run(*records, Randomness(seed))
+        model = PLAN.fit_raw(*records, Randomness(seed))
         if len(model.to_arrays()["roots"]) > 1 and model.to_arrays()["feature"][ROOT] >= 0:
             return model
     raise AssertionError("no fit has two trees and a test at its root")
@@ -45,7 +45,7 @@ def model(records):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_saved_model_answers_as_before(tmp_path, records, system):
     own = plan(SYSTEMS[system].recipe)
-    model = own.run(*records, Randomness(1))
+    model = own.fit_raw(*records, Randomness(1))
     write_archive(tmp_path / "model", {}, model.to_arrays())
     restored = own.restore(read_archive(tmp_path / "model")[1])
     np.testing.assert_array_equal(restored.probabilities(records[0]), model.probabilities(records[0]))

@@ -292,7 +292,7 @@ def test_three_tenths_of_the_records_prune(recipe):
     y = np.where(X["x"] > 0.5, "yes", "no")
     randomness = Sizes(1)
     plan = PublishedBoostingPlan(recipe, MIXED, Fraction(100), rounds=2)
-    model = plan.run(X, y, randomness)
+    model = plan.fit_raw(X, y, randomness)
     assert np.mean((model.decision(X) > 0) == (y == "yes")) > 0.9
     assert randomness.largest in (0, 71)  # the code draws no sample
 

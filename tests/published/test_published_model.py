@@ -25,7 +25,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def model(records):
-    return PLAN.run(
+    return PLAN.fit_raw(
         *records, Randomness(1)
     )  # a root of 30 records is split but for one seed in 10**8, if all are alike
 

@@ -173,7 +173,7 @@ def test_a_public_bound_on_n_leaves_only_the_floats():
 @pytest.fixture(scope="module", params=SYSTEMS)
 def fitted(request):
     made = plan(request.param, epsilon=Fraction(5000))
-    return request.param, made, made.run(*records(), Randomness(1))
+    return request.param, made, made.fit_raw(*records(), Randomness(1))
 
 
 def test_a_fit_learns_where_noise_is_small(fitted):
@@ -220,13 +220,13 @@ def test_damage_is_noticed(fitted):
 @pytest.mark.parametrize("rows", [0, 1])
 def test_hardly_any_records_still_make_a_forest(name, rows):
     X, y = records(24)
-    model = plan(name).run({key: column[:rows] for key, column in X.items()}, y[:rows], Randomness(2))
+    model = plan(name).fit_raw({key: column[:rows] for key, column in X.items()}, y[:rows], Randomness(2))
     assert model.probabilities(X).shape == (24, 3)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_same_seed_gives_the_same_forest(name):
-    first, second = (plan(name).run(*records(100), Randomness(7)).to_arrays() for _ in range(2))
+    first, second = (plan(name).fit_raw(*records(100), Randomness(7)).to_arrays() for _ in range(2))
     for key in first:
         np.testing.assert_array_equal(first[key], second[key])
 
@@ -250,7 +250,7 @@ def nodes(model):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_cuts_narrow_and_other_features_are_used_once(name):
-    model = plan(name, epsilon=Fraction(5000)).run(*records(), Randomness(3))
+    model = plan(name, epsilon=Fraction(5000)).fit_raw(*records(), Randomness(3))
     trees, branching = model.trees, model.branching
     found = 0
     for depth, node, path in nodes(model):
@@ -274,7 +274,7 @@ def test_random_trees_do_not_look_at_records():
     X, y = records()
     shapes = []
     for labels in (y, y[::-1]):
-        model = plan("random_chunks").run(X, labels, Randomness(4))
+        model = plan("random_chunks").fit_raw(X, labels, Randomness(4))
         shapes.append({name: model.to_arrays()[name] for name in ("feature", "first_child", "low")})
     for name, array in shapes[0].items():
         np.testing.assert_array_equal(array, shapes[1][name])
@@ -296,13 +296,13 @@ def test_pruning_cuts_a_tree_that_says_nothing():
     sizes = {}
     for name, recipe in (("grown", grown), ("cut", shipped("diffp_c45"))):
         made = PublishedForestPlan(recipe, SCHEMA, Fraction(5000), n_estimators=1, max_depth=3)
-        sizes[name] = len(made.run(X, y, Randomness(6)).trees.feature)
+        sizes[name] = len(made.fit_raw(X, y, Randomness(6)).trees.feature)
     assert sizes["cut"] < sizes["grown"]
 
 
 def test_every_published_form_of_the_registry_has_its_recipe_tested():
     kinds = {system.kind.__name__ for system in (*SYSTEMS.values(), *BOOSTERS.values()) if system.kind is not None}
-    cells = {"DiffGenClassifier", "DTDiffClassifier"}  # tests/cells/test_published_cells.py
+    cells = {"DiffGenClassifier", "DTDiffClassifier"}  # tests/published/test_published_cells.py
     assert kinds | cells == {info.class_name for info in hr.list_systems() if "published" in info.variants}
 
 

@@ -130,7 +130,7 @@ def walk(tree, cells, bins):
 @pytest.mark.parametrize("depth", [0, 1, 3, 6])
 def test_a_tree_is_its_plain_twin(depth):
     X, y = mixed_records(150)
-    model = plan(MIXED, depth=depth, bins=3).run(X, y, Greedy())
+    model = plan(MIXED, depth=depth, bins=3).fit_raw(X, y, Greedy())
     branching = NodeBins().branching(MIXED, 3)
     cells = raw_columns(X, MIXED).tolist()
     rows = [(row, MIXED.classes.index(label)) for row, label in zip(cells, y, strict=True) if label != "unknown"]
@@ -165,17 +165,19 @@ def test_scores_are_exact_up_to_rounding():
 
 def test_values_outside_a_nodes_range_go_to_the_end_bins():
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
-    model = plan(schema, bins=2).run([[0.0], [1.0], [2.0]], ["no", "no", "yes"], Greedy())
+    model = plan(schema, bins=2).fit_raw([[0.0], [1.0], [2.0]], ["no", "no", "yes"], Greedy())
     shares = model.probabilities([[-9.0], [-np.inf], [0.99], [1.0], [9.0], [np.inf]])
     np.testing.assert_array_equal(shares.argmax(axis=1), [0, 0, 0, 0, 0, 0])  # bin [1, 2] ties: the first class
-    model = plan(schema, bins=2).run([[0.0], [1.0], [2.0]], ["no", "yes", "yes"], Greedy())
+    model = plan(schema, bins=2).fit_raw([[0.0], [1.0], [2.0]], ["no", "yes", "yes"], Greedy())
     shares = model.probabilities([[-9.0], [-np.inf], [0.99], [1.0], [9.0], [np.inf]])
     np.testing.assert_array_equal(shares.argmax(axis=1), [0, 0, 0, 1, 1, 1])
 
 
 def test_a_width_above_the_largest_float_has_bins():
     schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
-    model = plan(schema, bins=4).run([[-1.7e308], [-1e308], [1e308], [1.7e308]], ["no", "no", "yes", "yes"], Greedy())
+    model = plan(schema, bins=4).fit_raw(
+        [[-1.7e308], [-1e308], [1e308], [1.7e308]], ["no", "no", "yes", "yes"], Greedy()
+    )
     shares = model.probabilities([[-1.7e308], [-1e308], [1e308], [1.7e308]])
     np.testing.assert_array_equal(shares.argmax(axis=1), [0, 0, 1, 1])
 
@@ -207,7 +209,7 @@ def law_of_trees(of, X, y):
     script = []
     while True:
         replay = Replay(script)
-        model = of.run(X, y, replay)
+        model = of.fit_raw(X, y, replay)
         yield replay.probability, model
         choices = replay.choices
         while choices and choices[-1][0] == choices[-1][1] - 1:
@@ -243,7 +245,7 @@ def test_a_split_flips_with_a_quarter_of_its_levels_budget():
 def test_leaves_of_a_whole_forest_flip_with_half_of_epsilon(factor, fits):
     trees, size, epsilon = 20_000, 3, 0.5
     X = [["a"]] * (trees * size)
-    model = plan(COIN, epsilon="1/2", trees=trees, depth=3).run(X, ["no"] * len(X), Randomness(5))
+    model = plan(COIN, epsilon="1/2", trees=trees, depth=3).fit_raw(X, ["no"] * len(X), Randomness(5))
     wrong = int(np.count_nonzero(model.trees.label == 1))
     p = binomtest(wrong, trees, 0.5 * math.exp(-factor * epsilon * size / 2)).pvalue
     assert p > FITS if fits else p < FITS
@@ -256,8 +258,8 @@ def test_one_record_moves_the_edges_in_the_model():
     """docs/proofs/edprf.md (b)."""
     schema = Schema({"x": Numeric(0, 5)}, classes=["no", "yes"])
     X, y = [[0.5], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
-    before = plan(schema).run(X, y, Randomness(6)).to_arrays()
-    after = plan(schema).run([*X, [70.25]], [*y, "yes"], Randomness(6)).to_arrays()
+    before = plan(schema).fit_raw(X, y, Randomness(6)).to_arrays()
+    after = plan(schema).fit_raw([*X, [70.25]], [*y, "yes"], Randomness(6)).to_arrays()
     assert (before["low"][0], before["high"][0]) == (0.5, 3.0)
     assert (after["low"][0], after["high"][0]) == (0.5, 70.25)
 
@@ -265,8 +267,10 @@ def test_one_record_moves_the_edges_in_the_model():
 def test_records_without_a_label_of_the_schema_are_left_out():
     X, y = mixed_records(80)
     known = y != "unknown"
-    whole = plan(MIXED, trees=3, depth=3).run(X, y, Randomness(7)).to_arrays()
-    part = plan(MIXED, trees=3, depth=3).run({name: X[name][known] for name in X}, y[known], Randomness(7)).to_arrays()
+    whole = plan(MIXED, trees=3, depth=3).fit_raw(X, y, Randomness(7)).to_arrays()
+    part = (
+        plan(MIXED, trees=3, depth=3).fit_raw({name: X[name][known] for name in X}, y[known], Randomness(7)).to_arrays()
+    )
     for name in whole:
         np.testing.assert_array_equal(whole[name], part[name])
 
@@ -274,14 +278,14 @@ def test_records_without_a_label_of_the_schema_are_left_out():
 @pytest.mark.parametrize("records", [0, 2])
 def test_fewer_records_than_trees_make_trees_of_one_uniform_leaf(records):
     X, y = np.full((records, 1), "a", dtype=object), ["no"] * records
-    model = plan(COIN, trees=1000, depth=3).run(X, y, Randomness(8))
+    model = plan(COIN, trees=1000, depth=3).fit_raw(X, y, Randomness(8))
     assert len(model.trees.feature) == 1000
     assert binomtest(int(model.trees.label.sum()), 1000).pvalue > FITS
 
 
 def test_no_path_reads_a_feature_twice_or_is_too_long():
     X, y = mixed_records(400)
-    model = plan(MIXED, trees=4, depth=2).run(X, y, Randomness(9))
+    model = plan(MIXED, trees=4, depth=2).fit_raw(X, y, Randomness(9))
     arity = NodeBins().branching(MIXED, 5).arity
 
     def check(tree, seen):
@@ -297,7 +301,7 @@ def test_no_path_reads_a_feature_twice_or_is_too_long():
 
 def test_the_same_seed_gives_the_same_forest():
     X, y = mixed_records(200)
-    arrays = [plan(MIXED, trees=3, depth=3).run(X, y, Randomness(seed)).to_arrays() for seed in (1, 1, 2)]
+    arrays = [plan(MIXED, trees=3, depth=3).fit_raw(X, y, Randomness(seed)).to_arrays() for seed in (1, 1, 2)]
     same, other = (all(np.array_equal(arrays[0][name], arrays[i][name]) for name in arrays[0]) for i in (1, 2))
     assert same
     assert not other
@@ -305,7 +309,7 @@ def test_the_same_seed_gives_the_same_forest():
 
 def test_shares_are_votes_over_trees():
     X, y = mixed_records(300)
-    model = plan(MIXED, trees=5, depth=3).run(X, y, Randomness(10))
+    model = plan(MIXED, trees=5, depth=3).fit_raw(X, y, Randomness(10))
     arity, bins = NodeBins().branching(MIXED, 5).arity, NodeBins().branching(MIXED, 5).bins
     trees = [nested(model.trees, root, arity) for root in model.trees.roots]
     expected = np.zeros((300, 3))

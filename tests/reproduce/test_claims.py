@@ -1,7 +1,7 @@
 import pytest
 
 from hedgerow.reproduce import claims
-from hedgerow.reproduce.experiment import Axis, Claim, Curve, Experiment, Panel, Reported
+from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel, PaperClaim, Reported
 from hedgerow.reproduce.fits import Fit
 from hedgerow.reproduce.results import Results, write_table
 
@@ -133,5 +133,5 @@ def test_fewer_seeds_use_fewer_runs():
 
 
 def test_a_claim_is_a_sentence_and_a_check():
-    claim = Claim("a is above b", claims.above("a", ["b"]))
+    claim = PaperClaim("a is above b", claims.above("a", ["b"]))
     assert claim.check(results({"a": (0.5, 0.6), "b": (0.4, 0.4)}), "published").holds == "yes"

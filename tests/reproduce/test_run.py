@@ -11,7 +11,7 @@ from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.reproduce import Request, pages, run, tasks
 from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.claims import above
-from hedgerow.reproduce.experiment import Axis, Claim, Experiment, Panel, Reported, curves_of
+from hedgerow.reproduce.experiment import Axis, Experiment, Panel, PaperClaim, Reported, curves_of
 from hedgerow.reproduce.tasks import load_split
 
 matplotlib.use("Agg")
@@ -29,7 +29,7 @@ def made_up_paper():
         axis=AXIS,
         curves=curves_of(AXIS, methods, ["small"]),
         reported=(Reported(Panel("made up"), "tree", 1.0, 0.5),),
-        claims=(Claim("the tree is above the rule", above("tree", ["majority rule"])),),
+        claims=(PaperClaim("the tree is above the rule", above("tree", ["majority rule"])),),
         notes=("Of no paper | at all.", f"A long note: {'epsilon / 10 - ln(alpha), ' * 12}and its end."),
     )
     other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))

@@ -24,7 +24,7 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 from hedgerow.schema.cells import category_key, is_missing_key, number, object_array
 from hedgerow.schema.encoder import BLOCK_ROWS, raw_columns
-from hedgerow.schema.kernels import LINEAR_EDGES, TILE, bin_columns
+from hedgerow.schema.kernels import FEW_EDGES, LINEAR_EDGES, TILE, bin_columns
 
 from .odd_cells import CELLS, ODD, WORST, odd_columns
 
@@ -193,15 +193,23 @@ def test_labels():
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2 * TILE + 3),
-    st.sampled_from([1, 2, 3, 33, LINEAR_EDGES + 1, LINEAR_EDGES + 2, 300]),
+    st.sampled_from([1, 2, 3, 33, FEW_EDGES + 1, FEW_EDGES + 2, LINEAR_EDGES + 1, LINEAR_EDGES + 2, 300]),
+    st.sampled_from([(0, 1), (17, 90), (-1e308, 1e308), (0, 5e-324 * 500), (1, 1 + 2**-40)]),
+    st.sampled_from(["even", "nearly", "spiked"]),
     st.integers(0, 2**32 - 1),
     st.lists(st.sampled_from([0.0, 0.5, -1.0, np.inf]), max_size=2),
 )
-def test_kernel_is_its_plain_twin(n_rows, max_bins, seed, markers):
+def test_kernel_is_its_plain_twin(n_rows, max_bins, ends, spacing, seed, markers):
     generator = np.random.default_rng(seed)
-    edges = [Numeric(0, 1).bin_edges(max_bins), np.empty(0), Numeric(-1, 1).bin_edges(3)]
+    own = Numeric(*ends).bin_edges(max_bins)
+    if spacing == "nearly" and len(own) > 1:
+        own = np.unique(own + np.diff(own, append=own[-1]) * generator.uniform(0, 0.9, len(own)))
+    if spacing == "spiked":
+        own = np.unique(np.append(own, ends[0] + generator.random(9) ** 9 * min(ends[1] - ends[0], 1e300)))
+    edges = [own, np.empty(0), Numeric(-1, 1).bin_edges(3)]
+    beside = [*np.nextafter(own, -np.inf), *np.nextafter(own, np.inf)]
     cells = generator.choice(
-        [np.nan, np.inf, -np.inf, 0.0, 1.0, -0.0, 0.5, *edges[0], *generator.random(8)], (n_rows, 2)
+        [np.nan, np.inf, -np.inf, 0.0, *ends, -0.0, 0.5, *own, *beside, *generator.uniform(0, 1, 8)], (n_rows, 2)
     )
     starts = np.cumsum([0, *map(len, edges)])
     out = np.full((n_rows, 3), 999, dtype=np.uint16)

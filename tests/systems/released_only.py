@@ -10,27 +10,31 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers import fit_plan
 
-from hedgerow.audit.losses import kept, planned
-from hedgerow.curator import Curator
+from hedgerow.audit.losses import kept
+from hedgerow.curator import Queryable, Round
+from hedgerow.estimator import claim_of, draw_coins, plan_of
 from hedgerow.mechanisms import (
     AtMost,
     Exponential,
     Geometric,
     PermuteAndFlip,
-    PerRecordCoin,
-    PoissonCoin,
     PublicChoice,
     Randomness,
     RoundedNormal,
-    WeightedCoin,
 )
-from hedgerow.table import Table
+from hedgerow.table import MemoryTable
 
-QUESTIONS = [name for name, _ in inspect.getmembers(Curator, inspect.isfunction) if not name.startswith("_")]
+QUESTIONS = [
+    (kind, name)
+    for kind in (Queryable, Round)
+    for name, _ in inspect.getmembers(kind, inspect.isfunction)
+    if not name.startswith("_")
+]
 SELECTIONS = (Exponential, PermuteAndFlip)
 NOISE = (Geometric, RoundedNormal)
-AS_THEY_ARE = (PerRecordCoin, PoissonCoin, WeightedCoin, PublicChoice)  # of hidden coins and of public values
+AS_THEY_ARE = (PublicChoice,)  # of public values; hidden coins are not drawn here
 LARGEST = 6  # power of ten of noisy sums
 
 
@@ -83,16 +87,14 @@ class World:
             return out
 
         with pytest.MonkeyPatch.context() as plant:
-            plant.setattr(Table, "class_counts", lambda table, nodes: lie((len(nodes), table.n_classes)))
-            plant.setattr(Table, "cell_counts", lambda table, nodes, rule: lie((rule.n_cells, table.n_classes)))
-            plant.setattr(Table, "_histogram", histogram)
-            plant.setattr(Table, "feature_scores", lambda table, rule: lie(len(table.offsets) - 1))
+            plant.setattr(MemoryTable, "class_counts", lambda table, nodes: lie((len(nodes), table.n_classes)))
+            plant.setattr(MemoryTable, "cell_counts", lambda table, nodes, rule: lie((rule.n_cells, table.n_classes)))
+            plant.setattr(MemoryTable, "_histogram", histogram)
             plant.setattr(
-                Table,
-                "feature_sums",
-                lambda table, rule, feature: lie((int(np.diff(table.offsets)[feature]), rule.channels), -self.lies),
+                MemoryTable,
+                "sums",
+                lambda table, rule, votes=None: lie((int(table.offsets[-1]), rule.channels), -self.lies),
             )
-            plant.setattr(Table, "whole_sums", lambda table, rule: lie(rule.channels, -self.lies))
             yield
 
 
@@ -100,9 +102,11 @@ def fit_in(world: World, estimator, seed: int):
     """Return everything that a fit's model holds, and all questions that it asked, word for word."""
     asked = []
     with world.told(), pytest.MonkeyPatch.context() as watch:
-        for name in QUESTIONS:
-            watch.setattr(Curator, name, _witnessed(getattr(Curator, name), asked))
-        model = planned(estimator).run(world.X, world.y, Scripted(seed))
+        for kind, name in QUESTIONS:
+            watch.setattr(kind, name, _witnessed(getattr(kind, name), asked))
+        coins = draw_coins(estimator, claim_of(estimator), Randomness(0).draw)
+        plan = plan_of(estimator, estimator.schema, claim_of(estimator), coins)
+        model = fit_plan(plan, world.X, world.y, Scripted(seed))
     return kept(model), asked
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers import plan_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -22,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 
 import hedgerow as hr
 from hedgerow import threads
-from hedgerow.privacy.accounting import cost, plan_budget
-from hedgerow.table import table as table_module
+from hedgerow.privacy.accounting import cost
+from hedgerow.table import memory as table_module
 
 BOTH = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
 SCHEMA = hr.Schema(
@@ -82,7 +83,7 @@ def test_the_published_form_holds_nothing_and_says_why(kind):
 @settings(max_examples=60, deadline=None)
 def test_no_plan_is_above_its_budget_in_exact_numbers(epsilon, trees, depth, stop, adjacency):
     model = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=trees, max_depth=depth, stop=stop)
-    plan = model._plan(SCHEMA, plan_budget(epsilon, adjacency))
+    plan = plan_at(model, SCHEMA, epsilon, adjacency)
     spent = cost(plan.event).under(adjacency).epsilon
     assert epsilon * (1 - Fraction(1, 10**6)) < spent <= epsilon
 
@@ -227,7 +228,7 @@ def test_what_a_fitted_model_holds_is_known():
     """A new attribute must be argued about here before it ships."""
     model = hr.EDPRFClassifier(schema=SCHEMA).fit(X, Y)
     assert set(vars(model)) == {*model.get_params(), "_fitted"}
-    assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named"}
+    assert set(vars(model._fitted)) == {"schema", "certificate", "model", "parameters", "named", "coins"}
     assert set(model.model_.to_arrays()) == {"roots", "test", "first_child", "label"}
     assert set(vars(model.model_)) == {"encoder", "forest", "share"}
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import Told
 
 from hedgerow import threads
 from hedgerow.scores import binary, multiway
-from hedgerow.table import Table
-from hedgerow.table import table as table_module
+from hedgerow.table import MemoryTable
+from hedgerow.table import memory as table_module
 
 N_CODES = np.array([3, 5, 2])
 N_CLASSES = 3
@@ -38,8 +39,8 @@ def rows_of(part, labels, value):
 
 def test_roots_hold_the_labeled_records_of_each_part_and_counts_agree_with_a_plain_loop(records):
     codes, labels, part = records
-    table = Table(codes, labels, N_CODES, N_CLASSES)
-    roots = table.roots(part, 4)
+    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
+    roots = table.assign(Told.to(part, 4))
     histogram, counts = table.histogram(roots), table.class_counts(roots)
     for tree in range(4):
         rows = rows_of(part, labels, tree)
@@ -49,10 +50,10 @@ def test_roots_hold_the_labeled_records_of_each_part_and_counts_agree_with_a_pla
 
 def test_partition_sends_every_record_to_the_branch_of_its_code(records):
     codes, labels, part = records
-    table = Table(codes, labels, N_CODES, N_CLASSES)
+    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
     candidates = multiway(N_CODES)
     chosen = np.array([1, 0, 2, 1])
-    children = table.partition(table.roots(part, 4), candidates, chosen)
+    children = table.partition(table.assign(Told.to(part, 4)), candidates, chosen)
     assert len(children) == 5 + 3 + 2 + 5
     histogram = table.histogram(children)
     child = 0
@@ -68,8 +69,8 @@ def test_partition_by_a_binary_test_follows_the_order_of_the_codes(records):
     order = np.tile(np.arange(5), (3, 1))
     order[1] = [2, 0, 4, 3, 1]
     candidates = binary(N_CODES, [True] * 3).ordered(order.astype(np.int32))
-    table = Table(codes, labels, N_CODES, N_CLASSES)
-    children = table.partition(table.roots(part, 4), candidates, np.full(4, 3))
+    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
+    children = table.partition(table.assign(Told.to(part, 4)), candidates, np.full(4, 3))
     counts = table.class_counts(children)
     for tree in range(4):
         rows = rows_of(part, labels, tree)
@@ -80,9 +81,9 @@ def test_partition_by_a_binary_test_follows_the_order_of_the_codes(records):
 
 def test_take_keeps_the_records_of_the_nodes_asked_for(records):
     codes, labels, part = records
-    table = Table(codes, labels, N_CODES, N_CLASSES)
-    roots = table.roots(part, 4)
-    taken = roots.take(np.array([1, 3]))
+    table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
+    roots = table.assign(Told.to(part, 4))
+    taken = table.take(roots, np.array([1, 3]))
     assert np.array_equal(table.histogram(taken), table.histogram(roots)[[1, 3]])
 
 
@@ -94,14 +95,14 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     candidates = multiway(N_CODES)
 
     def outcome():
-        table = Table(codes, labels, N_CODES, N_CLASSES)
-        roots = table.roots(part, 9)
+        table = MemoryTable(codes, labels, N_CODES, N_CLASSES)
+        roots = table.assign(Told.to(part, 9))
         seen = np.zeros((9, int(N_CODES.sum()), N_CLASSES), dtype=np.int64)
 
         def keep(first, last, histogram):
             seen[first:last] = histogram
 
-        table.for_histograms(roots, keep)
+        table.for_histograms(roots, 0, 9, keep)
         return seen, table.histogram(table.partition(roots, candidates, np.arange(9) % 3))
 
     alone = outcome()
@@ -113,7 +114,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
 
 
 def test_a_table_without_records_has_empty_nodes():
-    table = Table(np.empty((0, 3), np.uint8), np.empty(0, np.int16), N_CODES, N_CLASSES)
-    roots = table.roots(np.empty(0, np.int32), 2)
+    table = MemoryTable(np.empty((0, 3), np.uint8), np.empty(0, np.int16), N_CODES, N_CLASSES)
+    roots = table.assign(Told.to(np.empty(0), 2))
     assert table.histogram(roots).sum() == 0
     assert len(table.partition(roots, multiway(N_CODES), np.array([0, 1]))) == 8

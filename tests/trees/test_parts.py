@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from costs import stated
 from helpers import grow, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow.trees.splits
 from hedgerow.audit import exact_law
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.mechanisms import Budget, Exponential, PermuteAndFlip, PerRecordCoin, Randomness, WeightedCoin
 from hedgerow.mechanisms import Geometric as Noise
@@ -25,6 +26,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.scores import Error, Gini, InformationGain, Max, mixed, multiway
 from hedgerow.scores.kernels import CUT, EACH
+from hedgerow.table import MemoryTable
 from hedgerow.trees import (
     AllRecords,
     Binary,
@@ -112,10 +114,10 @@ def records_of(count, seed=0, n_codes=N_CODES):
     return [tuple(int(cell) for cell in row) for row in np.stack(columns, axis=1)]
 
 
-def grown(recipe, seed=0, count=400, *, records=None, **size) -> tuple[Grower, Forest, Curator]:
+def grown(recipe, seed=0, count=400, *, records=None, **size) -> tuple[Grower, Forest, Queryable]:
     records = records_of(count, seed) if records is None else records
     schedule = schedule_of(recipe, **size)
-    curator = Curator(make_table(records, N_CODES, N_CLASSES), size.get("epsilon", ONE), Randomness(seed))
+    curator = Queryable(make_table(records, N_CODES, N_CLASSES), size.get("epsilon", ONE), Randomness(seed))
     grower = Grower(curator, schedule)
     return grower, grower.grow(), curator
 
@@ -142,7 +144,7 @@ def test_every_path_is_planned_at_nearly_all_that_a_tree_may_spend(recipe, depth
     assert epsilon * (1 - Fraction(1, 10**6)) < cost(schedule.event).epsilon <= epsilon
     for path in parallel_of(schedule.event).parts:
         spent = cost(path).epsilon
-        assert schedule.dealing.budget.amount * (1 - Fraction(1, 10**6)) < spent <= schedule.dealing.budget.amount
+        assert schedule.sampling.budget.amount * (1 - Fraction(1, 10**6)) < spent <= schedule.sampling.budget.amount
 
 
 @every()
@@ -162,24 +164,25 @@ def test_a_curator_with_a_hair_less_than_was_spent_stops_the_forest(recipe):
     less = curator.spent - Fraction(1, 10**30)
     with pytest.raises(BudgetExceeded):
         Grower(
-            Curator(make_table(records_of(400), N_CODES, N_CLASSES), less, Randomness(0)), schedule_of(recipe, depth=2)
+            Queryable(make_table(records_of(400), N_CODES, N_CLASSES), less, Randomness(0)),
+            schedule_of(recipe, depth=2),
         ).grow()
 
 
 def test_trees_on_all_records_share_the_budget_and_trees_on_their_own_do_not():
     for assign, share in ((PerRecord(), ONE), (AllRecords(), Fraction(1, 5)), (Weighted(), Fraction(1, 5))):
-        dealing = assign.deal(Budget(ONE), 5)
-        assert dealing.budget == Budget(share)
-        assert cost(dealing.event(Pure(share, "", ""))).epsilon == 1
+        sampling = assign.sampling(Budget(ONE), 5)
+        assert sampling.budget == Budget(share)
+        assert cost(sampling.event(Pure(share, "", ""))).epsilon == 1
 
 
 @given(st.fractions(Fraction(1, 1000), 20), st.integers(1, 50), st.fractions(Fraction(1, 1000), 1))
 @settings(max_examples=200, deadline=None)
 def test_poisson_samples_use_up_their_part_of_the_budget(epsilon, trees, probability):
-    dealing = Poisson(probability).deal(Budget(epsilon), trees)
-    planned = cost(dealing.event(Pure(dealing.budget.amount, "", ""))).epsilon
+    sampling = Poisson(probability).sampling(Budget(epsilon), trees)
+    planned = cost(sampling.event(Pure(sampling.budget.amount, "", ""))).epsilon
     assert epsilon * (1 - Fraction(1, 10**6)) < planned <= epsilon
-    assert dealing.budget.amount >= epsilon / trees
+    assert sampling.budget.amount >= epsilon / trees
 
 
 @given(
@@ -331,7 +334,7 @@ def test_every_branch_of_every_grown_test_can_be_taken(recipe):
 
 def test_a_subspace_offers_each_feature_as_often_as_any_other():
     tests = mixed((7, 4, 5, 3, 4), (True, False, True, False, False))
-    curator = Curator(make_table([], (7, 4, 5, 3, 4)), ONE, Randomness(0))
+    curator = Queryable(make_table([], (7, 4, 5, 3, 4)), ONE, Randomness(0))
     offered = np.ones((6000, len(tests)), dtype=bool)
     offered[3000:, tests.feature == 1] = False
     drawn = Subspace().offer(curator, tests, offered)
@@ -345,7 +348,7 @@ def test_a_subspace_offers_each_feature_as_often_as_any_other():
 
 def test_a_random_test_is_of_any_feature_and_any_place_in_it():
     tests = mixed((7, 4, 5), (True, False, True))
-    curator = Curator(make_table([], (7, 4, 5)), ONE, Randomness(0))
+    curator = Queryable(make_table([], (7, 4, 5)), ONE, Randomness(0))
     offered = np.ones((9000, len(tests)), dtype=bool)
     offered[:, 0] = False  # a decided cut
     chosen = RandomTest().mechanism(Budget(ONE), tests).choose(curator, None, tests, offered)
@@ -399,14 +402,14 @@ def test_cuts_then_test_divides_the_budget_among_the_features_that_can_still_be_
     tests = mixed((3, 4, 2), (True, False, True))
     split = SelectCutsThenTest().mechanism(Budget(ONE), tests)
     assert split.most == 2
-    curator = Curator(make_table(records_of(50, n_codes=(3, 4, 2)), (3, 4, 2), N_CLASSES), 3 * ONE, Randomness(0))
+    curator = Queryable(make_table(records_of(50, n_codes=(3, 4, 2)), (3, 4, 2), N_CLASSES), 3 * ONE, Randomness(0))
     (root, other, third) = (curator.assign(PerRecordCoin(1)) for _ in range(3))
     for node, closed, n in ((root, (), 2), (other, (0,), 1), (third, (0, 2), 0)):
         before = curator.spent
         offered = np.ones((1, len(tests)), dtype=bool) & ~np.isin(tests.feature, closed)
         chosen = split.choose(curator, node, tests, offered)
         assert offered[0, chosen[0]]
-        assert curator.spent - before == (n + 1) * Exponential(ONE / (n + 1), Gini().range).cost
+        assert curator.spent - before == (n + 1) * stated(Exponential(ONE / (n + 1), Gini().range))
         assert curator.spent - before <= cost(split.events(1)[0]).epsilon <= 1
 
 
@@ -427,7 +430,7 @@ def plain_gain(records, feature, n_codes) -> float:
 
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_noisy_histograms_without_noise_choose_the_largest_information_gain(cells, monkeypatch):
-    monkeypatch.setattr(hedgerow.trees.splits, "MOST_CELLS", cells)
+    monkeypatch.setattr(hedgerow.trees.splits, "CELLS_AT_ONCE", cells)
     records = records_of(500, seed=3)
     recipe = Recipe(split=NoisyHistograms(), assign=AllRecords(), leaf=NoisyCounts())
     _, forest, _ = grown(recipe, records=records, trees=1, depth=3, epsilon=Fraction(10**7))
@@ -445,7 +448,7 @@ def test_noisy_histograms_without_noise_choose_the_largest_information_gain(cell
 def test_noisy_histograms_charge_the_noise_of_as_many_features_as_a_node_may_test():
     tests = multiway(N_CODES)
     split = NoisyHistograms().mechanism(Budget(ONE), tests)
-    curator = Curator(make_table(records_of(50), N_CODES, N_CLASSES), ONE, Randomness(0))
+    curator = Queryable(make_table(records_of(50), N_CODES, N_CLASSES), ONE, Randomness(0))
     sensitivities = []
     original = curator.histogram
     curator.histogram = lambda nodes, asked, noise: (
@@ -480,10 +483,10 @@ def test_grouped_asks_about_categories_alone_and_nothing_where_there_is_none():
     sorting = Grouped().sorting(Budget(ONE), IS_NUMERIC)
     assert sorting.asked.tolist() == [False, True, False, True]
     assert (sorting.noise.sensitivity, sorting.noise.epsilon) == (2, Fraction(1, 10))
-    assert sorting.noise.cost <= Fraction(1, 10)
+    assert stated(sorting.noise) <= Fraction(1, 10)
     assert Grouped().sorting(Budget(ONE), [True, True]) is None
     schedule = Recipe(candidates=Grouped()).schedule(ONE, np.array([3, 3]), [True] * 2, n_estimators=1, max_depth=1)
-    assert schedule.dealing.budget == Budget(ONE)
+    assert schedule.sampling.budget == Budget(ONE)
 
 
 # Stops.
@@ -500,7 +503,7 @@ class NoNoise(Randomness):
 def test_a_noisy_size_stops_nodes_with_few_records_for_their_widest_test(count, leaf):
     # a deviation of sqrt(2) / 2, times 2 branches and 2 classes: 2.83 records
     stop = NoisySize().mechanism(Budget(Fraction(4)))
-    curator = Curator(make_table([(0, 0, 0)] * count), Fraction(50), NoNoise(0))
+    curator = Queryable(make_table([(0, 0, 0)] * count), Fraction(50), NoNoise(0))
     root = curator.assign(PerRecordCoin(1))
     stops, sizes = stop.ask(curator, root, np.array([2]))
     assert (stops.tolist(), sizes.tolist()) == ([leaf], [count])
@@ -870,7 +873,7 @@ def test_what_the_rule_says_of_a_record_depends_on_that_record_alone():
     assert np.array_equal(said, one)
 
 
-def test_a_weighted_dealing_takes_hard_records_surely_and_others_as_probably_as_said():
+def test_a_weighted_assignment_takes_hard_records_surely_and_others_as_probably_as_said():
     said, *_ = hard_and_easy(copies=20)
     part = Randomness(5).draw(WeightedCoin(), said)
     surely = said == 2**32
@@ -915,16 +918,16 @@ def test_two_phases_cost_their_sum_and_spend_at_most_that(trees):
         [[str(n), c] for n, c in zip(generator.integers(0, 6, 300), generator.choice(["a", "b"], 300), strict=True)]
     )
     y = (X[:, 1] == "a").astype(int)
-    curator = Curator(plan._first.table(X, y), ONE, Randomness(0))
-    model = plan.grow_by(curator)
+    curator = Queryable(MemoryTable.of(plan.encoder, X, y), ONE, Randomness(0))
+    model = plan.fit(curator)
     assert planned * Fraction(9, 10) < curator.spent <= planned
     assert len(model.forest.roots) == sum(trees)
     again = plan.restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
     assert len(curator._state.value.filter.assignments) == sum(trees)
-    less = Curator(plan._first.table(X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
+    less = Queryable(MemoryTable.of(plan.encoder, X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
     with pytest.raises(BudgetExceeded):
-        plan.grow_by(less)
+        plan.fit(less)
 
 
 def test_noise_of_leaves_is_as_large_as_their_path_has_left():

@@ -18,13 +18,18 @@ from hedgerow.audit.findings import Finding
 from hedgerow.audit.resaved import differences
 from hedgerow.audit.surplus import surplus
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.estimator import Fitted, Plan, PrivateClassifier
-from hedgerow.parameters import check_parameters
-from hedgerow.privacy.accounting import plan_budget
-from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.events import Event, Sequence, Unprotected
-from hedgerow.privacy.exact import decimal_text, exact, exact_delta
-from hedgerow.systems.dpada import DPAdaClassifier
+from hedgerow.estimator import (
+    Fitted,
+    Plan,
+    PrivateClassifier,
+    RawPlan,
+    certificate_of,
+    claim_of,
+    plan_of,
+    result_of,
+)
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems.registry import list_systems, load
 from hedgerow.trees import Forest, ForestPlan, TwoPhasePlan
 
@@ -109,7 +114,7 @@ def _check_fitted(model: PrivateClassifier) -> list[Finding]:
     }
     words = [
         f"the fitted model has the attribute {name}, which no step releases"
-        for name in (*vars(model), *vars(model._fitted))
+        for name in (*vars(model), *vars(result_of(model)))
         if name not in declared
     ]
     if saved is not None:
@@ -174,43 +179,22 @@ def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
         yield from _trees(forest, plan, certificate)
 
 
-def _plan_again(model: PrivateClassifier) -> Plan:
+def _plan_again(model: PrivateClassifier) -> Plan | RawPlan:
     """Return the plan of the fit, from the class, the parameters, the schema and the public coins alone."""
-    kind, certificate = type(model), model.certificate_
-    parameters = check_parameters(
-        kind(**{**model._fitted.parameters, "schema": model.schema_}).get_params(deep=False), kind._rules()
-    )
-    planner = kind(**parameters)
-    budget = plan_budget(exact(parameters["epsilon"]), certificate.adjacency)
-    if isinstance(planner, DPAdaClassifier):
-        planner._paid = min(_rounds(certificate.event), planner._size(budget).n_estimators)
-    return planner._plan(model.schema_, budget)
+    fitted = result_of(model)
+    estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
+    return plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)
 
 
-def _rounds(event: Event) -> int:
-    """Return how many rounds public coins let read the records, as a certificate says."""
-    if isinstance(event, Sequence) and isinstance(event.parts[0], Unprotected):
-        return _rounds(event.parts[-1])
-    return len(event.parts) if isinstance(event, Sequence) else 1
-
-
-def _certificate(model: PrivateClassifier, plan: Plan) -> Iterator[str]:
+def _certificate(model: PrivateClassifier, plan: Plan | RawPlan) -> Iterator[str]:
     """Yield where the certificate is not the one that the plan gets."""
-    stored, parameters = model.certificate_, model._fitted.parameters
-    epsilon, delta = exact(parameters["epsilon"]), exact_delta(parameters.get("delta", 0))
+    stored, parameters = model.certificate_, result_of(model).parameters
+    estimator = type(model)(**{**parameters, "schema": model.schema_})
+    claim = claim_of(estimator)
     try:
-        again = certify(
-            type(model).__name__,
-            plan.event,
-            model.schema_,
-            variant=parameters.get("variant", "private"),
-            epsilon=epsilon,
-            delta=delta,
-            adjacency=parameters["adjacency"],
-            seeded=stored.seeded,
-        )
+        again = certificate_of(estimator, model.schema_, claim, plan, seeded=stored.seeded)
     except BudgetExceeded:
-        yield f"the plan costs more than epsilon = {decimal_text(epsilon)}"
+        yield f"the plan costs more than epsilon = {decimal_text(claim.epsilon)}"
         return
     for name in ("system", "variant", "epsilon", "delta", "adjacency"):
         if getattr(stored, name) != getattr(again, name):
@@ -241,10 +225,10 @@ def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
             yield f"the array {name} holds real numbers{example}, and not the integers that noise on counts gives"
 
 
-def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str]:
+def _trees(forest: Forest, plan: Plan | RawPlan, certificate: Certificate) -> Iterator[str]:
     """Yield what trees hold beyond what their steps release."""
     deepest = max((line.level for line in certificate.lines), default=0)
-    most = _most_trees(plan)
+    most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None
     if most is not None and len(forest.roots) > most:
         yield f"the model holds {len(forest.roots)} trees, but {most} were planned"
     if most is not None and deepest and int(forest.levels().max()) > deepest:
@@ -257,13 +241,3 @@ def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str
             yield "nodes that are no leaves hold counts, which no step releases"
         if np.any(forest.label[~inner] != forest.counts[~inner].argmax(axis=1)):
             yield "labels of leaves are not those of their released counts"
-
-
-def _most_trees(plan: Plan) -> int | None:
-    if isinstance(plan, TwoPhasePlan):
-        parts = [_most_trees(plan._first), _most_trees(plan._second)]
-        return sum(part for part in parts if part is not None)
-    if isinstance(plan, ForestPlan):
-        dealing = plan._schedule.dealing
-        return dealing.rounds * dealing.coin.parts
-    return None

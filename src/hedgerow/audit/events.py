@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.audit.bounds import epsilon_bound
 from hedgerow.audit.views import Columns
 
-__all__ = ["Event", "Sides", "best_events"]
+__all__ = ["Sides", "ThresholdEvent", "best_events"]
 
 Floats = npt.NDArray[np.float64]
 Sides = tuple[Columns, Columns]  # what was seen on the first data set, and on the second
@@ -132,7 +132,7 @@ class Discriminant:
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class ThresholdEvent:
     """A statistic on one side of a threshold; ``toward`` is 0 or 1, the data set on which it was seen more often."""
 
     statistic: Statistic
@@ -149,7 +149,7 @@ class Event:
         return self.statistic.words(self.threshold, self.above)
 
 
-def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[Event]:
+def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[ThresholdEvent]:
     """Return, for each of the two data sets, the event that shows best that it is more likely there.
 
     Parameters
@@ -174,7 +174,7 @@ def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[
         apart = more / runs[toward] - fewer / runs[1 - toward]
         # Where all bounds are 0, the one whose frequencies lie furthest apart.
         best = np.lexsort((apart.round(2), -rank, apart.round(2) * (bound == 0), bound.round(1)))[-1]
-        events.append(Event(statistics[index[best]], float(table[best, 0]), bool(table[best, 1]), toward))
+        events.append(ThresholdEvent(statistics[index[best]], float(table[best, 0]), bool(table[best, 1]), toward))
     return events
 
 

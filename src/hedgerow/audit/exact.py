@@ -19,7 +19,7 @@ from hedgerow.audit.grid import Grid
 from hedgerow.audit.replay import Replay
 from hedgerow.errors import ConfigurationError
 
-__all__ = ["Event", "Law", "exact_law", "open_law", "total", "worst_event", "worst_loss"]
+__all__ = ["Law", "ReleaseSet", "exact_law", "open_law", "total", "worst_event", "worst_loss"]
 
 Released = TypeVar("Released", bound=Hashable)
 Floats = npt.NDArray[np.float64]
@@ -86,7 +86,7 @@ def total(law: Law) -> float:
 
 
 @dataclass(frozen=True)
-class Event:
+class ReleaseSet:
     """A set of releases that tells two data sets apart: the loss that it shows, and its probability on both."""
 
     loss: float
@@ -102,7 +102,7 @@ def worst_loss(law: Law, other: Law, delta: float = 0.0) -> float:
     return max(worst_event(law, other, delta).loss, worst_event(other, law, delta).loss)
 
 
-def worst_event(law: Law, other: Law, delta: float = 0.0) -> Event:
+def worst_event(law: Law, other: Law, delta: float = 0.0) -> ReleaseSet:
     """Return the set S of releases with the largest ln((P(S) - delta) / Q(S)), P the law and Q the other.
 
     It holds all releases above some ratio of P to Q.
@@ -113,7 +113,7 @@ def worst_event(law: Law, other: Law, delta: float = 0.0) -> Event:
         sum_p, sum_q = np.cumsum(p[order]), np.cumsum(q[order])
         losses = np.where(sum_p > delta, np.log(sum_p - delta) - np.log(sum_q), 0.0)
     best = int(np.flatnonzero(losses == losses.max())[-1])
-    return Event(max(0.0, float(losses[best])), float(sum_p[best]), float(sum_q[best]))
+    return ReleaseSet(max(0.0, float(losses[best])), float(sum_p[best]), float(sum_q[best]))
 
 
 def _side_by_side(law: Law, other: Law) -> tuple[Floats, Floats]:

@@ -12,9 +12,9 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, RoundedNormal
 from hedgerow.published.noise import Laplace
 
-__all__ = ["NOISE", "Grid", "Noise"]
+__all__ = ["NOISE", "AuditedNoise", "Grid"]
 
-Noise = Geometric | RoundedNormal | Laplace
+AuditedNoise = Geometric | RoundedNormal | Laplace
 NOISE = (Geometric, RoundedNormal, Laplace)
 
 
@@ -49,7 +49,7 @@ class Grid:
         if len(self.answers) != len(self.ends) + 1 or list(self.ends) != sorted(set(self.ends)):
             raise ConfigurationError("a grid has ascending ends, and one answer more than ends.")
 
-    def law(self, noise: Noise, value: float) -> npt.NDArray[np.float64]:
+    def law(self, noise: AuditedNoise, value: float) -> npt.NDArray[np.float64]:
         """Return the probability of each cell for one count."""
         if not self.ends:
             return np.ones(1)
@@ -57,7 +57,7 @@ class Grid:
         return np.array([below[0], *np.diff(below), above[-1]])
 
 
-def _sides(noise: Noise, value: float, end: int) -> npt.NDArray[np.float64]:
+def _sides(noise: AuditedNoise, value: float, end: int) -> npt.NDArray[np.float64]:
     """Return the probabilities that a noisy count is at most an end, and above it."""
     if isinstance(noise, Geometric):
         return AtMost(noise, end).law(int(value))[::-1]

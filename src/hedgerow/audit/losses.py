@@ -9,36 +9,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hedgerow.audit.exact import Event, Law, exact_law, open_law, worst_event, worst_loss
+from hedgerow.audit.exact import Law, ReleaseSet, exact_law, open_law, worst_event, worst_loss
 from hedgerow.audit.findings import Finding
 from hedgerow.audit.grid import Grid
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Model, Plan, PrivateClassifier
+from hedgerow.estimator import Model, PrivateClassifier, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import check_parameters
-from hedgerow.privacy.accounting import Adjacency, check_adjacency, plan_budget
-from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.encoder import Encoder
 from hedgerow.systems.registry import list_systems
 
-__all__ = ["exact_loss", "exact_search", "planned"]
+__all__ = ["exact_loss", "exact_search"]
 
 Row = tuple[Any, ...]  # the cells of a record, then its label
 Rows = tuple[Row, ...]
 Told = Literal["draws", "model"]
 
 ROUNDING = 1e-9  # of sums of floats; a loss is told that much smaller
-
-
-def planned(estimator: PrivateClassifier, randomness: Randomness | None = None) -> Plan:
-    """Return what a fit of an estimator with a schema would do; coins that are public come from ``randomness``."""
-    parameters = check_parameters(estimator.get_params(deep=False), estimator._rules())
-    if parameters["schema"] is None:
-        raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
-    budget = plan_budget(exact(parameters["epsilon"]), check_adjacency(parameters["adjacency"]))
-    planner = type(estimator)(**parameters)
-    planner._draw_public(Randomness(0) if randomness is None else randomness, budget)
-    return planner._plan(parameters["schema"], budget)
 
 
 def exact_loss(
@@ -148,31 +135,39 @@ class Laws:
     """The exact laws of fits of one estimator, each worked out once."""
 
     def __init__(self, estimator: PrivateClassifier, told: Told, grid: Grid) -> None:
-        self._plan = planned(estimator)
+        if estimator.schema is None:
+            raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
+        self._claim = claim_of(estimator)
+        coins = draw_coins(estimator, self._claim, Randomness(0).draw)
+        self._plan = plan_of(estimator, estimator.schema, self._claim, coins)
         self._estimator = estimator
         self._law_of = open_law if told == "draws" else exact_law
         self._grid = grid
         self._known: dict[Rows, Law] = {}
-        self.adjacency = check_adjacency(estimator.adjacency)
-        self._delta = exact_delta(getattr(estimator, "delta", 0))
+        self._delta = float(self._claim.delta)
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """What neighbors are."""
+        return self._claim.adjacency
 
     def loss(self, first: Rows, second: Rows) -> float:
         """Return what a fit loses between two data sets."""
-        return worst_loss(self._law(first), self._law(second), float(self._delta))
+        return worst_loss(self._law(first), self._law(second), self._delta)
 
     def finding(self, first: Rows, second: Rows, pair: str) -> Finding:
         """Return what a fit loses between two data sets, and by which event."""
-        laws, delta = (self._law(first), self._law(second)), float(self._delta)
+        laws, delta = (self._law(first), self._law(second)), self._delta
         forth, back = worst_event(*laws, delta), worst_event(*laws[::-1], delta)
         event = max(forth, back, key=lambda event: event.loss)
-        epsilon = float(exact(self._estimator.epsilon))
+        epsilon = float(self._claim.epsilon)
         return Finding(
             subject=f"{name_of(self._estimator)}, {self._estimator.variant}",
             attack="exact",
             pair=pair or difference(first, second),
             adjacency=self.adjacency,
             epsilon=epsilon,
-            delta=float(self._delta),
+            delta=delta,
             loss=max(0.0, event.loss - ROUNDING),
             confidence=1.0,
             power=epsilon,
@@ -182,11 +177,11 @@ class Laws:
     def _law(self, rows: Rows) -> Law:
         if rows not in self._known:
             X, y = [row[:-1] for row in rows], [row[-1] for row in rows]
-            self._known[rows] = self._law_of(lambda source: kept(self._plan.run(X, y, source)), self._grid)
+            self._known[rows] = self._law_of(lambda source: kept(run(self._plan, X, y, source)[0]), self._grid)
         return self._known[rows]
 
 
-def _words(event: Event, sides: tuple[str, str], delta: float) -> str:
+def _words(event: ReleaseSet, sides: tuple[str, str], delta: float) -> str:
     likely, other = sides
     if event.other == 0:
         return f"releases of probability {event.probability:.4g} on the {likely} data set are impossible on the {other}"

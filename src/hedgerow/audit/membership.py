@@ -24,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
 RATES = (0.01, 0.001)
-LEAST = 1e-6  # of a probability, whose log odds are then finite
-LEAST_DEVIATION = 0.1  # of log odds over few shadow models
+LEAST = 1e-6  # of a probability, whose log-odds are then finite
+LEAST_DEVIATION = 0.1  # of log-odds over few shadow models
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _against_shadows(
     shadows: int,
     random: np.random.Generator,
 ) -> Floats:
-    """Return how far each record's log odds are above those of models that were trained without it, in deviations."""
+    """Return how far each record's log-odds are above those of models that were trained without it, in deviations."""
     if shadows < 4:
         raise ConfigurationError(f"shadows is {shadows}, but a record needs models without it; pass 4 or more.")
     without = np.full((shadows, len(labels)), np.nan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
 from typing import Any
@@ -11,17 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.audit.grid import NOISE, Grid, Noise
+from hedgerow.audit.grid import NOISE, AuditedNoise, Grid
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Mechanism, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
+from hedgerow.mechanisms import Coin, Coins, Mechanism, PerRecordCoin, Randomness, WeightedCoin
 from hedgerow.published.noise import IntervalChoice, Permutation, Resample, SomeFeatures, UniformCut
 
 __all__ = ["Replay"]
 
 Law = npt.NDArray[np.float64]
 
-COINS = (PerRecordCoin, PoissonCoin, WeightedCoin)
-DEALS = (Permutation, Resample)
+RESAMPLES = (Permutation, Resample)
 DENSITIES = (IntervalChoice, SomeFeatures, UniformCut)  # whose outcomes are not told one by one
 MOST_ORDERS = 7  # records: 5040 orders, 1716 samples
 
@@ -83,10 +83,9 @@ class Replay(Randomness):
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> npt.NDArray[Any]:
         """Return the scripted outcome of every item of the batch."""
-        if isinstance(mechanism, (*COINS, *DEALS)):
+        if isinstance(mechanism, RESAMPLES):
             self._batch = None
-            deal = self._assign if isinstance(mechanism, COINS) else self._deal
-            return deal(mechanism, *statistics)
+            return self._resample(mechanism, *statistics)
         if isinstance(mechanism, DENSITIES):
             raise ConfigurationError(
                 f"{type(mechanism).__name__} draws real numbers or sets, which the exact audit cannot walk through one by one; "
@@ -99,7 +98,11 @@ class Replay(Randomness):
         self.told += outcomes
         return np.array(outcomes, dtype=np.int64)
 
-    def _count(self, noise: Noise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def coins(self, coin: Coin) -> Coins:
+        """Return coins whose outcomes are scripted too, for each record one."""
+        return ScriptedCoins(coin, b"", self)
+
+    def _count(self, noise: AuditedNoise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         counts = np.asarray(values)
         if counts.dtype.kind == "f":
             raise ConfigurationError(
@@ -114,12 +117,14 @@ class Replay(Randomness):
         self.told += cells
         return np.array(grid.answers)[np.array(cells, dtype=np.intp)].reshape(counts.shape)
 
-    def _assign(self, coin: Any, about: Any) -> npt.NDArray[np.int64]:
+    def assign(self, coin: Coin, about: Any) -> npt.NDArray[np.int32]:
+        """Return the scripted part of each record; these outcomes stay hidden."""
+        self._batch = None
         items: Iterator[Any] = iter(about) if isinstance(coin, WeightedCoin) else iter([about] * about)
-        outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int64)
+        outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int32)
         return outcomes if isinstance(coin, PerRecordCoin) else -outcomes  # the second outcome is part -1: not taken in
 
-    def _deal(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
+    def _resample(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
         records = statistics[0] if isinstance(mechanism, Permutation) else len(statistics[0])
         if records > MOST_ORDERS:
             raise ConfigurationError(
@@ -150,6 +155,17 @@ class Replay(Randomness):
             if len(later):
                 return [*self.script[:place], int(later[0])]
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptedCoins(Coins):
+    """Coins that fall as a script says."""
+
+    replay: Replay
+
+    def parts(self, first_row: int, about: Any) -> npt.NDArray[np.int32]:
+        """Return the scripted part of each of some records."""
+        return self.replay.assign(self.coin, about)
 
 
 @lru_cache(maxsize=16)

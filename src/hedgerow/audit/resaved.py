@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hedgerow.archive import DOCUMENT
+from hedgerow.archive import DOCUMENT, document_text
 from hedgerow.estimator import PrivateClassifier
 
 __all__ = ["differences"]
@@ -93,6 +93,10 @@ def _member(file: zipfile.ZipFile, member: zipfile.ZipInfo, own: zipfile.ZipFile
 def _entries(content: bytes, expected: bytes) -> Iterator[str]:
     """Yield which entries of the document differ; its text where none does."""
     document, own = json.loads(content), json.loads(expected)
+    if "coins" not in document:  # as 0.1.0 wrote it
+        own.pop("coins")
+        if content == document_text(own).encode():
+            return
     other = sorted(name for name in document.keys() | own.keys() if _plain(document, name) != _plain(own, name))
     yield from (f"{DOCUMENT} has another entry {name}" for name in other)
     if not other:
@@ -111,9 +115,8 @@ def _packed(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[bytes, b
     header = file.read(LOCAL)
     name, extra = struct.unpack("<2H", header[-4:])
     header += file.read(name + extra)
-    left = (
-        os.fstat(file.fileno()).st_size - file.tell()
-    )  # its size is the file's own word, and memory is taken before reading
+    # Its size is the file's own word, and memory is taken before reading.
+    left = os.fstat(file.fileno()).st_size - file.tell()
     return header, file.read(min(member.compress_size, left))
 
 

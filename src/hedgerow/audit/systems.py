@@ -12,9 +12,19 @@ import numpy as np
 from hedgerow.audit.attack import Target, Trial
 from hedgerow.audit.cases import OWN, cases_of
 from hedgerow.audit.cases import case as case_named
-from hedgerow.audit.losses import planned
 from hedgerow.audit.pairs import Case
-from hedgerow.estimator import Model, Plan, PrivateClassifier
+from hedgerow.estimator import (
+    Model,
+    Plan,
+    PrivateClassifier,
+    PublicCoins,
+    RawPlan,
+    claim_of,
+    draw_coins,
+    plan_of,
+    rules_of,
+    run,
+)
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.columns import read_records
@@ -40,16 +50,17 @@ class SystemFit:
 
     estimator: PrivateClassifier
     queries: Mapping[str, Any]
-    _plan: Plan | None = field(default=None, repr=False)
+    _plans: dict[PublicCoins, Plan | RawPlan] = field(default_factory=dict, repr=False)
 
     def fit(self, X: Any, y: Any) -> Model:
         """Return what one fit releases."""
-        estimator, randomness = self.estimator, Randomness()
-        if self._plan is None or type(estimator)._draw_public is not PrivateClassifier._draw_public:
-            self._plan = planned(estimator, randomness)
-        assert estimator.schema is not None
-        _, labels = read_records(X, y, estimator.schema.features, estimator.schema.classes)
-        return self._plan.run(X, labels, randomness)
+        estimator, schema, randomness = self.estimator, self.estimator.schema, Randomness()
+        assert schema is not None
+        claim = claim_of(estimator)
+        coins = draw_coins(estimator, claim, randomness.draw)
+        if coins not in self._plans:
+            self._plans[coins] = plan_of(estimator, schema, claim, coins)
+        return run(self._plans[coins], *read_records(X, y, schema.features, schema.classes), randomness)[0]
 
     def answer(self, model: Model) -> dict[str, Any]:
         """Return the released arrays of a model, and its labels and probabilities for the queries."""
@@ -95,7 +106,7 @@ def system_trial(
 
 def settings_of(name: str, case: Case) -> dict[str, Any]:
     """Return the settings of a case that a system takes."""
-    rules = system_class(name)._constraints
+    rules = rules_of(system_class(name))
     return {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
 
 
@@ -105,7 +116,7 @@ def private_trials(systems: Sequence[str] | None = None) -> list[Trial]:
     trials = []
     for name, adjacency in product(names, get_args(Adjacency)):
         trials += [system_trial(name, case, adjacency) for case in cases_of(name, "private")]
-        if "delta" in system_class(name)._constraints:
+        if "delta" in rules_of(system_class(name)):
             trials += [system_trial(name, case_named(pair), adjacency, delta=DELTA) for pair in WITH_DELTA]
     return trials
 

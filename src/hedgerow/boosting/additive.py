@@ -14,16 +14,15 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.gradients import Gradients, calibrated
 from hedgerow.boosting.plan import BoostedModel, restored
 from hedgerow.boosting.smoothing import Smoothing
-from hedgerow.boosting.survey import FINE, Survey, SurveyRecipe
+from hedgerow.boosting.survey import FINE, Ones, Survey, SurveyRecipe
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
-from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Randomness, Selection
-from hedgerow.privacy.accounting import Adjacency, cost, largest, plan_budget
+from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import multiway
-from hedgerow.table import Table
 from hedgerow.trees import Forest
 
 __all__ = ["AdditiveModel", "AdditivePlan", "AdditiveRecipe", "Sizes"]
@@ -32,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
-LARGEST_HANDICAP = 2.0**61  # where noise is near the samplers' largest
+LARGEST_PENALTY = 2.0**61  # where noise is near the samplers' largest
 MENU = (2, 3, 5, 8, 12, 18, 28, 42)  # rounds to choose from
 
 
@@ -119,20 +118,19 @@ class FeatureRound:
             )
         )
 
-    def run(self, curator: Curator, encoder: Encoder, curvature: Floats) -> tuple[int, Integers, Floats]:
+    def run(self, asked: Round, encoder: Encoder, curvature: Floats) -> tuple[int, Integers, Floats]:
         """Return the feature, the votes for its codes, (codes, classes), in fixed point, and the curvature of all records.
 
         The curvature is known from what was released before: its sum over the records for each scored channel.
         """
-        curator.open_round(self.gradients)
-        feature = curator.select_feature(self.selection, self._handicap(encoder.n_codes, curvature))
-        sums = curator.sums(feature, self.noise)
+        feature = asked.select_feature(self.selection, self._penalty(encoder.n_codes, curvature))
+        sums = asked.sums(feature, self.noise)
         scored = self.gradients.scored
         measured = sums[:, scored:] / (UNIT * self.gradients.curvature)
         votes = self._votes(sums[:, :scored] / UNIT, measured, numeric=encoder.schema.is_numeric[feature])
         return feature, votes, measured.sum(axis=0)
 
-    def _handicap(self, n_codes: Integers, curvature: Floats) -> Integers:
+    def _penalty(self, n_codes: Integers, curvature: Floats) -> Integers:
         """Return what a feature's score loses for its bins: what noise of their sums, and chance, would add to it by themselves.
 
         By chance alone residuals of records add up to about the root of their curvature in each bin, most where bins are even.
@@ -140,8 +138,8 @@ class FeatureRound:
         chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
         noise = self.noise.deviation * self.gradients.scored
         by_itself = np.rint(np.sqrt(2 / np.pi * n_codes) * (noise + chance))
-        handicap: Integers = np.minimum(by_itself, LARGEST_HANDICAP).astype(np.int64)
-        return handicap
+        penalty: Integers = np.minimum(by_itself, LARGEST_PENALTY).astype(np.int64)
+        return penalty
 
     def _votes(self, gradient: Floats, measured: Floats, *, numeric: bool) -> Integers:
         curvature, deviation = self.gradients.curvature, self.noise.deviation / UNIT
@@ -150,8 +148,20 @@ class FeatureRound:
             steps = np.hstack([-steps / 2, steps / 2])
         steps = np.clip(steps, -LONGEST, LONGEST)
         steps = steps - steps.mean(axis=1, keepdims=True)
-        votes: Integers = np.trunc(steps / 2 * VOTE_STEPS).astype(np.int64)
+        votes: Integers = np.trunc(steps * VOTE_STEPS).astype(np.int64)
         return votes
+
+
+@dataclass(frozen=True, eq=False)
+class StumpVotes:
+    """What a stump says of records: the votes (codes, classes) for the codes of one feature."""
+
+    feature: int
+    votes: Integers
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
+        kernels.add_votes(codes, self.feature, self.votes, margins)
 
 
 class AdditiveModel(BoostedModel):
@@ -180,28 +190,17 @@ class AdditivePlan:
         Its parts.
     schema : Schema
         What is public about the records.
-    epsilon, delta : Fraction
-        The claim.
-    adjacency : {"add-remove", "replace-one"}
-        What the claim is for.
+    claim : Claim
+        What the plan keeps to.
     rounds, bins : int or None
         Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
-
-    Attributes
-    ----------
-    doubts : tuple of str
-        What the released number of records gave reason to doubt in the last run; models do not keep it.
     """
-
-    doubts: tuple[str, ...] = ()
 
     def __init__(
         self,
         recipe: AdditiveRecipe,
         schema: Schema,
-        epsilon: Fraction,
-        delta: Fraction,
-        adjacency: Adjacency,
+        claim: Claim,
         *,
         rounds: int | None,
         bins: int | None,
@@ -214,11 +213,7 @@ class AdditivePlan:
         bins = bins or max(recipe.pure.most_bins, recipe.concentrated.most_bins)
         n_codes, numeric = self._encoder.n_codes, schema.is_numeric
         self._most_codes = int(np.where(numeric, np.minimum(n_codes, bins + 1), n_codes).max())
-        if delta > 0:
-            amount = largest(lambda part: self._event(Budget(part, concentrated=True)), epsilon, delta, adjacency)
-        else:
-            amount = plan_budget(epsilon, adjacency)
-        self._budget = Budget(amount, concentrated=delta > 0)
+        self._budget = Budget.of(claim, self._event)
 
     def _survey(self, budget: Budget) -> Survey:
         return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)
@@ -238,25 +233,27 @@ class AdditivePlan:
         """Everything that will read records."""
         return self._event(self._budget)
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> AdditiveModel:
-        """Fit on the records."""
-        return self.boost(Curator(Table.of(self._encoder, X, y), cost(self.event), randomness))
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read: numeric features in fine bins, which the survey merges."""
+        return self._encoder
 
-    def boost(self, curator: Curator) -> AdditiveModel:
-        """Fit by asking a curator whose records were encoded as this plan's schema says, in fine bins."""
+    def fit(self, curator: Queryable) -> AdditiveModel:
+        """Boost by asking a curator."""
         survey = self._survey(self._budget)
-        released = survey.records(curator)
-        self.doubts = survey.doubts(released)
+        asked = curator.open_round(Ones())
+        released = survey.records(asked)
+        curator.doubts += survey.doubts(released)
         records = None if released is None else max(float(released), 1.0)
         rounds, bins = self._sizes(records)
-        merges = survey.merges(curator, bins)
+        merges = survey.merges(asked, bins)
         curator.merge(merges)
         encoder, one = self._encoder.merged(merges), self._round(self._budget, rounds)
-        curvature = one.gradients.first_curvature(records or 0.0)
+        curvature, last = one.gradients.first_curvature(records or 0.0), None
         stumps = []
         for _ in range(rounds):
-            feature, votes, curvature = one.run(curator, encoder, curvature)
-            curator.learn(lambda codes, margins, f=feature, v=votes: kernels.add_votes(codes, f, v, margins))
+            feature, votes, curvature = one.run(curator.open_round(one.gradients, last), encoder, curvature)
+            last = StumpVotes(feature, votes)
             stumps.append((feature, votes))
         return additive_model(encoder, stumps)
 

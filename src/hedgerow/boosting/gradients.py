@@ -21,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
-# In thousandths, by (two classes, normal).
+# The multiple of the curvature that is measured, in thousandths, by (two classes, normal).
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 
@@ -97,8 +97,8 @@ class Gradients:
 
     @cached_property
     def _exponentials(self) -> Integers:
-        places = np.arange(int(14 * VOTE_STEPS / 2) + 1)
-        table: Integers = np.rint(np.exp(-2 * places / VOTE_STEPS) * EXPONENTIALS).astype(np.int64)
+        places = np.arange(14 * VOTE_STEPS + 1)
+        table: Integers = np.rint(np.exp(-places / VOTE_STEPS) * EXPONENTIALS).astype(np.int64)
         return table
 
     @cached_property
@@ -118,18 +118,13 @@ class Gradients:
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
         return np.stack(by_label)
 
-    def __call__(
-        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger], used: int | None = None
-    ) -> Integers:
+    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return the channels of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: nothing).
 
-        The answer is of shape (records, channels) in units rounded towards zero; ``used`` is ``scored`` for gradients alone.
+        The answer is of shape (records, channels) in units rounded towards zero.
         """
         check_shape(margins, (len(labels), self.n_classes), "margins (records, classes)")
-        used = self.channels if used is None else used
-        if used not in (self.scored, self.channels):
-            raise ValueError(f"a record has {self.scored} gradients and {self.channels} channels, not {used}")
-        out = np.empty((len(labels), used), dtype=np.int64)
+        out = np.empty((len(labels), self.channels), dtype=np.int64)
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
         else:

@@ -46,11 +46,11 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
     """Write what a record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
 
     Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). For each class its weight
-    times [y = k] - p_k, then for each class, if there is room in ``out``, its weight times curvature / 1000 * p_k (1 - p_k).
-    p is the softmax of twice the margins, from a table of integers. A record without a label adds nothing.
+    times [y = k] - p_k, then for each class its weight times curvature / 1000 * p_k (1 - p_k).
+    p is the softmax of the margins, from a table of integers. A record without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
-    OUT out (records, classes) or (records, 2 classes) int64.
+    OUT out (records, 2 classes) int64.
     """
     records, classes = margins.shape[0], np.uint64(margins.shape[1])
     last = np.int64(len(exponentials) - 1)
@@ -76,11 +76,10 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
         for k in range(classes):
             given[k] = -np.int64(_quotient(mass[k] * weight, by_to))
         given[label] = min(wrong, cap)
-        if np.uint64(out.shape[1]) > classes:
-            for k in range(classes):
-                # mass (total - mass) // total, with a numerator below 2**50
-                spread = mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
-                given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
+        for k in range(classes):
+            # mass (total - mass) // total, with a numerator below 2**50
+            spread = mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
+            given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
 
 
 @compiled
@@ -88,7 +87,7 @@ def look_up_channels(margins, labels, table, out):
     """Write table[label, lead], the lead being the second class's, or 0 for a record without a label.
 
     IN margins (records, 2), labels (records,) from -1 to 1, table (2, leads, 2) int64, of which lead 0 is in the middle.
-    OUT out (records, 1 or 2) int64: the first channels.
+    OUT out (records, 2) int64.
     """
     most = np.int64(table.shape[1] // 2)
     for record in range(len(labels)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,13 @@ import numpy.typing as npt
 
 from hedgerow.boosting.votes import Votes
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS, WeightFamily
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.mechanisms import Budget, Noise, Randomness
-from hedgerow.privacy.accounting import Adjacency, cost, largest, plan_budget
+from hedgerow.mechanisms import Budget, Noise
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
-from hedgerow.table import Table
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, ForestModel
 from hedgerow.trees.leaves import CountRelease
@@ -95,7 +93,7 @@ class TreeRound:
         """What it costs."""
         return self.schedule.event
 
-    def run(self, curator: Curator, number: int) -> tuple[Forest, Integers]:
+    def run(self, curator: Queryable, number: int) -> tuple[Forest, Integers]:
         """Return a tree and its votes, (nodes, classes) in fixed point, as round ``number``, counted from 0."""
         weights, assign = self.recipe.weights.lookup(number), self.recipe.tree.assign
         if isinstance(assign, Weighted):
@@ -107,7 +105,7 @@ class TreeRound:
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel(ForestModel):
-    """Trees whose votes add up; ``share`` (nodes, classes) holds the votes.
+    """Trees whose votes add up; ``share`` (nodes, classes) holds the votes, in log-odds.
 
     The trees stand in the order of their rounds.
     """
@@ -156,7 +154,7 @@ class BoostedModel(ForestModel):
         return map(lead, self.staged_sums(X))
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the classes' probabilities, of shape (records, classes): votes are half of what log odds differ by."""
+        """Return the classes' probabilities, of shape (records, classes)."""
         return self._joined(map(self.said, self._sums_of_blocks(X)))
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
@@ -175,7 +173,7 @@ class BoostedModel(ForestModel):
 
 def probabilities(sums: Floats) -> Floats:
     """Return the probabilities that sums of votes (records, classes) stand for."""
-    odds = np.exp(2 * (sums - sums.max(axis=1, keepdims=True)))
+    odds = np.exp(sums - sums.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
@@ -196,10 +194,8 @@ class BoostingPlan:
         Its parts.
     schema : Schema
         What is public about the records.
-    epsilon, delta : Fraction
-        The claim.
-    adjacency : {"add-remove", "replace-one"}
-        What the claim is for.
+    claim : Claim
+        What the plan keeps to.
     rounds, max_depth, max_bins : int
         Trees that are paid for, tests on a path, and bins of a numeric feature.
     """
@@ -208,9 +204,7 @@ class BoostingPlan:
         self,
         recipe: BoostingRecipe,
         schema: Schema,
-        epsilon: Fraction,
-        delta: Fraction,
-        adjacency: Adjacency,
+        claim: Claim,
         *,
         rounds: int,
         max_depth: int,
@@ -219,17 +213,13 @@ class BoostingPlan:
         self._encoder = Encoder(schema, max_bins)
         self._rounds = rounds
 
-        # Looking for the amount tries many rounds; all have these tests.
+        # Looking for the budget tries many rounds; all have these tests.
         candidates = recipe.tree.candidates.build(self._encoder.n_codes, schema.is_numeric)
 
-        def one(amount: Fraction) -> TreeRound:
-            return recipe.round(Budget(amount, concentrated=delta > 0), self._encoder, max_depth, candidates)
+        def one(budget: Budget) -> TreeRound:
+            return recipe.round(budget, self._encoder, max_depth, candidates)
 
-        if delta > 0:
-            amount = largest(lambda part: self._together(one(part)), epsilon, delta, adjacency)
-        else:
-            amount = plan_budget(epsilon, adjacency) / rounds
-        self._round = one(amount)
+        self._round = one(Budget.of(claim, lambda budget: self._together(one(budget)), rounds))
 
     def _together(self, one: TreeRound) -> Event:
         return Sequence((one.event,) * self._rounds)
@@ -239,16 +229,22 @@ class BoostingPlan:
         """Everything that will read records."""
         return self._together(self._round)
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> BoostedModel:
-        """Fit on the records."""
-        return self.boost(Curator(Table.of(self._encoder, X, y), cost(self.event), randomness))
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read."""
+        return self._encoder
 
-    def boost(self, curator: Curator) -> BoostedModel:
-        """Fit by asking a curator whose records were encoded as this plan's schema and bins say."""
-        trees, votes = [], []
+    def fit(self, curator: Queryable) -> BoostedModel:
+        """Boost by asking a curator."""
+        trees: list[Forest] = []
+        votes: list[Integers] = []
         for number in range(self._rounds):
+            if number:  # what the last tree says nobody reads
+                tree, vote = trees[-1], votes[-1]
+                curator.update_margins(
+                    lambda codes, margins, tree=tree, vote=vote: tree.add_shares(codes, vote, margins)
+                )
             tree, vote = self._round.run(curator, number)
-            curator.learn(lambda codes, margins, tree=tree, vote=vote: tree.add_shares(codes, vote, margins))
             trees.append(tree)
             votes.append(vote)
         return BoostedModel(self._encoder, Forest.joined(*trees), np.concatenate(votes) / VOTE_STEPS)

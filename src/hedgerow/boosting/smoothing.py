@@ -25,7 +25,7 @@ class Smoothing:
     Parameters
     ----------
     spreads : tuple of float
-        The prior standard deviations of a step, in log odds, each as likely as the others.
+        The prior standard deviations of a step, in log-odds, each as likely as the others.
     reach : float
         How many bins away a step still says something, as a share of a numeric feature's bins.
     common : float

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator
+from hedgerow.curator import Round
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder
 
-__all__ = ["FINE", "Survey", "SurveyRecipe", "by_width_and_mass"]
+__all__ = ["FINE", "Ones", "Survey", "SurveyRecipe", "by_width_and_mass"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -33,9 +33,7 @@ class Ones:
     l1 = 1
     l2_squared = 1
 
-    def __call__(
-        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger], used: int | None = None
-    ) -> Integers:
+    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return one channel, (records, 1)."""
         return (labels >= 0).astype(np.int64)[:, None]
 
@@ -95,12 +93,11 @@ class Survey:
             parts += [self.histogram_noise.event("fine bins of a numeric feature", draws=draws)] * len(self.numeric)
         return Sequence(tuple(parts))
 
-    def records(self, curator: Curator) -> int | None:
-        """Return the noisy number of records that have a class; None where it is not asked for."""
+    def records(self, asked: Round) -> int | None:
+        """Return the noisy number of records that have a class, asked in a round of ``Ones``; None where it is not asked for."""
         if self.count_noise is None:
             return None
-        curator.open_round(Ones())
-        return int(curator.whole_sums(self.count_noise)[0])
+        return int(asked.whole_sums(self.count_noise)[0])
 
     def doubts(self, records: int | None) -> tuple[str, ...]:
         """Return what to say where the released number does not stand out from its noise.
@@ -117,14 +114,13 @@ class Survey:
             "the schema declares them; if they are, pass more records or a larger epsilon.",
         )
 
-    def merges(self, curator: Curator, bins: int) -> list[Integers]:
+    def merges(self, asked: Round, bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
         into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
         if self.histogram_noise is None:
             return into
-        curator.open_round(Ones())
         for feature in self.numeric:
-            counts = curator.sums(feature, self.histogram_noise)[:-1, 0]
+            counts = asked.sums(feature, self.histogram_noise)[:-1, 0]
             found = by_width_and_mass(counts, CLEAR * self.histogram_noise.deviation, bins, self.recipe.by_mass)
             into[feature] = np.append(found, found[-1] + 1)
         return into

@@ -29,16 +29,16 @@ class Votes(Protocol):
 
 @dataclass(frozen=True)
 class Real:
-    """v_k = ln(max(W_k, 0) + sqrt(2) noise) / 2 less the mean of these over the classes, W the noisy counts of a leaf.
+    """v_k = ln(max(W_k, 0) + sqrt(2) noise) less the mean of these over the classes, W the noisy counts of a leaf.
 
-    For two classes the votes differ by half the log odds, as in real AdaBoost; a margin changes by at most ``clip``.
+    For two classes the votes differ by the log-odds, twice what real AdaBoost tells; a margin changes by at most ``clip``.
     """
 
-    clip: float = 1.0
+    clip: float = 2.0
 
     def of(self, forest: Forest, noise: float) -> Integers:
         """Return the vote of every node for every class, of shape (nodes, classes), in steps of 1 / VOTE_STEPS."""
-        logs = np.log(_counts(forest) + np.sqrt(2) * max(noise, 0.5)) / 2
+        logs = np.log(_counts(forest) + np.sqrt(2) * max(noise, 0.5))
         votes = logs - logs.mean(axis=1, keepdims=True)
         return _fixed(np.clip(votes, -self.clip / 2, self.clip / 2), forest)
 
@@ -47,8 +47,9 @@ class Real:
 class Discrete:
     """Each leaf votes for its largest count, with the weight of the whole tree: discrete AdaBoost.
 
-    The weight is half the log odds of the error, the share of the counts outside the leaves' largest, kept from ``least`` to
-    1/2; for K classes ln(K - 1) / 2 is added to it (Zhu, Zou, Rosset and Hastie 2009). ``level`` fixes the weight instead.
+    The weight is the log-odds of the error, the share of the counts outside the leaves' largest, kept from ``least`` to 1/2,
+    which is twice AdaBoost's; for K classes ln(K - 1) is added to it (Zhu, Zou, Rosset and Hastie 2009). ``level`` fixes the
+    weight instead.
     """
 
     least: float = 0.01
@@ -71,7 +72,7 @@ class Discrete:
             return 0.0
         most = 1 - 1 / n_classes  # what a tree that knows nothing gets wrong
         error = min(max(1 - float(leaf.max(axis=1).sum()) / total, self.least), most)
-        return (float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)) / 2
+        return float(np.log((1 - error) / error)) + float(np.log(n_classes - 1) if n_classes > 2 else 0.0)
 
 
 def _counts(forest: Forest) -> Floats:

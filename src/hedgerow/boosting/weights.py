@@ -20,7 +20,7 @@ from hedgerow.shapes import check_shape
 __all__ = ["UNIT", "VOTE_STEPS", "Lookup", "MadaBoost", "SmoothBoost", "WeightFamily"]
 
 UNIT = 1 << 16  # the weight of a record that counts in full
-VOTE_STEPS = 1 << 10  # of a vote of 1
+VOTE_STEPS = 1 << 9  # of a log-odds of 1, in which votes, margins and decisions are told everywhere
 DEEPEST = 12  # exp(-12) is below half a unit
 
 Integers = npt.NDArray[np.int64]
@@ -67,21 +67,21 @@ class WeightFamily(Protocol):
 
 @dataclass(frozen=True)
 class MadaBoost:
-    """min(1, exp(-margin)): AdaBoost's weight, never above the one that a record starts with.
+    """min(1, exp(-margin / 2)): AdaBoost's weight, never above the one that a record starts with.
 
     Domingo and Watanabe, COLT 2000.
     """
 
     def lookup(self, rounds: int) -> Lookup:
         """Return the weights after so many rounds; they do not depend on how many."""
-        return Lookup(_table(lambda margin: np.exp(-margin), DEEPEST))
+        return Lookup(_table(lambda margin: np.exp(-margin / 2), 2 * DEEPEST))
 
 
 @dataclass(frozen=True)
 class SmoothBoost:
-    """1 while N <= 0, then (1 - gamma)**(N / 2); N is the margin less theta = gamma / (2 + gamma) for each round.
+    """1 while N <= 0, then (1 - gamma)**(N / 2); N is half the margin less theta = gamma / (2 + gamma) for each round.
 
-    Servedio, JMLR 2003. Votes should lie in [-1, 1].
+    Servedio, JMLR 2003. Its votes in [-1, 1] are log-odds in [-2, 2].
     """
 
     gamma: float = 0.2
@@ -89,9 +89,9 @@ class SmoothBoost:
     def lookup(self, rounds: int) -> Lookup:
         """Return the weights after so many rounds."""
         theta = self.gamma / (2 + self.gamma)
-        decay = -np.log1p(-self.gamma) / 2
+        decay = -np.log1p(-self.gamma) / 4
         table = _table(lambda margin: np.exp(-decay * margin), DEEPEST / decay)
-        return Lookup(table, round(theta * rounds * VOTE_STEPS))
+        return Lookup(table, round(2 * theta * rounds * VOTE_STEPS))
 
 
 def _table(weight: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], end: float) -> npt.NDArray[np.uint64]:

@@ -13,11 +13,9 @@ from hedgerow.cells.hierarchy import Hierarchy
 from hedgerow.cells.model import CellsModel, read_release
 from hedgerow.cells.recipe import Recipe
 from hedgerow.cells.specializer import Release, Specializer
-from hedgerow.curator import Curator
-from hedgerow.mechanisms import Randomness
+from hedgerow.curator import Queryable
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Table
 
 __all__ = ["CellsPlan"]
 
@@ -41,7 +39,6 @@ class CellsPlan:
         self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, specializations: int, max_bins: int
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
-        self._epsilon = epsilon
         self._max_cells = recipe.max_cells
         self._hierarchy = Hierarchy.of(self._encoder)
         numeric = sum(self._hierarchy.is_numeric)
@@ -52,13 +49,17 @@ class CellsPlan:
         """Everything that will read records."""
         return self._schedule.event
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> CellsModel:
-        """Specialize the cut and count its cells."""
-        return self._model(self.release(Table.of(self._encoder, X, y), randomness))
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read."""
+        return self._encoder
 
-    def release(self, table: Table, randomness: Randomness) -> Release:
-        """Release cells of encoded records, through a curator that holds the budget that the plan was given."""
-        curator = Curator(table, self._epsilon, randomness)
+    def fit(self, curator: Queryable) -> CellsModel:
+        """Specialize the cut and count its cells by asking a curator."""
+        return self._model(self.release(curator))
+
+    def release(self, curator: Queryable) -> Release:
+        """Return what is released."""
         return Specializer(curator, self._hierarchy, self._schedule, self._max_cells).release()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> CellsModel:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.cells.cut import Cut
 from hedgerow.cells.hierarchy import Edges, Hierarchy
 from hedgerow.cells.recipe import Schedule
-from hedgerow.curator import Curator
+from hedgerow.curator import Queryable
 from hedgerow.mechanisms import PerRecordCoin
 from hedgerow.scores import Specializations
 
@@ -34,7 +34,7 @@ class Specializer:
 
     Parameters
     ----------
-    curator : Curator
+    curator : Queryable
         The door to the records.
     hierarchy : Hierarchy
         What is public about generalizing them.
@@ -44,7 +44,7 @@ class Specializer:
         The most cells.
     """
 
-    def __init__(self, curator: Curator, hierarchy: Hierarchy, schedule: Schedule, max_cells: int) -> None:
+    def __init__(self, curator: Queryable, hierarchy: Hierarchy, schedule: Schedule, max_cells: int) -> None:
         self._curator = curator
         self._hierarchy = hierarchy
         self._schedule = schedule

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import click
 
+from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.findings import Finding
 from hedgerow.cli.audit_page import about_model, model_verdict, write_page
 from hedgerow.cli.group import AUDIT_REFUTED
@@ -20,10 +21,11 @@ from hedgerow.cli.options import (
     json_option,
     refuse_overwriting,
 )
-from hedgerow.cli.output import counted, printable, write_json
+from hedgerow.cli.output import write_json
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.systems import system_class
+from hedgerow.texts import counted, printable
 
 __all__ = ["audit"]
 
@@ -69,7 +71,7 @@ def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: 
     "--runs", type=click.IntRange(200), help="Trainings on each data set, at most. [default: as the pair needs]"
 )
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="The budget of time for all pairs.")
-@click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=0.999, show_default=True)
+@click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="A folder for the runs; an audit goes on there."

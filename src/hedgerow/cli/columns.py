@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from hedgerow.cli.output import it_or_them, listed
-from hedgerow.cli.table_file import TableFile, places_of
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Encoder, Schema
+from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.texts import it_or_them, listed
 
 __all__ = ["check_columns", "check_records", "check_single", "compare_columns", "load_schema"]
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
-from hedgerow.cli.output import counted
-from hedgerow.cli.table_file import Columns
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.schema import Encoder
 from hedgerow.schema.cells import object_array
+from hedgerow.sources.table_file import Columns
+from hedgerow.texts import counted
 
 __all__ = ["NOT_COVERED", "Score", "hold_out", "measure"]
 

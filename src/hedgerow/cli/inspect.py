@@ -10,10 +10,11 @@ import click
 import numpy as np
 
 from hedgerow.cli.options import InputFile, json_option
-from hedgerow.cli.output import model_values, printable, write_json
+from hedgerow.cli.output import model_values, write_json
 from hedgerow.cli.tree_text import tree_lines, tree_values
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.systems import load
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 __all__ = ["inspect"]

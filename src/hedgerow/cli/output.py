@@ -6,7 +6,6 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +13,8 @@ import click
 
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.texts import listed, printable
 
-__all__ = ["check_stdout", "counted", "it_or_them", "listed", "model_values", "printable", "write_json"]
+__all__ = ["check_stdout", "model_values", "write_json"]
 
 
 def write_json(value: Any) -> None:
@@ -55,13 +53,3 @@ def _certificate_values(certificate: Certificate) -> dict[str, Any]:
         **certificate.to_dict(),
         "text": str(certificate),
     }
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it must be."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def it_or_them(names: Sequence[object]) -> str:
-    """Return the pronoun for so many names."""
-    return "it" if len(names) == 1 else "them"

@@ -22,13 +22,13 @@ from hedgerow.cli.options import (
     refuse_overwriting,
     separator_option,
 )
-from hedgerow.cli.output import listed
-from hedgerow.cli.table_file import TableFile, places_of
-from hedgerow.cli.tables import open_table
 from hedgerow.errors import SchemaError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
+from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
+from hedgerow.texts import listed
 
 __all__ = ["predict"]
 

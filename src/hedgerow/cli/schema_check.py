@@ -11,12 +11,13 @@ import click
 from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.group import WRONG_USAGE
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
-from hedgerow.cli.output import counted, listed, write_json
-from hedgerow.cli.table_file import TableFile, unreadable_cells
-from hedgerow.cli.tables import open_table
+from hedgerow.cli.output import write_json
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
+from hedgerow.sources.table_file import TableFile, unreadable_cells
+from hedgerow.sources.tables import open_table
+from hedgerow.texts import counted, listed
 
 __all__ = ["check"]
 

@@ -9,13 +9,13 @@ import click
 import numpy as np
 
 from hedgerow.cli.options import OutputFile, data_argument, force_option, refuse_overwriting, separator_option
-from hedgerow.cli.output import counted, it_or_them, listed, printable
 from hedgerow.cli.schema_review import Note, draft_schema
-from hedgerow.cli.table_file import Columns, check_no_name_twice, unreadable_cells
-from hedgerow.cli.tables import open_table
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.schema.cells import numbers
+from hedgerow.sources.table_file import Columns, check_no_name_twice, unreadable_cells
+from hedgerow.sources.tables import open_table
+from hedgerow.texts import counted, it_or_them, listed, printable
 
 __all__ = ["init"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.cli.output import counted, listed
-from hedgerow.cli.table_file import Columns
 from hedgerow.errors import PrivacyLeakWarning
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import is_truth, plain_values
+from hedgerow.sources.table_file import Columns
+from hedgerow.texts import counted, listed
 
 __all__ = ["Note", "draft_schema"]
 
@@ -25,7 +25,7 @@ RARE = 10  # a value of fewer records may name a person
 FEW = 10  # so few whole numbers may be codes of categories, and so few texts among numbers marks of missing cells
 IN_MOSTLY = 10  # of so many cells in a column of numbers, one may be something else
 MANY_CLASSES = 20
-ENOUGH = 20  # from so many cells on, most of them need differ for an id
+TELLING = 20  # from so many cells on, most of them need differ for an id
 LONG = 10**8  # from here on whole numbers have nine digits: those of telephones, of accounts and of the state's lists
 ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial")
 
@@ -170,7 +170,7 @@ def _note_on_classes(labels: Cells, classes: Sequence[Value], target: str) -> No
 
 
 def _is_id(distinct: int, cells: int) -> bool:
-    return distinct == cells > 1 or (cells >= ENOUGH and distinct > cells / 2)
+    return distinct == cells > 1 or (cells >= TELLING and distinct > cells / 2)
 
 
 def _is_numbering(values: npt.NDArray[np.float64], distinct: int) -> bool:

@@ -17,7 +17,7 @@ ELSEWHERE = ("epsilon", "delta", "schema", "variant", "adjacency", "ledger")  # 
 
 def own_parameters(kind: type[PrivateClassifier]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
-    parameters = inspect.signature(kind).parameters.items()
+    parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions stand for them
     return {name: _text(parameter.annotation) for name, parameter in parameters if name not in ELSEWHERE}
 
 
@@ -60,7 +60,7 @@ def read_delta(kind: type[PrivateClassifier], delta: float | None) -> dict[str, 
 
 
 def _text(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return inspect.formatannotation(annotation)
 
 
 def _none(text: str) -> None:

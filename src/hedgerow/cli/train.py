@@ -24,15 +24,16 @@ from hedgerow.cli.options import (
     separator_option,
     target_option,
 )
-from hedgerow.cli.output import check_stdout, listed, model_values, write_json
+from hedgerow.cli.output import check_stdout, model_values, write_json
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.cli.spending import Spending
-from hedgerow.cli.tables import read_table
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
+from hedgerow.sources.tables import read_table
 from hedgerow.systems import system_class
+from hedgerow.texts import listed
 
 __all__ = ["train"]
 

@@ -1,15 +1,18 @@
-"""Mechanisms: each knows its cost, draws its own noise exactly, and can say its exact law."""
+"""Mechanisms: each states its event, draws its own noise exactly, and can say its exact law."""
 
-from hedgerow.mechanisms.assignment import PerRecordCoin, PoissonCoin, WeightedCoin
+from hedgerow.mechanisms.assignment import Coin, PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.mechanisms.budget import Budget, Noise
 from hedgerow.mechanisms.noise import AtMost, Geometric, RoundedNormal
-from hedgerow.mechanisms.randomness import Mechanism, Randomness
+from hedgerow.mechanisms.randomness import Coins, Draw, Mechanism, Randomness
 from hedgerow.mechanisms.selection import SELECTIONS, Exponential, PermuteAndFlip, PublicChoice, Selection
 
 __all__ = [
     "SELECTIONS",
     "AtMost",
     "Budget",
+    "Coin",
+    "Coins",
+    "Draw",
     "Exponential",
     "Geometric",
     "Mechanism",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 
-__all__ = ["PerRecordCoin", "PoissonCoin", "WeightedCoin"]
+__all__ = ["Coin", "PerRecordCoin", "PoissonCoin", "WeightedCoin"]
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class PerRecordCoin:
 
     inclusion: ClassVar[Fraction | None] = None
 
-    def sample(self, stream: Stream, records: int) -> npt.NDArray[np.int32]:
-        """Return the part of each record."""
+    def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
+        """Return the part of each record, of which the first has this row number."""
         part = np.empty(records, dtype=np.int32)
-        kernels.assign(stream, 0, self.parts, part)
+        kernels.assign(stream, first_row, self.parts, part)
         return part
 
     def law(self, records: int) -> npt.NDArray[np.float64]:
@@ -65,10 +65,10 @@ class PoissonCoin:
         """The probability with which a record takes part, exact."""
         return Fraction(self.threshold, 2**32)
 
-    def sample(self, stream: Stream, records: int) -> npt.NDArray[np.int32]:
-        """Return 0 for each record that takes part and -1 for the others."""
+    def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
+        """Return 0 for each record that takes part and -1 for the others; the first has this row number."""
         part = np.empty(records, dtype=np.int32)
-        kernels.include(stream, 0, self.threshold, part)
+        kernels.include(stream, first_row, self.threshold, part)
         return part
 
     def law(self, records: int) -> npt.NDArray[np.float64]:
@@ -93,14 +93,14 @@ class WeightedCoin:
 
     parts: ClassVar[int] = 1
 
-    def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64], first_row: int = 0) -> npt.NDArray[np.int32]:
         """Return 0 for each record that takes part and -1 for the others.
 
         ``thresholds`` (records,) says how many of 2**32 equally probable words let a record in; more than ``inclusion``
         allows are cut down to that.
         """
         part = np.empty(len(thresholds), dtype=np.int32)
-        kernels.include_each(stream, self._allowed(thresholds), part)
+        kernels.include_each(stream, first_row, self._allowed(thresholds), part)
         return part
 
     def law(self, threshold: np.uint64) -> npt.NDArray[np.float64]:
@@ -110,3 +110,6 @@ class WeightedCoin:
 
     def _allowed(self, thresholds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         return np.minimum(thresholds, np.uint64(int(self.inclusion * 2**32)))
+
+
+Coin = PerRecordCoin | PoissonCoin | WeightedCoin

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hedgerow.mechanisms.noise import Geometric, RoundedNormal
 from hedgerow.mechanisms.selection import Exponential, Selection
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Event
 
 __all__ = ["Budget", "Noise"]
 
@@ -36,6 +39,17 @@ class Budget:
     amount: Fraction
     concentrated: bool = False
     unit: int = 1
+
+    @classmethod
+    def of(cls, claim: Claim, event: Callable[[Budget], Event], parts: int = 1) -> Budget:
+        """Return the budget of each of so many equal parts of a plan that keeps to a claim.
+
+        Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
+        whole plan makes of it.
+        """
+        if claim.delta == 0:
+            return cls(claim.pure / parts)
+        return cls(claim.largest(lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
 
     def __mul__(self, share: Fraction | int) -> Budget:
         return replace(self, amount=self.amount * share)

@@ -10,6 +10,9 @@ Samplers one call draws for a whole batch of nodes.
 
 A kernel keeps its compiled form on disk and notices a change of its own file only. So no kernel of this library calls
 one of another file (a test holds this), and this file is one.
+
+numba compiles a callee once more for each number that is written in a call, and np.int64(0) is not such a number: so
+numbers that are passed have their type written around them, but for the normals', which are faster so.
 """
 
 from __future__ import annotations
@@ -59,19 +62,19 @@ def open_stream(key: bytes, stream: int) -> Stream:
 
 @compiled
 def _rotated(word, left):
-    return np.uint32(np.uint32(word << np.uint32(left)) | np.uint32(word >> np.uint32(32 - left)))
+    return np.uint32(np.uint32(word << left) | np.uint32(word >> np.uint32(32 - left)))
 
 
 @compiled
 def _quarter_round(a, b, c, d):
     a = np.uint32(a + b)
-    d = _rotated(np.uint32(d ^ a), 16)
+    d = _rotated(np.uint32(d ^ a), np.uint32(16))
     c = np.uint32(c + d)
-    b = _rotated(np.uint32(b ^ c), 12)
+    b = _rotated(np.uint32(b ^ c), np.uint32(12))
     a = np.uint32(a + b)
-    d = _rotated(np.uint32(d ^ a), 8)
+    d = _rotated(np.uint32(d ^ a), np.uint32(8))
     c = np.uint32(c + d)
-    b = _rotated(np.uint32(b ^ c), 7)
+    b = _rotated(np.uint32(b ^ c), np.uint32(7))
     return a, b, c, d
 
 
@@ -157,9 +160,18 @@ def bernoulli(state, numerator, bits):
 
 
 @compiled
+def _bernoulli_exp_one(state):
+    """Return True with probability exp(-1): what follows, without its coins that always succeed.  INOUT state."""
+    k = np.int64(1)
+    while uniform_below(state, k) == 0:
+        k += 1
+    return k % 2 == 1
+
+
+@compiled
 def _bernoulli_exp_fraction(state, numerator, bits):
     """Return True with probability exp(-numerator / 2**bits), for an argument in [0, 1].  INOUT state."""
-    k = 1
+    k = np.int64(1)
     while uniform_below(state, k) == 0 and bernoulli(state, numerator, bits):
         k += 1
     return k % 2 == 1
@@ -174,7 +186,7 @@ def bernoulli_exp(state, numerator, bits):
         whole = numerator >> bits
         numerator -= whole << bits
         for _ in range(whole):
-            if not _bernoulli_exp_fraction(state, np.int64(1), 0):
+            if not _bernoulli_exp_one(state):
                 return False
     return numerator == 0 or _bernoulli_exp_fraction(state, numerator, bits)
 
@@ -196,7 +208,7 @@ def bernoulli_exp_product(state, factor, bits, difference):
             # exp(-product * 2**-exponent) is the coin exp(-product), 2**-exponent times over; the first
             # failure ends it, so the expected number of coins is below 1 / (1 - exp(-1)).
             for _ in range(1 << -exponent):
-                if not bernoulli_exp(state, product, 0):
+                if not bernoulli_exp(state, product, np.int64(0)):
                     return False
         elif not bernoulli_exp(state, product, exponent):
             return False
@@ -216,7 +228,7 @@ def _geometric(state, factor, bits):
     while not bernoulli_exp(state, low, bits):
         low = uniform_below(state, size)
     high = np.int64(0)
-    while high < (np.int64(1) << (62 - bits)) - 1 and bernoulli_exp(state, np.int64(1), 0):
+    while high < (np.int64(1) << (62 - bits)) - 1 and _bernoulli_exp_one(state):
         high += 1
     return (low + (high << bits)) // factor
 
@@ -260,7 +272,7 @@ def at_most(state, factor, bits, values, threshold):
 @compiled
 def _half_square(state, x):
     """Return True with probability exp(-t * t / 2), t = x / 2**63.  INOUT state."""
-    k = 1
+    k = np.int64(1)
     while (
         uniform_below(state, 2 * k) == 0  # probability (1 / k) * (1 / 2)
         and bernoulli(state, x, 63)
@@ -349,7 +361,7 @@ def permute_and_flip(state, factor, bits, scores, offered):
     chosen = np.empty(rows, dtype=np.int64)
     left = np.empty(candidates, dtype=np.int64)
     for row in range(rows):
-        count = 0
+        count = np.int64(0)
         best = np.int64(0)
         for candidate in range(candidates):
             if offered[row, candidate]:
@@ -419,11 +431,11 @@ def include(state, first_row, threshold, out):
 
 
 @compiled
-def include_each(state, thresholds, out):
+def include_each(state, first_row, thresholds, out):
     """Let each record in if the upper half of its row's word is below its own threshold.
 
-    INOUT state, IN thresholds (rows,) uint64, OUT out (rows,) int32.
+    INOUT state, IN first_row >= 0, thresholds (rows,) uint64, OUT out (rows,) int32.
     """
     for i in range(len(out)):
-        word = word_at(state, i) >> np.uint64(32)
+        word = word_at(state, first_row + i) >> np.uint64(32)
         out[i] = np.int32(0) if word < thresholds[i] else np.int32(-1)

@@ -14,7 +14,6 @@ from scipy.special import ndtr, ndtri
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.accounting import Cost, pure_cost
 from hedgerow.privacy.events import Gaussian, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
@@ -57,20 +56,6 @@ class Geometric:
         """The decay of the noise per integer step."""
         return dyadic_below(self.epsilon / self.sensitivity, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
-    @cached_property
-    def cost(self) -> Fraction:
-        """The epsilon of one batch under add/remove adjacency."""
-        return self.rate.fraction * self.sensitivity
-
-    @property
-    def price(self) -> Cost:
-        """What one batch costs under add/remove adjacency."""
-        return pure_cost(self.cost, ranged=False)
-
-    def draws(self, values: int) -> int:
-        """Return how many of so many draws are exact only within 2**-62: none."""
-        return 0
-
     def covers(self, l1: int, l2_squared: int) -> bool:
         """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
         return self.sensitivity >= l1
@@ -82,7 +67,8 @@ class Geometric:
 
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
         """Return what one batch costs; its draws are exact, however many they are."""
-        return Pure(self.cost, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
+        epsilon = self.rate.fraction * self.sensitivity
+        return Pure(epsilon, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
         """Return the values plus noise, in the same shape."""
@@ -167,20 +153,6 @@ class RoundedNormal:
             )
         return Dyadic(numerator, bits)
 
-    @cached_property
-    def cost(self) -> Fraction:
-        """The squared mu of one batch under add/remove adjacency."""
-        return self.squared_sensitivity / self.sigma.fraction**2
-
-    @property
-    def price(self) -> Cost:
-        """What one batch costs under add/remove adjacency, without its draws."""
-        return Cost(mu_squared=self.cost)
-
-    def draws(self, values: int) -> int:
-        """Return how many of so many draws are exact only within 2**-62: all."""
-        return values
-
     def covers(self, l1: int, l2_squared: int) -> bool:
         """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
         return self.squared_sensitivity >= l2_squared
@@ -191,8 +163,8 @@ class RoundedNormal:
         return float(self.sigma.fraction)
 
     def event(self, purpose: str, level: int = 0, draws: int = MOST_DRAWS) -> Gaussian:
-        """Return what one batch of at most so many draws costs."""
-        return Gaussian(self.cost, draws, purpose, level)
+        """Return what one batch of at most so many draws costs; each is exact only within 2**-62."""
+        return Gaussian(self.squared_sensitivity / self.sigma.fraction**2, draws, purpose, level)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
         """Return the values plus noise, in the same shape."""

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.mechanisms.assignment import Coin
 from hedgerow.mechanisms.kernels import Stream, open_stream
 from hedgerow.privacy.atomic import Atomic
 
-__all__ = ["LAST_DRAW", "Mechanism", "Randomness"]
+__all__ = ["LAST_DRAW", "Coins", "Draw", "Mechanism", "Randomness"]
 
 LAST_DRAW = 2**64 - 1  # the largest number of a stream
+
+
+Draw = Callable[..., Any]  # of a ``Randomness``, or of a curator's public draws
 
 
 class Mechanism(Protocol):
@@ -25,6 +32,26 @@ class Mechanism(Protocol):
 
     def law(self, *statistics: Any) -> Any:
         """Return the probabilities of the outcomes for one item."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coins:
+    """The coins of one assignment of records to parts, read at each record's row number among all records.
+
+    They are read by a key of their own, from which neither the fit's key nor any noise follows, so they may go wherever the
+    records are. Whoever has them knows which records took part where, as does whoever holds the records.
+    """
+
+    coin: Coin
+    key: bytes = field(repr=False)
+
+    def parts(self, first_row: int, about: Any) -> npt.NDArray[np.int32]:
+        """Return the part of each of consecutive records, -1: none; ``first_row`` is the number of the first.
+
+        ``about`` is how many records these are, or for a weighted coin their thresholds.
+        """
+        part: npt.NDArray[np.int32] = self.coin.sample(open_stream(self.key, 0), about, first_row)
+        return part
 
 
 class Randomness:
@@ -39,7 +66,8 @@ class Randomness:
     Notes
     -----
     Draw number i of a fit reads stream number i, so what a draw returns depends on the key, its number and its
-    statistics only; after 2**64 - 1 draws no number is left and the next one is refused. An audit replaces this object by
+    statistics only; after 2**64 - 1 draws no number is left and the next one is refused. The coins of an assignment take a
+    number too, and have a key that a keyed hash (BLAKE2b) makes of it. An audit replaces this object by
     one that walks through all outcomes.
     """
 
@@ -51,9 +79,18 @@ class Randomness:
 
     def draw(self, mechanism: Mechanism, *statistics: Any) -> Any:
         """Return one outcome of the mechanism for every item of the batch."""
+        return mechanism.sample(open_stream(self._key, self._number()), *statistics)
+
+    def coins(self, coin: Coin) -> Coins:
+        """Return the coins of one assignment."""
+        number = self._number().to_bytes(8, "little")
+        return Coins(coin, hashlib.blake2b(number, key=self._key, digest_size=32, person=b"hedgerow coins").digest())
+
+    def _number(self) -> int:
+        """Return the number of the next draw, which none had before."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
-        return mechanism.sample(open_stream(self._key, self._draws.update(_next)), *statistics)
+        return self._draws.update(_next)
 
 
 def _next(number: int) -> int:

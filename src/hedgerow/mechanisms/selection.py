@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.accounting import Cost, pure_cost
 from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 from hedgerow.shapes import check_shape
@@ -42,7 +41,7 @@ class Selection(ABC):
 
     Notes
     -----
-    The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``cost`` is what the rounded
+    The rate is epsilon / R rounded down to a dyadic number, so that its coins are exact; ``event`` states what the rounded
     rate costs. One record replaced costs twice as much.
     """
 
@@ -60,16 +59,6 @@ class Selection(ABC):
         """The factor in front of the score."""
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=RATE_BITS)
 
-    @cached_property
-    def cost(self) -> Fraction:
-        """The epsilon of one selection under add/remove adjacency."""
-        return self.rate.fraction * self.score_range
-
-    @property
-    def price(self) -> Cost:
-        """What one selection costs under add/remove adjacency."""
-        return pure_cost(self.cost, ranged=self.ranged)
-
     @abstractmethod
     def sample(self, stream: Stream, scores: Scores, offered: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
@@ -85,7 +74,8 @@ class Selection(ABC):
     def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
         """Return what one selection costs; ``detail`` names the score."""
         kind = BoundedRange if self.ranged else Pure
-        return kind(self.cost, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
+        epsilon = self.rate.fraction * self.score_range
+        return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import COLORS, new_axes, shown
+from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost, unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import (
@@ -24,13 +25,13 @@ from hedgerow.privacy.events import (
     Sequence as InSequence,
 )
 
-__all__ = ["BudgetDisplay", "BudgetPath", "Spending", "budget_paths"]
+__all__ = ["BudgetDisplay", "BudgetPath", "PathStep", "budget_paths"]
 
 STATED = ", as the paper states it"
 
 
 @dataclass(frozen=True)
-class Spending:
+class PathStep:
     """One step of a path: on which level (0 for none), for what, by what mechanism, and how much."""
 
     level: int
@@ -43,7 +44,7 @@ class Spending:
 class BudgetPath:
     """What a record pays from the root of one tree, or cell, to its end."""
 
-    steps: tuple[Spending, ...]
+    steps: tuple[PathStep, ...]
 
     @property
     def total(self) -> Fraction:
@@ -58,7 +59,7 @@ class BudgetPath:
 
 
 @dataclass(frozen=True)
-class Budget:
+class BudgetPaths:
     """The paths of one tree of a plan, the unit of their amounts, and how trees and records share them."""
 
     paths: tuple[BudgetPath, ...]
@@ -66,7 +67,7 @@ class Budget:
     words: str
 
 
-def budget_paths(event: Event) -> Budget:
+def budget_paths(event: Event) -> BudgetPaths:
     """Return what the paths of one tree cost, shortest first.
 
     Where several trees each have the same plan, ``words`` says how many and how they share the records; where one of several
@@ -85,7 +86,7 @@ def budget_paths(event: Event) -> Budget:
     if not paths:
         raise ConfigurationError("no step of this plan has a budget, so there is nothing to draw.")
     shortest_first = tuple(sorted(paths, key=lambda path: len(path.steps)))
-    return Budget(shortest_first, unit, "; ".join(filter(None, (words, *dict.fromkeys(choices)))))
+    return BudgetPaths(shortest_first, unit, "; ".join(filter(None, (words, *dict.fromkeys(choices)))))
 
 
 def _first_choice(event: Event, choices: list[str]) -> Event:
@@ -141,18 +142,18 @@ def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
             yield from _leaves(part)
 
 
-def _paths(event: Event, unit: str) -> Iterator[tuple[Spending, ...]]:
+def _paths(event: Event, unit: str) -> Iterator[tuple[PathStep, ...]]:
     """Yield the steps of each path through an event."""
     match event:
         case Pure():
-            yield (Spending(event.level, event.purpose, event.mechanism, _amount(event, unit)),)
+            yield (PathStep(event.level, event.purpose, event.mechanism, _amount(event, unit)),)
         case Gaussian():
-            yield (Spending(event.level, event.purpose, "rounded normal noise", _amount(event, unit)),)
+            yield (PathStep(event.level, event.purpose, "rounded normal noise", _amount(event, unit)),)
         case Parallel(parts):
             for part in parts:
                 yield from _paths(part, unit)
         case InSequence(parts):
-            before: list[tuple[Spending, ...]] = [()]
+            before: list[tuple[PathStep, ...]] = [()]
             for part in parts:
                 after = list(_paths(part, unit)) or [()]
                 before = [(*head, *tail) for head in before for tail in after]
@@ -161,18 +162,18 @@ def _paths(event: Event, unit: str) -> Iterator[tuple[Spending, ...]]:
             yield from _paths(part, unit)
 
 
-def _together(steps: Iterable[Spending]) -> tuple[Spending, ...]:
+def _together(steps: Iterable[PathStep]) -> tuple[PathStep, ...]:
     """Return the steps of a path, those for one purpose on one level as one."""
     sums: dict[tuple[int, str, str], Fraction] = {}
     for step in steps:
         key = (step.level, step.purpose.removesuffix(STATED), step.mechanism)
         sums[key] = sums.get(key, Fraction(0)) + step.amount
-    return tuple(Spending(*key, amount) for key, amount in sums.items())
+    return tuple(PathStep(*key, amount) for key, amount in sums.items())
 
 
 def _amount(event: Pure | Gaussian, unit: str) -> Fraction:
     total = cost(event)
-    return total.rho if unit == "rho" else total.epsilon
+    return total.by(Concentrated).rho if unit == "rho" else total.epsilon
 
 
 class BudgetDisplay:
@@ -180,7 +181,7 @@ class BudgetDisplay:
 
     Parameters
     ----------
-    budget : Budget
+    budget : BudgetPaths
         The paths, their unit, and how trees share records.
     title : str
         What stands above the picture.
@@ -202,7 +203,7 @@ class BudgetDisplay:
     ax_: Any
     figure_: Any
 
-    def __init__(self, budget: Budget, title: str = "") -> None:
+    def __init__(self, budget: BudgetPaths, title: str = "") -> None:
         self.budget = budget
         self.title = title
 
@@ -289,7 +290,7 @@ class BudgetDisplay:
         ax.set_ylim(-levels[-1] - 0.6, -levels[0] + 0.6)
         ax.set_axis_off()
 
-    def _node(self, x: float, y: float, steps: Sequence[Spending], colors: dict[str, str]) -> None:
+    def _node(self, x: float, y: float, steps: Sequence[PathStep], colors: dict[str, str]) -> None:
         words = "\n".join(f"{shown(step.purpose.split(',')[0])} {float(step.amount):.2f}" for step in steps)
         box = {"boxstyle": "round,pad=0.45", "facecolor": colors[steps[-1].purpose], "edgecolor": "none"}
         self.ax_.text(x, y, words, ha="center", va="center", color="white", fontsize=9, bbox=box)

@@ -13,7 +13,9 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.limits import LONGEST_WORDS
+from hedgerow.privacy.accountants import Concentrated, GaussianDP
 from hedgerow.privacy.accounting import Adjacency, Cost, check_adjacency, cost, unprotected
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import (
     Event,
     Gaussian,
@@ -84,6 +86,11 @@ class Certificate:
             raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
 
     @property
+    def claim(self) -> Claim:
+        """What the fit promises."""
+        return Claim(self.epsilon, self.delta, self.adjacency)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Every reason why the claim does not hold; empty if it does."""
         found = list(self.unprotected)
@@ -96,13 +103,9 @@ class Certificate:
             found.append("the steps cost more than the claim")
         return tuple(found)
 
-    @property
+    @cached_property
     def unprotected(self) -> tuple[str, ...]:
         """What reads records without protection, each reason once."""
-        return self._unprotected
-
-    @cached_property
-    def _unprotected(self) -> tuple[str, ...]:
         return unprotected(self.event)
 
     @cached_property
@@ -177,10 +180,10 @@ class Certificate:
             gap = self.epsilon - self.spent
             text = f"{decimal_text(self.spent)} on the costliest path; {decimal_text(gap, 2)} unspent"
             return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
-        delta = total.delta(self.epsilon)
+        delta, rho, mu_squared = total.delta(self.epsilon), total.by(Concentrated).rho, total.by(GaussianDP).mu_squared
         return (
             f"delta {upper_text(delta)} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up as rho = "
-            f"{upper_text(total.rho)} of zero-concentrated DP, or as mu^2 = {upper_text(total.total_mu_squared)} of Gaussian DP"
+            f"{upper_text(rho)} of zero-concentrated DP, or as mu^2 = {upper_text(mu_squared)} of Gaussian DP"
         )
 
     def _foundations(self) -> Iterator[str]:
@@ -189,7 +192,7 @@ class Certificate:
         if self.seeded:
             yield "a seed: for tests and reproduction only"
         else:
-            yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system"
+            yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it"
         yield "the types of X, its columns and y being public: where a reader inferred one, a single cell can change it"
         yield "one record being one row; every further fit on the same records adds its own epsilon (see Ledger)"
         yield "outside the guarantee: running time, memory use, and that there is at least one record"
@@ -250,9 +253,7 @@ def certify(
     schema: Schema,
     *,
     variant: str,
-    epsilon: Fraction,
-    delta: Fraction,
-    adjacency: Adjacency,
+    claim: Claim,
     seeded: bool,
 ) -> Certificate:
     """Return the certificate of a plan that is about to run.
@@ -262,7 +263,9 @@ def certify(
     BudgetExceeded
         If the plan's protected steps cost more than the claim, which is a bug.
     """
-    certificate = Certificate(system, variant, epsilon, delta, adjacency, _with_inferred(event, schema), seeded)
+    certificate = Certificate(
+        system, variant, claim.epsilon, claim.delta, claim.adjacency, _with_inferred(event, schema), seeded
+    )
     if not certificate.unprotected and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."

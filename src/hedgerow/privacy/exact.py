@@ -28,9 +28,8 @@ SMALLEST = Fraction(1, 10**9)
 LONGEST_TEXT = 4000
 LARGEST_EXPONENT = 1000
 LONGEST_WHOLE = 6  # powers of ten that are written out when a number is rounded up
-MOST_BITS = (
-    3500  # of a budget's numerator and denominator, 1053 digits: what is made of it can be written, read and added
-)
+# Of a budget's numerator and denominator, 1053 digits: what is made of it can be written, read and added.
+MOST_BITS = 3500
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:

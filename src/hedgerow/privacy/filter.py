@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.privacy.accounting import Cost, sampled_cost
+from hedgerow.privacy.accounting import Cost
 
 __all__ = ["PrivacyFilter"]
 
 Index = npt.NDArray[np.intp]
 
-PARTITIONED = -1  # in place of a path: the node answers no more
+PARTITIONED = -1  # in place of a path: the node is closed
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Roots:
     @property
     def cost(self) -> Cost:
         """What the assignment costs, amplified where a record may be in no root."""
-        return self.costliest if self.inclusion in (None, 1) else sampled_cost(self.costliest, self.inclusion)
+        return self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ class PrivacyFilter:
     Notes
     -----
     A generation is what one assignment or one partition made: disjoint nodes, numbered from 0. On a path from a root costs add
-    up; the costliest path of an assignment counts, and assignments read the same records, so they add up.
+    up; the costliest path of an assignment counts, and assignments read the same records, so they add up. Approximate draws add
+    up over all nodes, as all of them are released, so they are counted once for the filter and not on paths.
     """
 
     ceiling: Cost
@@ -117,25 +118,26 @@ class PrivacyFilter:
         if not (in_order and known):
             raise ConfigurationError("a question names a node twice, out of order, or one that is not this curator's.")
         if paths is None or (paths.path[index] == PARTITIONED).any():
-            raise ConfigurationError("a node that was partitioned answers no more; ask its children.")
+            raise ConfigurationError("a node that was partitioned is closed; ask its children.")
 
     def unit(self, generation: int) -> int:
         """Return the largest weight of a record in the nodes of a generation."""
         return self.assignments[self.generations[generation].assignment].unit
 
-    def charged(self, generation: int, index: Index, amount: Cost, draws: int) -> PrivacyFilter:
+    def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
         """Return the filter after a question to nodes, or raise BudgetExceeded."""
         paths = self.generations[generation]
-        after, costs = paths.charged(index, amount)
+        after, costs = paths.charged(index, replace(amount, draws=0))
         generations = {**self.generations, generation: after}
-        return replace(self, generations=generations)._with_cost(paths.assignment, costs, draws)
+        return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount.draws)
 
-    def charged_all(self, amount: Cost, draws: int) -> PrivacyFilter:
+    def charged_all(self, amount: Cost) -> PrivacyFilter:
         """Return the filter after a question to all records, or raise BudgetExceeded."""
         if self.everyone is None:
             opened = replace(self, assignments=(*self.assignments, Roots()), everyone=len(self.assignments))
-            return opened.charged_all(amount, draws)
-        return self._with_cost(self.everyone, (self.assignments[self.everyone].costliest + amount,), draws)
+            return opened.charged_all(amount)
+        together = self.assignments[self.everyone].costliest + replace(amount, draws=0)
+        return self._with_cost(self.everyone, (together,), amount.draws)
 
     def _with_cost(self, number: int, costs: tuple[Cost, ...], draws: int) -> PrivacyFilter:
         """Return the filter in which some paths of an assignment cost so much, or raise BudgetExceeded."""

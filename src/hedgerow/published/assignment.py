@@ -25,8 +25,8 @@ LEAST_ERROR = 1e-10
 Subsets = list[Integers]
 
 
-class Dealer(Protocol):
-    """A rule that deals records to some trees."""
+class Sampler(Protocol):
+    """A rule that samples records for some trees."""
 
     def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> Subsets:
         """Return the rows of each tree; ``wrong`` (records,) says where the trees so far, by vote, are wrong."""
@@ -35,8 +35,8 @@ class Dealer(Protocol):
 class Assignment(Protocol):
     """A rule that gives records and budget to all trees, in one or more phases."""
 
-    def phases(self, trees: int) -> tuple[tuple[Dealer, int], ...]:
-        """Return who deals to how many trees, one phase after another."""
+    def phases(self, trees: int) -> tuple[tuple[Sampler, int], ...]:
+        """Return who samples for how many trees, one phase after another."""
 
     def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
         """Return the budget that the paper gives each tree."""
@@ -73,12 +73,12 @@ class _Shared:
 
 
 class _OnePhase:
-    """All trees are dealt to at once."""
+    """All trees are sampled for at once."""
 
-    def phases(self, trees: int) -> tuple[tuple[Dealer, int], ...]:
-        """Return who deals to how many trees, one phase after another."""
-        dealer: Dealer = self  # type: ignore[assignment]
-        return ((dealer, trees),)
+    def phases(self, trees: int) -> tuple[tuple[Sampler, int], ...]:
+        """Return who samples for how many trees, one phase after another."""
+        sampler: Sampler = self  # type: ignore[assignment]
+        return ((sampler, trees),)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class FixedSize(_OnePhase, _Disjoint):
             text = "T * epsilon" if self.label_factor == 1 else f"T * epsilon / {1 / self.label_factor}"
             loss = f"{text} = {decimal_text(case.trees * case.epsilon * self.label_factor)}"
         yield (
-            f"the records are dealt to {case.trees} trees in subsets of one fixed size: one record added or removed can "
+            f"the records are divided among {case.trees} trees in subsets of one fixed size: one record added or removed can "
             f"change the size of every subset, a loss of {loss}"
         )
 
@@ -189,8 +189,8 @@ class TwoPhases(_Shared):
     TpDPRF, Liu et al. 2023; the samples of the first phase are [inferred].
     """
 
-    def phases(self, trees: int) -> tuple[tuple[Dealer, int], ...]:
-        """Return who deals to how many trees, one phase after another."""
+    def phases(self, trees: int) -> tuple[tuple[Sampler, int], ...]:
+        """Return who samples for how many trees, one phase after another."""
         return ((Bootstrap(), trees - trees // 2), (Reweighted(), trees // 2))
 
     def reasons(self, case: Case) -> Iterator[str]:

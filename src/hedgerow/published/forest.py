@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
+from hedgerow.estimator import RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
 from hedgerow.published.case import Case
@@ -22,7 +23,7 @@ from hedgerow.schema import Encoder, Schema
 __all__ = ["PublishedForestPlan"]
 
 
-class PublishedForestPlan:
+class PublishedForestPlan(RawPlan):
     """A published forest that is about to be grown. No guarantee holds.
 
     Where a paper is silent, the choice is ours and stands beside the part that makes it.
@@ -67,15 +68,15 @@ class PublishedForestPlan:
         """Every unprotected step, then the budgets that the paper states for the others."""
         return self._event
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedForest:
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PublishedForest:
         """Grow the forest on the records whose label is in the schema."""
         labels = Encoder(self._schema, 2).labels(y)
         data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
         trees: Trees | None = None
-        for dealer, count in self._recipe.assign.phases(self._trees):
+        for sampler, count in self._recipe.assign.phases(self._trees):
             if count == 0:
                 continue
-            subsets = dealer.subsets(self._wrong(trees, data), count, randomness)
+            subsets = sampler.subsets(self._wrong(trees, data), count, randomness)
             grown = Grower(data, self._recipe, self._levels, randomness).grow(subsets)
             trees = grown if trees is None else trees + grown
         assert trees is not None

@@ -53,7 +53,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class OpenNodes:
     """Unfinished nodes of one layer.
 
     ``row`` is where each stands in the layer, ``unused`` (nodes, features) says which features no test above it used up,
@@ -72,13 +72,13 @@ class Frontier:
     def __len__(self) -> int:
         return len(self.row)
 
-    def __getitem__(self, chosen: Truth) -> Frontier:
+    def __getitem__(self, chosen: Truth) -> OpenNodes:
         if chosen.all():
             return self
         stays = chosen[self.node]
         place = np.cumsum(chosen) - 1
         nodes = (self.row[chosen], self.unused[chosen], self.low[chosen], self.high[chosen])
-        return Frontier(self.layer, *nodes, self.records[stays], place[self.node[stays]])
+        return OpenNodes(self.layer, *nodes, self.records[stays], place[self.node[stays]])
 
 
 class Grower:
@@ -121,7 +121,7 @@ class Grower:
             return trees
         return self._recipe.pruning.apply(trees, self._branching, joined("size"), joined("counts"))
 
-    def _plant(self, subsets: Subsets) -> Frontier:
+    def _plant(self, subsets: Subsets) -> OpenNodes:
         sizes = np.array([len(subset) for subset in subsets])
         self._tree_size = int(sizes.max())
         unused = np.ones((len(subsets), len(self._branching.arity)), dtype=np.bool_)
@@ -129,13 +129,13 @@ class Grower:
         low, high = (np.tile(end[cuts], (len(subsets), 1)) for end in (self._branching.low, self._branching.high))
         return self._add_layer(unused, low, high, np.concatenate(subsets), np.repeat(np.arange(len(subsets)), sizes))
 
-    def _add_layer(self, unused: Truth, low: Floats, high: Floats, records: Integers, node: Integers) -> Frontier:
+    def _add_layer(self, unused: Truth, low: Floats, high: Floats, records: Integers, node: Integers) -> OpenNodes:
         start = self._layers[-1].end if self._layers else 0
         layer = Layer.of_leaves(start, len(unused), self._data.n_classes)
         self._layers.append(layer)
-        return Frontier(layer, np.arange(len(unused)), unused, low, high, records, node)
+        return OpenNodes(layer, np.arange(len(unused)), unused, low, high, records, node)
 
-    def _grow_level(self, frontier: Frontier, level: Level) -> Frontier:
+    def _grow_level(self, frontier: OpenNodes, level: Level) -> OpenNodes:
         """Finish the leaves of a level, split its other nodes, and return their children.
 
         A node is a leaf on the last level, when it has no test left, and when a stop says so.
@@ -156,26 +156,26 @@ class Grower:
         frontier, offered = frontier[~leaf], offered[~leaf]
         return frontier if level.split is None or len(frontier) == 0 else self._split(frontier, offered, level.split)
 
-    def _offered(self, frontier: Frontier) -> Truth:
+    def _offered(self, frontier: OpenNodes) -> Truth:
         """Return which features a node can still test, of shape (nodes, features)."""
         offered = frontier.unused.copy()
         offered[:, self._branching.cuts] = frontier.low < frontier.high
         return offered
 
-    def _class_counts(self, frontier: Frontier) -> Integers:
+    def _class_counts(self, frontier: OpenNodes) -> Integers:
         """Return how many records of each class each node has, of shape (nodes, classes)."""
         n_classes = self._data.n_classes
         cells = frontier.node * n_classes + self._data.labels[frontier.records]
         return np.bincount(cells, minlength=len(frontier) * n_classes).reshape(len(frontier), n_classes)
 
-    def _finish(self, frontier: Frontier, counts: Integers, level: Level) -> None:
+    def _finish(self, frontier: OpenNodes, counts: Integers, level: Level) -> None:
         if len(frontier):
             label, noisy = level.leaf.ask(counts, self._randomness)
             frontier.layer.label[frontier.row] = label
             if noisy is not None:
                 frontier.layer.counts[frontier.row] = noisy
 
-    def _split(self, frontier: Frontier, offered: Truth, split: SplitMechanism) -> Frontier:
+    def _split(self, frontier: OpenNodes, offered: Truth, split: SplitMechanism) -> OpenNodes:
         if self._recipe.subspace is not None:
             offered = self._recipe.subspace.offer(offered, self._randomness)
         start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
@@ -183,7 +183,7 @@ class Grower:
         nodes = NodeRecords(self._data, frontier.records, start, *reach, self._tree_size)
         return self._children(frontier, split.choose(nodes, offered, self._randomness))
 
-    def _children(self, frontier: Frontier, chosen: Chosen) -> Frontier:
+    def _children(self, frontier: OpenNodes, chosen: Chosen) -> OpenNodes:
         feature, low, high = chosen
         arity = self._branching.arity[feature]
         first = np.cumsum(arity) - arity

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import Exponential, PermuteAndFlip
+from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
 from hedgerow.mechanisms.kernels import Stream, next_word
+from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.published import kernels
 
 __all__ = [
@@ -53,10 +54,9 @@ class RealPermuteAndFlip(PermuteAndFlip):
 
     name = "permute-and-flip in floating point"
 
-    @property
-    def cost(self) -> Fraction:
-        """The budget that the paper states for one selection; nothing proves it for floats."""
-        return self.epsilon
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        """Return the budget that the paper states for one selection; nothing proves it for floats."""
+        return _stated(self, purpose, detail, level)
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
@@ -73,15 +73,19 @@ class RealExponential(Exponential):
 
     name = "exponential mechanism in floating point"
 
-    @property
-    def cost(self) -> Fraction:
-        """The budget that the paper states for one selection; nothing proves it for floats."""
-        return self.epsilon
+    def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
+        """Return the budget that the paper states for one selection; nothing proves it for floats."""
+        return _stated(self, purpose, detail, level)
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         noise = float_generator(stream).gumbel(size=scores.shape)
         return _largest(float(self.epsilon / self.score_range) * scores + noise, offered)
+
+
+def _stated(selection: Selection, purpose: str, detail: str, level: int) -> Pure:
+    kind = BoundedRange if selection.ranged else Pure
+    return kind(selection.epsilon, f"{selection.name}, {detail}, range {selection.score_range}", purpose, level)
 
 
 RealSelection = type[RealPermuteAndFlip] | type[RealExponential]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.parameters import Boolean, Choice, Constraint
+from hedgerow.parameters import Boolean, Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.edprf import EDPRFClassifier
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
@@ -25,6 +26,8 @@ class AllocationForest(EDPRFClassifier):
 
     Parameters
     ----------
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, stop, adjacency, random_state, ledger
+        See ``EDPRFClassifier``.
     allocation : {"own", "deng", "tpdprf", "linear"}
         Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
     purity_test : bool
@@ -38,9 +41,33 @@ class AllocationForest(EDPRFClassifier):
     }
 
     def __init__(
-        self, epsilon: float = 1.0, *, allocation: str = "own", purity_test: bool = True, **common: Any
+        self,
+        epsilon: float = 1.0,
+        *,
+        allocation: str = "own",
+        purity_test: bool = True,
+        n_estimators: int | None = None,
+        stop: str = "none",
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            n_estimators=n_estimators,
+            stop=stop,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.allocation = allocation
         self.purity_test = purity_test
 

@@ -9,13 +9,13 @@ from hedgerow.reproduce.experiment import (
     MAJORITY,
     Axis,
     Check,
-    Claim,
     Curve,
     Experiment,
     Form,
     Measured,
     Methods,
     Panel,
+    PaperClaim,
     Reported,
     Verdict,
     curves_of,
@@ -128,15 +128,15 @@ def _figure2() -> Experiment:
         ),
         claims=(
             *(
-                Claim(
+                PaperClaim(
                     f"{TASKS[task].title}: {value:.4f} at depth {BEST_DEPTH[task]}, the best, is reached",
                     reaches(last, Panel(TASKS[task].title), BEST_DEPTH[task], value),
                 )
                 for task, value in BEST_ACCURACY.items()
             ),
-            Claim("above the majority rule (ours)", above_majority(last)),
-            Claim("a larger epsilon gives a larger accuracy", above(last, [f"epsilon = {LINES[0]:g}"])),
-            Claim("deeper trees are more accurate, from depth 2 to 6", rises(last)),
+            PaperClaim("above the majority rule (ours)", above_majority(last)),
+            PaperClaim("a larger epsilon gives a larger accuracy", above(last, [f"epsilon = {LINES[0]:g}"])),
+            PaperClaim("deeper trees are more accurate, from depth 2 to 6", rises(last)),
         ),
         notes=(
             "About three in four of Adult's test records and more than nine in ten of Census-Income's are of the larger class. "
@@ -171,20 +171,22 @@ def _figure3() -> Experiment:
         axis=RECORDS,
         curves=(*curves, *rules),
         claims=(
-            Claim(
+            PaperClaim(
                 "test accuracy rises with the number of records",
                 rises("depth 4", panels=lambda p: p.name.endswith("test")),
             ),
-            Claim(
+            PaperClaim(
                 "Adult: about .81 in the end (ours at 3200 records, depth 4)",
                 reaches("depth 4", test_of["adult"], 3200, 0.81),
             ),
-            Claim("Census-Income: about .80 from 400 records on", reaches("depth 4", test_of["census"], 400, 0.80)),
-            Claim(
+            PaperClaim(
+                "Census-Income: about .80 from 400 records on", reaches("depth 4", test_of["census"], 400, 0.80)
+            ),
+            PaperClaim(
                 "Adult begins at about .35, far below the majority rule",
                 _begins_near("depth 4", test_of["adult"], 0.35),
             ),
-            Claim("above the majority rule (ours, depth 4)", above_majority("depth 4")),
+            PaperClaim("above the majority rule (ours, depth 4)", above_majority("depth 4")),
         ),
         notes=(
             "A curve that begins at .35 on a set of which about three in four have one class is that of a rule that is wrong "
@@ -217,8 +219,8 @@ def _figure4() -> Experiment:
         axis=DEPTH,
         curves=tuple(_by_depth(MEASURES, "{task}, {measure}")),
         claims=(
-            Claim("Adult: precision is best at depth 4", _best_at(last, adult, 4)),
-            Claim("Census-Income: precision is best at depth 5", _best_at(last, census, 5)),
+            PaperClaim("Adult: precision is best at depth 4", _best_at(last, adult, 4)),
+            PaperClaim("Census-Income: precision is best at depth 5", _best_at(last, census, 5)),
         ),
         notes=(POSITIVE, RAW),
     )
@@ -268,8 +270,8 @@ def _figure5() -> Experiment:
         axis=EPSILON,
         curves=tuple(curves),
         claims=(
-            Claim("CART-DPsAdaBoost is above DP-AdaBoost at depth 1", above(NAME, ["DP-AdaBoost"], panels=stump)),
-            Claim("AUC rises with epsilon", rises(NAME, panels=lambda panel: panel.measure == "auc")),
+            PaperClaim("CART-DPsAdaBoost is above DP-AdaBoost at depth 1", above(NAME, ["DP-AdaBoost"], panels=stump)),
+            PaperClaim("AUC rises with epsilon", rises(NAME, panels=lambda panel: panel.measure == "auc")),
         ),
         notes=(
             "DP-AdaBoost is known from descriptions only; its numeric features are cut into 10 bins with a leaf each, so "
@@ -329,9 +331,11 @@ def _table3() -> Experiment:
             for epsilon, values in TABLE_3[task].items()
         ),
         claims=(
-            Claim("the printed numbers, within .05", near_reported(0.05)),
+            PaperClaim("the printed numbers, within .05", near_reported(0.05)),
             *(
-                Claim(f"{TASKS[task].title}: printed precision and recall fit the printed accuracy", _implied(task))
+                PaperClaim(
+                    f"{TASKS[task].title}: printed precision and recall fit the printed accuracy", _implied(task)
+                )
                 for task in tasks
             ),
         ),
@@ -365,14 +369,14 @@ def _table4() -> Experiment:
         ),
         claims=(
             *(
-                Claim(
+                PaperClaim(
                     f"{TASKS[task].title}: {TABLE_4[task][-1]:.3f} at epsilon 1 is reached",
                     reaches(NAME, Panel(TASKS[task].title, "auc"), 1.0, TABLE_4[task][-1]),
                 )
                 for task in tasks
             ),
-            Claim("the printed numbers, within .05", near_reported(0.05)),
-            Claim("AUC rises with epsilon", rises(NAME)),
+            PaperClaim("the printed numbers, within .05", near_reported(0.05)),
+            PaperClaim("AUC rises with epsilon", rises(NAME)),
         ),
         notes=(TENTH, RAW, CODED),
     )

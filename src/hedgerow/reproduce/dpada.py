@@ -7,11 +7,11 @@ from hedgerow.reproduce.experiment import (
     MAJORITY,
     Axis,
     Check,
-    Claim,
     Experiment,
     Form,
     Measured,
     Methods,
+    PaperClaim,
     Verdict,
     curves_of,
 )
@@ -76,12 +76,12 @@ def _by_rounds(name: str, task: str) -> Experiment:
         curves=curves + rules,
         claims=(
             *(
-                Claim(f"{label} rises with epsilon (m = {rounds})", rises(f"m = {rounds}", panels=_named(label)))
+                PaperClaim(f"{label} rises with epsilon (m = {rounds})", rises(f"m = {rounds}", panels=_named(label)))
                 for label in ("DPAda_Swing", "DPAda_Improved")
                 for rounds in (30, 100)
             ),
             *(
-                Claim(
+                PaperClaim(
                     f"{label} is above the majority rule (ours, m = 50)",
                     above_majority("m = 50", panels=_named(label)),
                 )
@@ -117,11 +117,11 @@ def _against_all(name: str, rounds: int) -> Experiment:
         axis=BUDGET,
         curves=curves_of(BUDGET, {**methods, **MAJORITY}, ("adult-us", "bank"), fixed={"n_estimators": rounds}),
         claims=(
-            Claim("DPAda_Improved is closest to AdaBoost", closest("DPAda_Improved", rivals, "AdaBoost")),
-            Claim("DPAda_Improved is above the other private methods", above("DPAda_Improved", rivals)),
-            Claim("DPAda is below its three relatives", _below("DPAda", list(SCHEDULES))),
-            *(Claim(f"{label} rises with epsilon", rises(label)) for label in rivals if label not in OURS),
-            Claim("DPAda_Improved is above the majority rule (ours)", above_majority("DPAda_Improved")),
+            PaperClaim("DPAda_Improved is closest to AdaBoost", closest("DPAda_Improved", rivals, "AdaBoost")),
+            PaperClaim("DPAda_Improved is above the other private methods", above("DPAda_Improved", rivals)),
+            PaperClaim("DPAda is below its three relatives", _below("DPAda", list(SCHEDULES))),
+            *(PaperClaim(f"{label} rises with epsilon", rises(label)) for label in rivals if label not in OURS),
+            PaperClaim("DPAda_Improved is above the majority rule (ours)", above_majority("DPAda_Improved")),
         ),
         notes=(TIES, HOW, PRIVATE),
     )

@@ -18,13 +18,13 @@ __all__ = [
     "Axis",
     "Cell",
     "Check",
-    "Claim",
     "Curve",
     "Experiment",
     "Form",
     "Measured",
     "Methods",
     "Panel",
+    "PaperClaim",
     "Reported",
     "Verdict",
     "curves_of",
@@ -130,7 +130,7 @@ Check = Callable[[Measured, Form], Verdict]
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """A sentence of a paper, and what decides it for one form of the systems."""
 
     text: str
@@ -153,7 +153,7 @@ class Experiment:
         What is fitted and drawn.
     reported : tuple of Reported
         The paper's numbers.
-    claims : tuple of Claim
+    claims : tuple of PaperClaim
         What the paper says of it.
     notes : tuple of str
         What does not follow from the numbers alone: readings, reasons.
@@ -167,7 +167,7 @@ class Experiment:
     axis: Axis
     curves: tuple[Curve, ...] = ()
     reported: tuple[Reported, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
     notes: tuple[str, ...] = ()
     picture: Callable[[], Any] | None = field(default=None, compare=False)
 

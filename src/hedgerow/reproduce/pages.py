@@ -35,7 +35,7 @@ WORTH = (
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table of texts."""
 
     headers: tuple[str, ...]
@@ -46,7 +46,7 @@ class Table:
 class Guarantees:
     """What certificates say: a line for each form, and the reasons that the lines name by number."""
 
-    table: Table
+    table: TextTable
     reasons: tuple[str, ...]
 
 
@@ -58,8 +58,8 @@ class Section:
     title: str
     settings: str
     tally: Mapping[str, str]
-    claims: Table
-    numbers: Table | None
+    claims: TextTable
+    numbers: TextTable | None
     notes: tuple[str, ...]
     png: bytes | None
 
@@ -86,13 +86,13 @@ def _forms(experiment: Experiment) -> tuple[Form, ...]:
     return experiment.forms or ("published",)
 
 
-def _claims(results: Results) -> Table:
+def _claims(results: Results) -> TextTable:
     forms = _forms(results.experiment)
     titles = tuple(FORMS[form] for form in forms) if results.experiment.forms else ("holds",)
     rows = tuple(
         (claim.text, *(str(claim.check(results, form)) for form in forms)) for claim in results.experiment.claims
     )
-    return Table(("claim", *titles), rows)
+    return TextTable(("claim", *titles), rows)
 
 
 def _tally(results: Results) -> Mapping[str, str]:
@@ -105,16 +105,16 @@ def _tally(results: Results) -> Mapping[str, str]:
     return found
 
 
-def _in_short(sections: Sequence[Section]) -> Table:
+def _in_short(sections: Sequence[Section]) -> TextTable:
     """Return a table that says of each experiment how many of the paper's claims hold."""
     forms = dict.fromkeys(form for section in sections for form in section.tally)
     rows = tuple(
         (f"{section.name}: {section.title}", *(section.tally.get(form, "") for form in forms)) for section in sections
     )
-    return Table(("claims of the paper that hold", *forms), rows)
+    return TextTable(("claims of the paper that hold", *forms), rows)
 
 
-def _numbers(results: Results) -> Table | None:
+def _numbers(results: Results) -> TextTable | None:
     """Return the paper's numbers beside ours, of a table also what it does not print; None where there is nothing to show."""
     experiment = results.experiment
     printed = {(number.panel, number.label, number.x): number.value for number in experiment.reported}
@@ -128,7 +128,7 @@ def _numbers(results: Results) -> Table | None:
         value = printed.get((panel, label, x))
         rows.append((panel.name, label, f"{x:g}", "" if value is None else f"{value:.3f}", *ours))
     headers = ("panel", "method", experiment.axis.words, "paper", *(FORMS[form] for form in experiment.forms))
-    return Table(headers, tuple(rows)) if rows else None
+    return TextTable(headers, tuple(rows)) if rows else None
 
 
 def guarantees(systems: Sequence[str]) -> Guarantees:
@@ -148,7 +148,7 @@ def guarantees(systems: Sequence[str]) -> Guarantees:
             rows.append(
                 (system, FORMS[form], "yes" if certificate.holds else "no", f"reasons {words}" if words else spent)
             )
-    return Guarantees(Table(("system", "form", "holds", "why"), tuple(rows)), tuple(reasons))
+    return Guarantees(TextTable(("system", "form", "holds", "why"), tuple(rows)), tuple(reasons))
 
 
 def markdown_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str], found: Guarantees) -> str:
@@ -230,7 +230,7 @@ def file_name(experiment: str) -> str:
     return experiment.replace("/", "-")
 
 
-def _pipes(table: Table) -> Iterator[str]:
+def _pipes(table: TextTable) -> Iterator[str]:
     yield "| " + " | ".join(table.headers) + " |"
     yield "|" + " -- |" * len(table.headers)
     for row in table.rows:

@@ -94,6 +94,8 @@ def read_columns(X: Any, features: Mapping[str, Feature] | None = None, *, allow
         When ``X`` is no table, or has no rows where it needs some.
     """
     names = None if features is None else tuple(features)
+    if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
+        return X
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise ConfigurationError("X is a sparse matrix, but every cell of a record is encoded. Pass X.toarray().")
     if isinstance(X, Mapping):

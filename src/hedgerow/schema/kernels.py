@@ -9,29 +9,25 @@ from hedgerow.compiled import compiled
 __all__ = ["bin_columns"]
 
 TILE = 256  # rows taken at once: their values and counts stay in the first cache
+FEW_EDGES = 40  # counting so many is faster than a look at where they should stand
 LINEAR_EDGES = 128  # up to here, counting every edge with vector instructions is faster than halving
 
 
 @compiled
-def _count_all(values, edges, first, last, counts):
-    """Count the edges that are not above each value, without a branch.
+def _count(values, rows, edges, first, last, counts):
+    """Count the edges that are not above each of the first values, without a branch; the edges ascend.
 
-    IN values (rows,), edges (edges,), first <= last <= edges.  OUT counts (rows,).
+    IN values (rows or more,), edges (edges,), first <= last <= edges.  OUT counts (rows or more,).
     """
-    counts[:] = 0
-    for e in range(first, last):
-        edge = edges[e]
-        for i in range(values.size):
-            counts[i] += values[i] >= edge
-
-
-@compiled
-def _count_halving(values, edges, first, last, counts):
-    """Count the same for one edge or more that ascend, by halving.
-
-    IN values (rows,), edges (edges,), first < last <= edges.  OUT counts (rows,).
-    """
-    for i in range(values.size):
+    if last - first <= LINEAR_EDGES:
+        for i in range(rows):
+            counts[i] = 0
+        for e in range(first, last):
+            edge = edges[e]
+            for i in range(rows):
+                counts[i] += values[i] >= edge
+        return
+    for i in range(rows):
         value = values[i]
         base = first
         length = last - first
@@ -40,6 +36,39 @@ def _count_halving(values, edges, first, last, counts):
             base += half if edges[base + half - 1] <= value else 0
             length -= half
         counts[i] = base - first + (edges[base] <= value)
+
+
+@compiled
+def _are_even(edges, first, last):
+    """Say whether edges stand within half a step of where evenly spaced ones would.
+
+    IN edges (edges,), first + 1 < last <= edges.
+    """
+    step = (edges[last - 1] - edges[first]) / (last - 1 - first)
+    even = 0.0 < step < np.inf
+    for e in range(first, last):
+        even &= abs(edges[e] - edges[first] - (e - first) * step) <= step / 2
+    return even
+
+
+@compiled
+def _count_even(values, rows, edges, first, last, counts):
+    """Count the same for two or more edges that are nearly even: begin where even ones would stand, and step to the right place.
+
+    IN values (rows or more,), edges (edges,), first + 1 < last <= edges.  OUT counts (rows or more,).
+    """
+    low, most = edges[first], last - first
+    by_step = (most - 1) / (edges[last - 1] - low)
+    for i in range(rows):
+        value = values[i]
+        place = (value - low) * by_step
+        place = place if place > 0.0 else 0.0  # also of a NaN
+        count = np.int64(min(place, np.float64(most - 1)))
+        while count < most and edges[first + count] <= value:
+            count += 1
+        while count > 0 and edges[first + count - 1] > value:
+            count -= 1
+        counts[i] = count
 
 
 @compiled
@@ -53,6 +82,10 @@ def bin_columns(cells, sources, targets, edges, starts, markers, out):
     """
     values = np.empty(TILE, dtype=np.float64)
     counts = np.empty(TILE, dtype=np.int64)
+    even = np.zeros(sources.size, dtype=np.bool_)
+    for k in range(sources.size):
+        first, last = starts[targets[k]], starts[targets[k] + 1]
+        even[k] = last - first > FEW_EDGES and _are_even(edges, first, last)
     for top in range(0, cells.shape[0], TILE):
         rows = min(TILE, cells.shape[0] - top)
         for k in range(sources.size):
@@ -63,10 +96,10 @@ def bin_columns(cells, sources, targets, edges, starts, markers, out):
             missing = last - first + 1
             for i in range(rows):
                 values[i] = cells[top + i, source]
-            if last - first <= LINEAR_EDGES:
-                _count_all(values[:rows], edges, first, last, counts[:rows])
+            if even[k]:
+                _count_even(values, rows, edges, first, last, counts)
             else:
-                _count_halving(values[:rows], edges, first, last, counts[:rows])
+                _count(values, rows, edges, first, last, counts)
             for m in range(markers.size):
                 for i in range(rows):
                     if values[i] == markers[m]:

@@ -62,10 +62,8 @@ class Candidates:
     order: npt.NDArray[np.int32] = field(repr=False)
 
     def __post_init__(self) -> None:
-        for (
-            name,
-            kind,
-        ) in KINDS.items():  # copies that nobody can write to: a record must stay in one branch of each test
+        # Copies that nobody can write to, here and below: a record must stay in one branch of each test.
+        for name, kind in KINDS.items():
             object.__setattr__(self, name, _immutable(getattr(self, name), kind))
         tests = (self.feature, self.kind, self.at, self.weight)
         if not len(self.feature) or any(array.shape != self.feature.shape for array in tests):
@@ -95,12 +93,12 @@ class Candidates:
     @cached_property
     def arity(self) -> npt.NDArray[np.int32]:
         """How many branches each test has, of shape (tests,)."""
-        return np.where(self.kind == EACH, self.n_codes[self.feature], 2).astype(np.int32)
+        return _immutable(np.where(self.kind == EACH, self.n_codes[self.feature], 2), np.int32)
 
     @cached_property
     def offsets(self) -> Integers:
         """Where each feature's codes begin when all stand one after another, and their number, of shape (features + 1,)."""
-        return np.concatenate(([0], np.cumsum(self.n_codes))).astype(np.int64)
+        return _immutable(np.concatenate(([0], np.cumsum(self.n_codes))), np.int64)
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
@@ -120,7 +118,7 @@ class Candidates:
             return self.order
         place = self.order.copy()
         place[moved] = np.argsort(self.order[moved], axis=1)
-        return place
+        return _immutable(place, np.int32)
 
     def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
         """Return the branch of each code for some of the tests, of shape (tests, codes)."""

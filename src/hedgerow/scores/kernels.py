@@ -13,52 +13,35 @@ GINI, MAJORITY, GAIN = 0, 1, 2  # measures of a branch
 
 
 @compiled
-def _gini(counts, fraction_bits):
-    """Return floor(2**fraction_bits * (S / n - n)) of counts (classes,).
-
-    n is the branch's count and S the sum of its squared class counts. With n below 2**31, S fits an int64, and so does its
-    remainder by n shifted by the fraction bits.
-    """
-    size = np.int64(0)
-    squares = np.int64(0)
-    for count in counts:
-        size += count
-        squares += count * count
-    if size == 0:
-        return np.int64(0)
-    quotient = squares // size
-    rest = squares - quotient * size
-    return ((quotient - size) << fraction_bits) + (rest << fraction_bits) // size
-
-
-@compiled
-def _entropy_term(count, table):
-    """Return the value of a table (places,), two at least, continued beyond its end by its last step.  IN count >= 0."""
-    last = len(table) - 1
-    if count <= last:
-        return table[count]
-    return table[last] + (count - last) * (table[last] - table[last - 1])
-
-
-@compiled
-def _gain(counts, table):
-    """Return sum of t(n_k) - t(n), t the table of n log2 n in steps.  IN counts (classes,), table (places,)."""
-    size = np.int64(0)
-    total = np.int64(0)
-    for count in counts:
-        size += count
-        total += _entropy_term(count, table)
-    return total - _entropy_term(size, table)
-
-
-@compiled
 def _branch_score(counts, measure, fraction_bits, table):
-    """Return the measure of one branch.  IN counts (classes,), one at least, table (places,)."""
+    """Return the measure of one branch.  IN counts (classes,), one at least, table (places,), two at least for GAIN.
+
+    n is the branch's count, n_k that of class k.
+    GINI      floor(2**fraction_bits * (S / n - n)), S the sum of n_k**2. With n below 2**31, S fits an int64, and so does its
+              remainder by n shifted by the fraction bits.
+    GAIN      sum of t(n_k) - t(n), t the table, continued beyond its end by its last step.
+    MAJORITY  the largest n_k.
+    """
+    size, total, largest = np.int64(0), np.int64(0), counts[0]
     if measure == GINI:
-        return _gini(counts, fraction_bits)
+        for count in counts:
+            size += count
+            total += count * count
+        if size == 0:
+            return np.int64(0)
+        quotient = total // size
+        rest = total - quotient * size
+        return ((quotient - size) << fraction_bits) + (rest << fraction_bits) // size
     if measure == GAIN:
-        return _gain(counts, table)
-    return counts.max()
+        last = len(table) - 1
+        step = table[last] - table[last - 1]
+        for count in counts:
+            size += count
+            total += table[min(count, last)] + max(count - last, 0) * step
+        return total - table[min(size, last)] - max(size - last, 0) * step
+    for count in counts:
+        largest = max(largest, count)
+    return largest
 
 
 @compiled
@@ -75,28 +58,31 @@ def scores(histogram, offsets, feature, kind, at, order, measure, fraction_bits,
     upper = np.empty(classes, dtype=np.int64)
     for node in range(nodes):
         counts = histogram[node]
-        total[:] = 0
+        for label in range(classes):
+            total[label] = 0
         for code in range(offsets[1]):
             for label in range(classes):
                 total[label] += counts[code, label]
-        cut_feature, reached = -1, 0
+        cut_feature, reached = np.int64(-1), np.int64(0)
         for test in range(len(feature)):
-            start = offsets[feature[test]]
+            f, place = np.int64(feature[test]), np.int64(at[test])
+            start = offsets[f]
             if kind[test] == EACH:
                 score = np.int64(0)
-                for code in range(start, offsets[feature[test] + 1]):
+                for code in range(start, offsets[f + 1]):
                     score += _branch_score(counts[code], measure, fraction_bits, table)
                 out[node, test] = score
                 continue
             if kind[test] == VALUE:
-                cut_feature = -1
+                cut_feature = np.int64(-1)
                 for label in range(classes):
-                    lower[label] = counts[start + at[test], label]
+                    lower[label] = counts[start + place, label]
             else:
-                if cut_feature != feature[test] or at[test] < reached:
-                    cut_feature, reached = feature[test], 0
-                    lower[:] = 0
-                while reached <= at[test]:
+                if cut_feature != f or place < reached:
+                    cut_feature, reached = f, np.int64(0)
+                    for label in range(classes):
+                        lower[label] = 0
+                while reached <= place:
                     code = start + order[cut_feature, reached]
                     for label in range(classes):
                         lower[label] += counts[code, label]
@@ -122,19 +108,19 @@ def undecided(alive, offsets, feature, kind, at, order, arity, widest, out):
             left[f] = 0
             for code in range(offsets[f], offsets[f + 1]):
                 left[f] += alive[node, code]
-        cut_feature, reached, lower = -1, 0, 0
+        cut_feature, reached, lower = np.int64(-1), np.int64(0), np.int64(0)
         for test in range(len(feature)):
-            f = feature[test]
+            f, place = np.int64(feature[test]), np.int64(at[test])
             if arity[test] > widest[node]:
                 out[node, test] = False
             elif kind[test] == EACH:
                 out[node, test] = left[f] > 1
             elif kind[test] == VALUE:
-                out[node, test] = alive[node, offsets[f] + at[test]] and left[f] > 1
+                out[node, test] = alive[node, offsets[f] + place] and left[f] > 1
             else:
-                if cut_feature != f or at[test] < reached:
-                    cut_feature, reached, lower = f, 0, 0
-                while reached <= at[test]:
+                if cut_feature != f or place < reached:
+                    cut_feature, reached, lower = f, np.int64(0), np.int64(0)
+                while reached <= place:
                     lower += alive[node, offsets[f] + order[f, reached]]
                     reached += 1
                 out[node, test] = 0 < lower < left[f]
@@ -149,13 +135,14 @@ def narrow(children, offsets, feature, kind, at, order, arity, chosen):
     """
     child = 0
     for test in chosen:
-        start, codes = offsets[feature[test]], offsets[feature[test] + 1] - offsets[feature[test]]
+        f, asked = np.int64(feature[test]), kind[test]
+        start, codes = offsets[f], offsets[f + 1] - offsets[f]
         for branch in range(arity[test]):
             for place in range(codes):
-                code = order[feature[test], place] if kind[test] == CUT else place
-                if kind[test] == EACH:
+                code = order[f, place] if asked == CUT else place
+                if asked == EACH:
                     taken = code
-                elif kind[test] == VALUE:
+                elif asked == VALUE:
                     taken = 0 if code == at[test] else 1
                 else:
                     taken = 0 if place <= at[test] else 1

@@ -5,27 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from hedgerow.boosting import BoostingClassifier, BoostingPlan, BoostingRecipe, Discrete, Real, Votes
+from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Plan
-from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.privacy.accounting import check_adjacency
-from hedgerow.privacy.exact import exact
-from hedgerow.published.boosting import PublishedBoosting, PublishedBoostingPlan
+from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
-from hedgerow.systems.size import Size
+from hedgerow.systems.booster import BoostingClassifier
+from hedgerow.systems.size import ENOUGH, PLENTY, Size
 
 __all__ = ["VOTES", "BoostedSystem", "PaperBooster", "by_budget"]
 
-LITTLE, PLENTY = Fraction(1, 2), Fraction(10)  # budgets around which more rounds are worth their noise
 VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
 
 
 def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:
     """Return a number of rounds for an add/remove budget [our choice]: below 1/2, from there on, and from 10 on."""
-    return few if epsilon < LITTLE else some if epsilon < PLENTY else many
+    return few if epsilon < ENOUGH else some if epsilon < PLENTY else many
 
 
 class BoostedSystem(BoostingClassifier):
@@ -53,9 +53,20 @@ class BoostedSystem(BoostingClassifier):
     }
 
     def __init__(
-        self, epsilon: float = 1.0, *, n_estimators: int | None = None, max_bins: int | None = None, **common: Any
+        self,
+        epsilon: float = 1.0,
+        *,
+        n_estimators: int | None = None,
+        max_bins: int | None = None,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon, delta=delta, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger
+        )
         self.n_estimators = n_estimators
         self.max_bins = max_bins
 
@@ -71,19 +82,17 @@ class BoostedSystem(BoostingClassifier):
         """Return the size as the parameters say, or the default one."""
         return self._default_size(epsilon).given(n_estimators=self.n_estimators, max_bins=self.max_bins)
 
-    def _paid_rounds(self, rounds: int) -> int:
-        """Return how many of the rounds are paid for."""
+    def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
+        """Return how many of the rounds are paid for, as public coins say."""
         return rounds
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        size = self._size(epsilon)
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        size = self._size(claim.pure)
         return BoostingPlan(
             self._private(),
             schema,
-            exact(self.epsilon),
-            self._exact_delta,
-            check_adjacency(self.adjacency),
-            rounds=self._paid_rounds(size.n_estimators),
+            claim,
+            rounds=self._paid_rounds(size.n_estimators, coins),
             max_depth=size.max_depth,
             max_bins=size.max_bins,
         )
@@ -106,20 +115,46 @@ class PaperBooster(BoostedSystem):
         "variant": Choice(("private", "published")),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, variant: str = "private", **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        variant: str = "private",
+        n_estimators: int | None = None,
+        max_bins: int | None = None,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            n_estimators=n_estimators,
+            max_bins=max_bins,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.variant = variant
 
     @abstractmethod
-    def _published(self) -> PublishedBoosting:
+    def _published(self) -> published.PublishedBoosting:
         """Return the parts of the published form."""
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         if self.variant == "private":
-            return super()._plan(schema, epsilon)
-        if self.delta:
+            return super()._plan(schema, claim, coins)
+        if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
         size = self._size(None)
-        return PublishedBoostingPlan(
-            self._published(), schema, exact(self.epsilon), rounds=size.n_estimators, max_bins=size.max_bins
+        return published.PublishedBoostingPlan(
+            self._published(),
+            schema,
+            claim.epsilon,
+            rounds=size.n_estimators,
+            max_bins=size.max_bins,
+            marked=coins,
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Boolean, Choice, Constraint, Integer
+from hedgerow.parameters import Boolean, Choice, Constraint, Integer, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
+from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
 from hedgerow.systems.size import Size
@@ -49,7 +51,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     criterion : {"max", "error", "gini"}
         Private form: what ranks the tests; the paper's Gini score has twice the range [our choice].
     voting : {"discrete", "real"}
-        Private form: a tree votes with one weight from its noisy error, or each leaf with half its log odds.
+        Private form: a tree votes with one weight from its noisy error, or each leaf with its log-odds.
     as_coded : bool
         Published form: whether to follow the authors' public code where it differs from the paper.
     """
@@ -72,9 +74,26 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         criterion: str = "max",
         voting: str = "discrete",
         as_coded: bool = False,
-        **common: Any,
+        variant: str = "private",
+        n_estimators: int | None = None,
+        max_bins: int | None = None,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            variant=variant,
+            n_estimators=n_estimators,
+            max_bins=max_bins,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.max_depth = max_depth
         self.subspace = subspace
         self.criterion = criterion

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.schema import Schema
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Geometric, Levels, Linear, Uniform
 
@@ -41,8 +43,35 @@ class DengDiffPRFClassifier(IntervalForest):
         "levels": Choice(tuple(LEVELS)),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, levels: str = "geometric", **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        levels: str = "geometric",
+        split: str = "merged",
+        assignment: str = "all-records",
+        n_estimators: int | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            split=split,
+            assignment=assignment,
+            n_estimators=n_estimators,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.levels = levels
 
     def _levels(self) -> Levels:

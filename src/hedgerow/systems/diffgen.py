@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hedgerow.cells import CellsClassifier, SeparateCuts
+from hedgerow.cells import SeparateCuts
+from hedgerow.systems.cells import CellsClassifier
 
 __all__ = ["DiffGenClassifier"]
 

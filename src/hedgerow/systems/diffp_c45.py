@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
-from hedgerow.systems.interface import InterfaceTree
-from hedgerow.systems.paper import PUBLISHED_CRITERIA
+from hedgerow.systems.paper import PaperTree, published_criterion
 from hedgerow.systems.size import Size
 from hedgerow.trees import (
     AllRecords,
@@ -31,7 +31,7 @@ __all__ = ["DiffPC45Classifier"]
 PRUNINGS: Mapping[str, PessimisticPruning | None] = {"pessimistic": PessimisticPruning(), "none": None}
 
 
-class DiffPC45Classifier(InterfaceTree):
+class DiffPC45Classifier(PaperTree):
     """One C4.5 tree with numeric cuts and pruning on noisy counts (DiffP-C4.5).
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
@@ -56,7 +56,7 @@ class DiffPC45Classifier(InterfaceTree):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **InterfaceTree._constraints,
+        **PaperTree._constraints,
         "criterion": Choice(tuple(SCORES)),
         "split": Choice(("merged", "separate")),
         "pruning": Choice(tuple(PRUNINGS)),
@@ -69,9 +69,24 @@ class DiffPC45Classifier(InterfaceTree):
         criterion: str = "max",
         split: str = "merged",
         pruning: str = "pessimistic",
-        **common: Any,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.criterion = criterion
         self.split = split
         self.pruning = pruning
@@ -96,7 +111,7 @@ class DiffPC45Classifier(InterfaceTree):
             assign=published.AllRecords(),
             tests=published.CutRanges(),
             budgets=published.PerQuery(),
-            split=published.SelectCutsThenTest(published.RealExponential, PUBLISHED_CRITERIA[self.criterion]),
+            split=published.SelectCutsThenTest(published.RealExponential, published_criterion(self.criterion)),
             leaf=published.LaplaceCounts(),
             stops=(published.NoisyCount(),),
             pruning=published.Pruning() if self.pruning == "pessimistic" else None,

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
-from hedgerow.systems.interface import InterfaceTree
-from hedgerow.systems.paper import PUBLISHED_CRITERIA
+from hedgerow.systems.paper import PaperTree, published_criterion
 from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Multiway, NoisyCounts, NoisySize, Recipe, SelectTest, Uniform
 
 __all__ = ["DiffPID3Classifier"]
 
 
-class DiffPID3Classifier(InterfaceTree):
+class DiffPID3Classifier(PaperTree):
     """One ID3 tree whose tests the exponential mechanism chooses (DiffP-ID3).
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
@@ -40,12 +40,33 @@ class DiffPID3Classifier(InterfaceTree):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **InterfaceTree._constraints,
+        **PaperTree._constraints,
         "criterion": Choice(tuple(SCORES)),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, criterion: str = "information-gain", **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        criterion: str = "information-gain",
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.criterion = criterion
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
@@ -64,7 +85,7 @@ class DiffPID3Classifier(InterfaceTree):
             assign=published.AllRecords(),
             tests=published.SchemaBins(),
             budgets=published.PerQuery(),
-            split=published.SelectTest(published.RealExponential, PUBLISHED_CRITERIA[self.criterion]),
+            split=published.SelectTest(published.RealExponential, published_criterion(self.criterion)),
             leaf=published.LaplaceCounts(),
             stops=(published.NoisyCount(),),
         )

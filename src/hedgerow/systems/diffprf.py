@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
-from hedgerow.systems.paper import BOOTSTRAPS, PUBLISHED_CRITERIA, PaperForest
+from hedgerow.systems.forest import ASSIGNMENTS
+from hedgerow.systems.paper import BOOTSTRAPS, PaperForest, published_criterion
 from hedgerow.systems.size import Size
 from hedgerow.trees import Multiway, NoisyCounts, NoisySize, Recipe, SelectTest, Subspace, Uniform
-from hedgerow.trees.classifier import ASSIGNMENTS
 
 __all__ = ["DiffPRFClassifier"]
 
@@ -55,9 +56,26 @@ class DiffPRFClassifier(PaperForest):
         *,
         criterion: str = "information-gain",
         assignment: str = "all-records",
-        **common: Any,
+        n_estimators: int | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            n_estimators=n_estimators,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.criterion = criterion
         self.assignment = assignment
 
@@ -77,7 +95,7 @@ class DiffPRFClassifier(PaperForest):
             assign=published.Bootstrap(),
             tests=published.SchemaBins(),
             budgets=published.PerQuery(),
-            split=published.SelectTest(published.RealExponential, PUBLISHED_CRITERIA[self.criterion]),
+            split=published.SelectTest(published.RealExponential, published_criterion(self.criterion)),
             subspace=published.Subspace(),
             leaf=published.LaplaceCounts(),
             stops=(published.NoisyCount(),),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.parameters import Constraint, Integer
+from hedgerow.parameters import Constraint, Integer, RandomSource
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.schema import Schema
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Levels, Linear
 
@@ -37,8 +39,36 @@ class DiffPRFLinearClassifier(IntervalForest):
         "constant": Integer(0, 1000),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, slope: int = 1, constant: int = 1, **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        slope: int = 1,
+        constant: int = 1,
+        split: str = "merged",
+        assignment: str = "all-records",
+        n_estimators: int | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            split=split,
+            assignment=assignment,
+            n_estimators=n_estimators,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.slope = slope
         self.constant = constant
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
+from hedgerow.systems.forest import ASSIGNMENTS
 from hedgerow.systems.paper import BOOTSTRAPS, SPLITS, PaperForest
 from hedgerow.systems.size import Size
 from hedgerow.trees import Levels, Mixed, NoisyCounts, NoisySize, Recipe, Uniform
-from hedgerow.trees.classifier import ASSIGNMENTS
 
 __all__ = ["DiffPRFsClassifier", "IntervalForest"]
 
@@ -40,9 +41,31 @@ class IntervalForest(PaperForest):
     }
 
     def __init__(
-        self, epsilon: float = 1.0, *, split: str = "merged", assignment: str = "all-records", **common: Any
+        self,
+        epsilon: float = 1.0,
+        *,
+        split: str = "merged",
+        assignment: str = "all-records",
+        n_estimators: int | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            n_estimators=n_estimators,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.split = split
         self.assignment = assignment
 

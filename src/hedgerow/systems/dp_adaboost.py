@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
+from hedgerow.schema import Schema
 from hedgerow.scores import Max
 from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
 from hedgerow.systems.size import Size
@@ -44,8 +46,31 @@ class DPAdaBoostClassifier(PaperBooster):
         "attribute": Choice(("selected", "random")),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, attribute: str = "selected", **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        attribute: str = "selected",
+        variant: str = "private",
+        n_estimators: int | None = None,
+        max_bins: int | None = None,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            variant=variant,
+            n_estimators=n_estimators,
+            max_bins=max_bins,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.attribute = attribute
 
     def _private(self) -> BoostingRecipe:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
+
+import numpy as np
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
-from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.estimator import Draw, PublicCoins
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Sequence, Unprotected
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
+from hedgerow.schema import Schema
 from hedgerow.scores import Error
 from hedgerow.systems.boosted import VOTES, PaperBooster, by_budget
 from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, SelectTest
-from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds, with_first
+from hedgerow.trees.schedules import AfterFirst, EvenRounds, RandomRounds, RoundSchedule, ThinnedRounds
 
 __all__ = ["DPAdaClassifier"]
 
@@ -47,7 +54,7 @@ class DPAdaClassifier(PaperBooster):
     schedule : {"all", "swing", "random", "improved"}
         Which rounds are paid for: every one; every second; by a fair coin each; or the first of each run of such coins.
     voting : {"discrete", "real"}
-        Private form: a stump votes with one weight from its noisy error, or each leaf with half its log odds.
+        Private form: a stump votes with one weight from its noisy error, or each leaf with its log-odds.
     ties : {"each", "shared", "one"}
         Published form: whether records that tie for the largest or the least weight get noise each, the same, or one of them.
     """
@@ -59,8 +66,6 @@ class DPAdaClassifier(PaperBooster):
         "ties": Choice(("each", "shared", "one")),
     }
 
-    _paid: int | None = None
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -68,9 +73,26 @@ class DPAdaClassifier(PaperBooster):
         schedule: str = "all",
         voting: str = "discrete",
         ties: str = "each",
-        **common: Any,
+        variant: str = "private",
+        n_estimators: int | None = None,
+        max_bins: int | None = None,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            variant=variant,
+            n_estimators=n_estimators,
+            max_bins=max_bins,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.schedule = schedule
         self.voting = voting
         self.ties = ties
@@ -85,12 +107,31 @@ class DPAdaClassifier(PaperBooster):
         )
         return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
 
-    def _draw_public(self, randomness: Randomness, epsilon: Fraction) -> None:
-        rounds = self._size(epsilon).n_estimators
-        self._paid = int(with_first(SCHEDULES[self.schedule].marked(rounds, randomness)).sum())
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+        """Return the numbers of the marked rounds."""
+        rounds = self._size(None if self.variant == "published" else claim.pure).n_estimators
+        marked = SCHEDULES[self.schedule].marked(rounds, draw)
+        return tuple((np.flatnonzero(marked) + 1).tolist())
 
-    def _paid_rounds(self, rounds: int) -> int:
-        return rounds if self._paid is None else self._paid
+    def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
+        return len({1, *coins})
+
+    @classmethod
+    def _coins_of(cls, certificate: Certificate) -> PublicCoins:
+        """Return so many marked rounds as steps were booked: a private plan depends on their number, and no other on any."""
+        event = certificate.event
+        if isinstance(event, Sequence) and isinstance(event.parts[0], Unprotected):  # the schema was inferred
+            event = event.parts[-1]
+        if certificate.variant == "published" or not isinstance(event, Sequence):
+            return ()
+        return tuple(range(2, len(event.parts) + 1))
+
+    def _check_coins(self, coins: PublicCoins, certificate: Certificate) -> None:
+        rounds = self._size(None if self.variant == "published" else certificate.claim.pure).n_estimators
+        known = all(1 <= marked <= rounds for marked in coins) and list(coins) == sorted(set(coins))
+        booked = {1, *self._coins_of(certificate)}
+        if not known or (self.variant == "private" and len({1, *coins}) != len(booked)):
+            raise ValueError("no fit with this certificate marked these rounds.")
 
     def _published(self) -> published.PublishedBoosting:
         return published.PublishedBoosting(

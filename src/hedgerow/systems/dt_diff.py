@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hedgerow.cells import CellsClassifier, MergedCuts
+from hedgerow.cells import MergedCuts
+from hedgerow.systems.cells import CellsClassifier
 
 __all__ = ["DTDiffClassifier"]
 

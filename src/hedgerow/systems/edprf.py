@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.mechanisms import PermuteAndFlip
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.paper import PaperForest, PaperTree
-from hedgerow.systems.size import Size
+from hedgerow.systems.size import ENOUGH, Size
 from hedgerow.trees import Harmonic, Multiway, NoisyMinority, PerRecord, Recipe, SelectLabel, SelectTest, Stop
-from hedgerow.trees.classifier import ENOUGH
 
 __all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
 
@@ -42,8 +42,29 @@ class PFDPDTClassifier(PaperTree):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {**PaperTree._constraints, "stop": Choice(tuple(STOPS))}
 
-    def __init__(self, epsilon: float = 1.0, *, stop: str = "none", **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        stop: str = "none",
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.stop = stop
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
@@ -131,8 +152,32 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {**PFDPDTClassifier._constraints, **PaperForest._constraints}
 
-    def __init__(self, epsilon: float = 1.0, *, n_estimators: int | None = None, **common: Any) -> None:
-        super().__init__(epsilon, n_estimators=n_estimators, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        n_estimators: int | None = None,
+        stop: str = "none",
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            stop=stop,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
+        self.n_estimators = n_estimators
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
         if epsilon is None:

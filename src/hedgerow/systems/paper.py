@@ -6,27 +6,33 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.estimator import Plan, PrivateClassifier
+from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, Integer
-from hedgerow.privacy.exact import exact
+from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.size import Size
 from hedgerow.trees import ForestPlan, Recipe, SelectCutsThenTest, SelectTest, Split
 
-__all__ = ["BOOTSTRAPS", "PUBLISHED_CRITERIA", "SPLITS", "PaperForest", "PaperTree"]
+__all__ = ["BOOTSTRAPS", "SPLITS", "PaperForest", "PaperTree", "published_criterion"]
 
-PUBLISHED_CRITERIA: Mapping[str, published.Score] = {  # names as in SCORES
-    "gini": published.Gini(),
-    "max": published.Max(),
-    "information-gain": published.InformationGain(),
-    "error": published.Max(),  # the same choice: the two differ by the node's records
-}
 BOOTSTRAPS = ("all-records", "poisson")  # the assignments that stand in for a bootstrap
 SPLITS: Mapping[str, Split] = {"merged": SelectTest(Exponential), "separate": SelectCutsThenTest(Exponential)}
+
+
+def published_criterion(name: str) -> published.Score:
+    """Return the score of a published form, by a name in SCORES."""
+    criteria: Mapping[str, published.Score] = {
+        "gini": published.Gini(),
+        "max": published.Max(),
+        "information-gain": published.InformationGain(),
+        "error": published.Max(),  # the same choice: the two differ by the node's records
+    }
+    return criteria[name]
 
 
 class PaperTree(PrivateClassifier):
@@ -63,9 +69,12 @@ class PaperTree(PrivateClassifier):
         variant: str = "private",
         max_depth: int | None = None,
         max_bins: int | None = None,
-        **common: Any,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
         self.variant = variant
         self.max_depth = max_depth
         self.max_bins = max_bins
@@ -86,12 +95,12 @@ class PaperTree(PrivateClassifier):
         """Return the size as the parameters say, or the default one."""
         return self._default_size(epsilon).given(max_depth=self.max_depth, max_bins=self.max_bins)
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
         if self.variant == "published":  # budgets are read as the paper does, whatever the adjacency
             size = self._size(schema, None)
-            return published.PublishedForestPlan(self._published(), schema, exact(self.epsilon), **asdict(size))
-        size = self._size(schema, epsilon)
-        return ForestPlan(self._private(schema, size.max_depth), schema, epsilon, **asdict(size))
+            return published.PublishedForestPlan(self._published(), schema, claim.epsilon, **asdict(size))
+        size = self._size(schema, claim.pure)
+        return ForestPlan(self._private(schema, size.max_depth), schema, claim.pure, **asdict(size))
 
 
 class PaperForest(PaperTree):
@@ -110,8 +119,29 @@ class PaperForest(PaperTree):
         "n_estimators": Integer(1, 100_000, or_none=True),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, n_estimators: int | None = None, **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        n_estimators: int | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.n_estimators = n_estimators
 
     def _size(self, schema: Schema, epsilon: Fraction | None) -> Size:

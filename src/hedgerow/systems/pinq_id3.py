@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from hedgerow import published
 from hedgerow.schema import Schema
-from hedgerow.systems.interface import InterfaceTree
+from hedgerow.systems.paper import PaperTree
 from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Multiway, NoisyCounts, NoisyHistograms, NoisySize, Recipe, Uniform
 
 __all__ = ["PINQID3Classifier"]
 
 
-class PINQID3Classifier(InterfaceTree):
+class PINQID3Classifier(PaperTree):
     """One ID3 tree from noisy counts of partitions (PINQ-based ID3).
 
     McSherry, "Privacy integrated queries", SIGMOD 2009, as Friedman and Schuster, KDD 2010, build a tree with it.

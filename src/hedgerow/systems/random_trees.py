@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.paper import PaperForest
 from hedgerow.systems.size import Size
@@ -39,7 +40,7 @@ class RandomTreesClassifier(PaperForest):
         See ``PaperForest``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
     rule : {"chunks", "smooth"}
         diffprivlib's tests, all with two branches, or Fletcher and Islam's, with one branch for each code of a category;
-        published: also their ways to deal out records and to label leaves.
+        published: also their ways to sample records and to label leaves.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -47,8 +48,31 @@ class RandomTreesClassifier(PaperForest):
         "rule": Choice(tuple(CANDIDATES)),
     }
 
-    def __init__(self, epsilon: float = 1.0, *, rule: str = "chunks", **common: Any) -> None:
-        super().__init__(epsilon, **common)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        rule: str = "chunks",
+        n_estimators: int | None = None,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            n_estimators=n_estimators,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.rule = rule
 
     def _private(self, schema: Schema, depth: int) -> Recipe:

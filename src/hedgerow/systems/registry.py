@@ -8,7 +8,7 @@ from importlib import import_module
 
 from hedgerow.archive import read_archive
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMAT, PrivateClassifier
+from hedgerow.estimator import FORMAT, PrivateClassifier, restored
 
 __all__ = ["SystemInfo", "list_systems", "load", "system_class"]
 
@@ -37,7 +37,7 @@ _SYSTEMS = (
     SystemInfo(
         "hedgerow",
         "HedgerowClassifier",
-        "hedgerow.boosting.hedgerow",
+        "hedgerow.systems.hedgerow",
         "ours: boosting that asks few, well-chosen questions",
         ("private",),
         PURE_OR_DELTA,
@@ -45,7 +45,7 @@ _SYSTEMS = (
     SystemInfo(
         "forest",
         "ForestClassifier",
-        "hedgerow.trees.classifier",
+        "hedgerow.systems.forest",
         "ours: private trees put together from parts",
         ("private",),
         PURE,
@@ -168,4 +168,4 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
         kind = system_class(str(document.get("class")))
     except ConfigurationError as error:
         raise FileFormatError(f"{path} holds a model of a class that this version does not know.") from error
-    return kind._from_file(document, arrays, arrays.allowed)
+    return restored(kind, document, arrays, arrays.allowed)

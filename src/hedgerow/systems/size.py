@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-__all__ = ["Size"]
+__all__ = ["ENOUGH", "LITTLE", "PLENTY", "Size"]
+
+# Add/remove budgets around which finer models are worth their noise [our choice].
+LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
 
 
 @dataclass(frozen=True)

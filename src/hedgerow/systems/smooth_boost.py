@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
-from hedgerow.parameters import Choice, Constraint, Integer
+from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.boosted import VOTES, BoostedSystem, by_budget
 from hedgerow.systems.size import Size
@@ -17,7 +19,7 @@ __all__ = ["SmoothBoostClassifier"]
 
 CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
 WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
-EQUAL_VOTES = Discrete(level=1.0)  # SmoothBoost's hypotheses all count the same
+EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses all count the same
 
 
 class SmoothBoostClassifier(BoostedSystem):
@@ -35,7 +37,7 @@ class SmoothBoostClassifier(BoostedSystem):
     epsilon, delta, schema, n_estimators, max_bins, adjacency, random_state, ledger
         See ``BoostedSystem``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
     weights : {"madaboost", "smoothboost"}
-        min(1, exp(-margin)) with votes of half the log odds; or SmoothBoost's, with equal votes.
+        min(1, exp(-margin / 2)) with votes of the log-odds; or SmoothBoost's, with equal votes.
     max_depth : int
         Tests on a path; 1 are stumps.
     candidates : {"multiway", "binary"}
@@ -60,9 +62,24 @@ class SmoothBoostClassifier(BoostedSystem):
         max_depth: int = 1,
         candidates: str = "multiway",
         criterion: str = "max",
-        **common: Any,
+        n_estimators: int | None = None,
+        max_bins: int | None = None,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            n_estimators=n_estimators,
+            max_bins=max_bins,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.weights = weights
         self.max_depth = max_depth
         self.candidates = candidates

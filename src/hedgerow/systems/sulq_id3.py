@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from hedgerow import published
 from hedgerow.schema import Schema
-from hedgerow.systems.interface import InterfaceTree
+from hedgerow.systems.paper import PaperTree
 from hedgerow.systems.size import Size
 from hedgerow.trees import AllRecords, Multiway, NoisyCounts, NoisyHistograms, NoisySize, Recipe, Uniform
 
 __all__ = ["SuLQID3Classifier"]
 
 
-class SuLQID3Classifier(InterfaceTree):
+class SuLQID3Classifier(PaperTree):
     """One ID3 tree from noisy counts alone (SuLQ-based ID3).
 
     Blum, Dwork, McSherry and Nissim, "Practical privacy: the SuLQ framework", PODS 2005; here with pure epsilon.

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from fractions import Fraction
 
 from hedgerow import published
-from hedgerow.estimator import Plan
+from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.mechanisms import Exponential
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.paper import PaperForest
@@ -53,13 +54,13 @@ class TpDPRFClassifier(PaperForest):
         [our choice].
     """
 
-    def _plan(self, schema: Schema, epsilon: Fraction) -> Plan:
-        size = self._size(schema, epsilon)
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        size = self._size(schema, claim.pure)
         trees = size.n_estimators
         if self.variant == "published" or trees == 1:
-            return super()._plan(schema, epsilon)
+            return super()._plan(schema, claim, coins)
         first, second = (
-            ForestPlan(self._recipe(assign), schema, epsilon * part / trees, **asdict(size.given(n_estimators=part)))
+            ForestPlan(self._recipe(assign), schema, claim.pure * part / trees, **asdict(size.given(n_estimators=part)))
             for assign, part in ((AllRecords(), trees - trees // 2), (Weighted(), trees // 2))
         )
         return TwoPhasePlan(first, second, EASY)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.mechanisms import SELECTIONS
-from hedgerow.parameters import Choice, Constraint
+from hedgerow.parameters import Choice, Constraint, RandomSource
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.paper import PaperTree
@@ -17,10 +18,6 @@ from hedgerow.trees import AllRecords, Leaf, Multiway, NoisyCounts, NoisySize, R
 
 __all__ = ["TraditionClassifier"]
 
-PUBLISHED_SELECTIONS: Mapping[str, type[published.RealExponential | published.RealPermuteAndFlip]] = {
-    "permute-and-flip": published.RealPermuteAndFlip,
-    "exponential": published.RealExponential,
-}
 LEAVES: Mapping[str, Leaf] = {"counts": NoisyCounts(), "label": SelectLabel()}
 
 
@@ -64,9 +61,24 @@ class TraditionClassifier(PaperTree):
         split: str = "exponential",
         leaf: str = "counts",
         reading: str = "halved",
-        **common: Any,
+        variant: str = "private",
+        max_depth: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, **common)
+        super().__init__(
+            epsilon,
+            variant=variant,
+            max_depth=max_depth,
+            max_bins=max_bins,
+            schema=schema,
+            adjacency=adjacency,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.split = split
         self.leaf = leaf
         self.reading = reading
@@ -87,11 +99,14 @@ class TraditionClassifier(PaperTree):
         budgets = (
             published.Halved(Uniform(), whole_leaf=self.leaf == "label") if halved else published.Undivided(Uniform())
         )
+        by_flips = self.split == "permute-and-flip"
         return published.Recipe(
             assign=published.AllRecords(),
             tests=published.NodeBins(),
             budgets=budgets,
-            split=published.SelectTest(PUBLISHED_SELECTIONS[self.split], published.Gini()),
+            split=published.SelectTest(
+                published.RealPermuteAndFlip if by_flips else published.RealExponential, published.Gini()
+            ),
             leaf=published.LaplaceCounts() if self.leaf == "counts" else published.PermuteAndFlipLabel(),
             stops=(published.SingleClass(), published.UnreadCount()) if halved else (published.SingleClass(),),
         )

@@ -1,5 +1,16 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
+from hedgerow.table.memory import MemoryTable
+from hedgerow.table.rules import CellRule, ChannelRule, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.table import Frontier, Table
 
-__all__ = ["CellRule", "ChannelRule", "Frontier", "RecordRule", "RecordVotes", "Table", "WeightRule"]
+__all__ = [
+    "CellRule",
+    "ChannelRule",
+    "Frontier",
+    "MemoryTable",
+    "RecordRule",
+    "RecordVotes",
+    "Table",
+    "WeightRule",
+]

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "feature_sums", "group", "histogram", "merge", "move", "sums"]
+__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "unpack"]
 
 
 @compiled
@@ -103,13 +103,14 @@ def move(
         column = np.uint64(feature[test[node]])
         to_branch = branch[test[node]]
         begin, end = np.uint64(starts[node]), np.uint64(starts[node + 1])
-        place[:] = 0
+        for child in range(len(place)):
+            place[child] = 0
         for record in range(begin, end):
             place[np.uint64(to_branch[np.uint64(codes[record, column])]) + np.uint64(1)] += 1
         place[0] = starts[node]
-        children = first_child[node + 1] - first_child[node]
-        for child in range(children):
-            child_starts[first_child[node] + child] = place[child]
+        one = first_child[node]
+        for child in range(first_child[node + 1] - one):
+            child_starts[one + child] = place[child]
             place[child + 1] += place[child]
         for record in range(begin, end):
             child = np.uint64(to_branch[np.uint64(codes[record, column])])
@@ -123,32 +124,43 @@ def move(
 
 
 @compiled
-def sums(codes, channels, offsets, out):
-    """Add the channels of every record to out[offsets[feature] + code] for every feature.
+def pack(codes, channels, offsets, packed):
+    """Add the channels of every record to packed[offsets[feature] + code] for every feature, two in each integer.
 
+    Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
     IN codes (records, features), channels (records, channels) int64, offsets (features + 1,).
-    OUT out (codes, channels) int64, one channel at least.
+    INOUT packed (codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
-    features, used = np.uint64(codes.shape[1]), np.uint64(channels.shape[1])
+    features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[1]
+    row = np.empty(pairs, dtype=np.int64)
     for record in range(np.uint64(codes.shape[0])):
-        first = channels[record, 0]
+        for pair in range(pairs):
+            row[pair] = channels[record, pair] << 32
+            if pairs + pair < used:
+                row[pair] += channels[record, pairs + pair]
+        first = row[0]
         for feature in range(features):
             place = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-            out[place, 0] += first
-            for channel in range(np.uint64(1), used):
-                out[place, channel] += channels[record, channel]
+            packed[place, 0] += first
+            for pair in range(1, pairs):
+                packed[place, pair] += row[pair]
 
 
 @compiled
-def feature_sums(codes, channels, feature, out):
-    """Add all channels of every record to out[code of one feature].
+def unpack(packed, out):
+    """Add what ``pack`` made to out, and set it to zero.
 
-    IN codes (records, features), channels (records, channels) int64, feature int.  OUT out (codes, channels) int64.
+    INOUT packed (codes, pairs) int64.  OUT out (codes, channels) int64.
     """
-    for record in range(np.uint64(codes.shape[0])):
-        place = np.uint64(codes[record, np.uint64(feature)])
-        for channel in range(np.uint64(channels.shape[1])):
-            out[place, channel] += channels[record, channel]
+    pairs = packed.shape[1]
+    for place in range(packed.shape[0]):
+        for pair in range(pairs):
+            both = packed[place, pair]
+            low = np.int64(np.int32(both & np.int64(0xFFFFFFFF)))
+            out[place, pair] += (both - low) >> 32
+            if pairs + pair < out.shape[1]:
+                out[place, pairs + pair] += low
+            packed[place, pair] = 0
 
 
 @compiled

@@ -8,15 +8,15 @@ from typing import Protocol
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, PerRecordCoin, PoissonCoin, WeightedCoin
-from hedgerow.privacy.accounting import before_amplification
+from hedgerow.privacy.conversions import before_amplification
 from hedgerow.privacy.events import Event, PerRecordAssignment, Sequence, Subsampled
 
-__all__ = ["AllRecords", "Assignment", "Dealing", "PerRecord", "Poisson", "Weighted"]
+__all__ = ["AllRecords", "Assignment", "PerRecord", "Poisson", "Sampling", "Weighted"]
 
 
 @dataclass(frozen=True)
-class Dealing:
-    """How often the records are dealt out to trees, by which coin, and what one tree may spend."""
+class Sampling:
+    """How often records are sampled for trees, by which coin, and what one tree may spend."""
 
     rounds: int
     coin: PerRecordCoin | PoissonCoin | WeightedCoin
@@ -24,10 +24,10 @@ class Dealing:
 
     def event(self, tree: Event) -> Event:
         """Return what all trees cost, given what one does."""
-        dealt: Event = PerRecordAssignment(tree, self.coin.parts)
+        event: Event = PerRecordAssignment(tree, self.coin.parts)
         if isinstance(self.coin, PoissonCoin | WeightedCoin):
-            dealt = Subsampled(tree, self.coin.inclusion)
-        return dealt if self.rounds == 1 else Sequence((dealt,) * self.rounds)
+            event = Subsampled(tree, self.coin.inclusion)
+        return event if self.rounds == 1 else Sequence((event,) * self.rounds)
 
 
 def before(budget: Budget, inclusion: Fraction) -> Budget:
@@ -45,7 +45,7 @@ def before(budget: Budget, inclusion: Fraction) -> Budget:
 class Assignment(Protocol):
     """A rule that gives records to trees."""
 
-    def deal(self, budget: Budget, trees: int) -> Dealing:
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
         """Return how so many trees share the records and the budget."""
 
 
@@ -53,18 +53,18 @@ class Assignment(Protocol):
 class PerRecord:
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
 
-    def deal(self, budget: Budget, trees: int) -> Dealing:
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
         """Return how so many trees share the records and the budget."""
-        return Dealing(1, PerRecordCoin(trees), budget)
+        return Sampling(1, PerRecordCoin(trees), budget)
 
 
 @dataclass(frozen=True)
 class AllRecords:
     """Every tree reads all records and spends an equal part of the budget."""
 
-    def deal(self, budget: Budget, trees: int) -> Dealing:
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
         """Return how so many trees share the records and the budget."""
-        return Dealing(trees, PerRecordCoin(1), budget / trees)
+        return Sampling(trees, PerRecordCoin(1), budget / trees)
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Poisson:
 
     probability: Fraction = Fraction(1, 2)
 
-    def deal(self, budget: Budget, trees: int) -> Dealing:
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
         """Return how so many trees share the records and the budget."""
         coin = PoissonCoin(self.probability)
-        return Dealing(trees, coin, before(budget / trees, coin.inclusion))
+        return Sampling(trees, coin, before(budget / trees, coin.inclusion))
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,6 @@ class Weighted:
 
     inclusion: Fraction = Fraction(1)
 
-    def deal(self, budget: Budget, trees: int) -> Dealing:
+    def sampling(self, budget: Budget, trees: int) -> Sampling:
         """Return how so many trees share the records and the budget."""
-        return Dealing(trees, WeightedCoin(self.inclusion), before(budget / trees, self.inclusion))
+        return Sampling(trees, WeightedCoin(self.inclusion), before(budget / trees, self.inclusion))

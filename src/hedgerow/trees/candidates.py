@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator, Nodes
+from hedgerow.curator import Nodes, Queryable
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event
 from hedgerow.scores import Candidates, binary, mixed, multiway
@@ -34,7 +34,7 @@ class Sorting:
         """Return what the counts cost."""
         return self.noise.event("counts of categories by class, to sort them")
 
-    def apply(self, curator: Curator, roots: Nodes, candidates: Candidates) -> Candidates:
+    def apply(self, curator: Queryable, roots: Nodes, candidates: Candidates) -> Candidates:
         """Return the candidates with codes sorted by their noisy share of the class that has most records by these counts.
 
         For two classes some cut along that order is the best grouping, as far as the counts are right.

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator
-from hedgerow.mechanisms import Randomness
+from hedgerow.curator import Queryable
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import RecordRule, Table
+from hedgerow.table import RecordRule
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.recipe import Recipe, Schedule
@@ -123,7 +122,6 @@ class ForestPlan:
         max_bins: int,
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
-        self._epsilon = epsilon
         self._soft = recipe.soft
         self._schedule: Schedule = recipe.schedule(
             epsilon, self._encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
@@ -135,31 +133,28 @@ class ForestPlan:
         return self._schedule.event
 
     @property
-    def epsilon(self) -> Fraction:
-        """The budget under add/remove adjacency."""
-        return self._epsilon
+    def encoder(self) -> Encoder:
+        """How records are read."""
+        return self._encoder
+
+    @property
+    def most_trees(self) -> int:
+        """How many trees the model has at most."""
+        return self._schedule.sampling.rounds * self._schedule.sampling.coin.parts
 
     def model(self, forest: Forest) -> ForestModel:
         """Return a grown forest as a model that reads raw records."""
         if not self._soft:
             return ForestModel(self._encoder, forest)
-        noise = 1 / float(self._schedule.dealing.budget.amount)
+        noise = 1 / float(self._schedule.sampling.budget.amount)
         return ForestModel(self._encoder, forest, smoothed_shares(forest, PSEUDO_COUNT * noise))
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> ForestModel:
-        """Grow the forest on the records."""
-        return self.grow_by(Curator(self.table(X, y), self._epsilon, randomness))
-
-    def table(self, X: Any, y: Any) -> Table:
-        """Return the records, encoded."""
-        return Table.of(self._encoder, X, y)
-
-    def grow_by(self, curator: Curator) -> ForestModel:
-        """Grow the model by asking a curator whose records were encoded as this plan's schema and bins say."""
+    def fit(self, curator: Queryable) -> ForestModel:
+        """Grow the model by asking a curator."""
         return self.model(self.grow(curator))
 
-    def grow(self, curator: Curator, rule: RecordRule | None = None) -> Forest:
-        """Grow the trees by asking a curator; ``rule`` is for dealings by weighted coins."""
+    def grow(self, curator: Queryable, rule: RecordRule | None = None) -> Forest:
+        """Grow the trees by asking a curator; ``rule`` is for samples by weighted coins."""
         return Grower(curator, self._schedule, rule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:

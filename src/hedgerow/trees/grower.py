@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator, Nodes
+from hedgerow.curator import Nodes, Queryable
 from hedgerow.mechanisms import PerRecordCoin
 from hedgerow.table import RecordRule, WeightRule
 from hedgerow.trees.leaves import LeafMechanism
@@ -48,7 +48,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class OpenNodes:
     """Unfinished nodes of one layer.
 
     ``row`` is where each stands in the layer, ``alive`` (nodes, codes of all features) says which codes the tests above it
@@ -64,8 +64,8 @@ class Frontier:
     def __len__(self) -> int:
         return len(self.row)
 
-    def __getitem__(self, chosen: Truth) -> Frontier:
-        return Frontier(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
+    def __getitem__(self, chosen: Truth) -> OpenNodes:
+        return OpenNodes(self.layer, self.row[chosen], self.nodes[chosen], self.alive[chosen], self.allowance[chosen])
 
 
 class Grower:
@@ -73,19 +73,19 @@ class Grower:
 
     Parameters
     ----------
-    curator : Curator
+    curator : Queryable
         The door to the records.
     schedule : Schedule
         The tests, and the mechanisms of every level.
     rule : RecordRule or None
-        For a dealing by weighted coins: how probably each record takes part, from released values.
+        For samples by weighted coins: how probably each record takes part, from released values.
     weights : WeightRule or None
         How much each record counts, from released values; None: all alike.
     """
 
     def __init__(
         self,
-        curator: Curator,
+        curator: Queryable,
         schedule: Schedule,
         rule: RecordRule | None = None,
         weights: WeightRule | None = None,
@@ -103,7 +103,7 @@ class Grower:
         if self._schedule.sorting is not None:
             everyone = self._curator.assign(PerRecordCoin(1))
             self._candidates = self._schedule.sorting.apply(self._curator, everyone, self._candidates)
-        roots = [self._grow_round() for _ in range(self._schedule.dealing.rounds)]
+        roots = [self._grow_round() for _ in range(self._schedule.sampling.rounds)]
         forest = self._forest(np.concatenate(roots))
         if self._schedule.prune is None:
             return forest
@@ -123,24 +123,24 @@ class Grower:
         )
 
     def _grow_round(self) -> Integers:
-        """Deal the records out once, grow the trees that got them, and return where their roots stand."""
+        """Sample the records once, grow the trees of the samples, and return where their roots stand."""
         frontier = self._plant()
         roots = frontier.layer.start + frontier.row
         for level in self._schedule.levels:
             frontier = self._grow_level(frontier, level)
         return roots
 
-    def _plant(self) -> Frontier:
-        roots = self._curator.assign(self._schedule.dealing.coin, self._rule, self._weights)
+    def _plant(self) -> OpenNodes:
+        roots = self._curator.assign(self._schedule.sampling.coin, self._rule, self._weights)
         alive = self._candidates.every_code(len(roots))
         return self._add_layer(roots, alive, np.full(len(roots), self._schedule.allowance))
 
-    def _add_layer(self, nodes: Nodes, alive: Truth, allowance: Integers) -> Frontier:
+    def _add_layer(self, nodes: Nodes, alive: Truth, allowance: Integers) -> OpenNodes:
         layer = Layer.of_leaves(self._layers[-1].end if self._layers else 0, len(nodes), self._columns)
         self._layers.append(layer)
-        return Frontier(layer, np.arange(len(nodes)), nodes, alive, allowance)
+        return OpenNodes(layer, np.arange(len(nodes)), nodes, alive, allowance)
 
-    def _grow_level(self, frontier: Frontier, level: Level) -> Frontier:
+    def _grow_level(self, frontier: OpenNodes, level: Level) -> OpenNodes:
         """Finish the leaves of a level, split its other nodes, and return their children."""
         if level.split is None:
             self._finish(frontier, level.leaf)
@@ -158,11 +158,11 @@ class Grower:
             frontier, offered = frontier[~stops], offered[~stops]
         return self._split(frontier, offered, level.split, level.number) if len(frontier) else frontier
 
-    def _finish(self, frontier: Frontier, mechanism: LeafMechanism) -> None:
+    def _finish(self, frontier: OpenNodes, mechanism: LeafMechanism) -> None:
         if len(frontier):
             frontier.layer.released[frontier.row] = mechanism.ask(self._curator, frontier.nodes)
 
-    def _split(self, frontier: Frontier, offered: Truth, split: SplitMechanism, number: int) -> Frontier:
+    def _split(self, frontier: OpenNodes, offered: Truth, split: SplitMechanism, number: int) -> OpenNodes:
         if self._schedule.subspace is not None:
             offered = self._schedule.subspace.offer(self._curator, self._candidates, offered)
         chosen = split.choose(self._curator, frontier.nodes, self._candidates, offered)

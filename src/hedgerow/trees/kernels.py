@@ -12,24 +12,23 @@ BLOCK = 512  # records that walk side by side: while one waits for a node, the o
 
 
 @compiled
-def _walk(rows, root, test, next_node, feature, branch, steps, place):
-    """Write the leaf that each record reaches.
+def _walk(codes, first, rows, root, test, next_node, feature, branch, steps, place):
+    """Write the leaf that each of so many records from the first on reaches.
 
     A leaf names a test that sends every code to branch 0, and itself as next node, so that records which arrived early
     stay where they are and no step depends on a condition.
-    IN rows (records, features), root < nodes, test next_node (nodes,), feature (tests,), branch (tests, codes of the widest
-    feature), steps: the longest path.
-    OUT place (at least as many as records) uint64.
+    IN codes (records, features), first + rows <= records, both uint64, root < nodes, test next_node (nodes,), feature (tests,),
+    branch (tests, codes of the widest feature), steps: the longest path.
+    OUT place (rows or more,) uint64.
     """
-    width = np.uint64(branch.shape[1])
-    branches = branch.ravel()
-    place[:] = np.uint64(root)
+    for i in range(rows):
+        place[i] = np.uint64(root)
     for _ in range(steps):
-        for i in range(np.uint64(rows.shape[0])):
+        for i in range(rows):
             node = place[i]
             asked = np.uint64(test[node])
-            code = np.uint64(rows[i, np.uint64(feature[asked])])
-            place[i] = np.uint64(next_node[node]) + np.uint64(branches[asked * width + code])
+            code = np.uint64(codes[first + i, np.uint64(feature[asked])])
+            place[i] = np.uint64(next_node[node]) + np.uint64(branch[asked, code])
 
 
 @compiled
@@ -41,12 +40,11 @@ def votes(codes, roots, test, next_node, feature, branch, steps, label, out):
     """
     place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, codes.shape[0], BLOCK):
-        rows = codes[start : start + BLOCK]
-        given = out[start : start + BLOCK]
+        first, rows = np.uint64(start), np.uint64(min(BLOCK, codes.shape[0] - start))
         for tree in range(len(roots)):
-            _walk(rows, roots[tree], test, next_node, feature, branch, steps, place)
-            for i in range(np.uint64(rows.shape[0])):
-                given[i, np.uint64(label[place[i]])] += 1
+            _walk(codes, first, rows, roots[tree], test, next_node, feature, branch, steps, place)
+            for i in range(rows):
+                out[first + i, np.uint64(label[place[i]])] += 1
 
 
 @compiled
@@ -58,10 +56,9 @@ def shares(codes, roots, test, next_node, feature, branch, steps, share, out):
     """
     place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, codes.shape[0], BLOCK):
-        rows = codes[start : start + BLOCK]
-        given = out[start : start + BLOCK]
+        first, rows = np.uint64(start), np.uint64(min(BLOCK, codes.shape[0] - start))
         for tree in range(len(roots)):
-            _walk(rows, roots[tree], test, next_node, feature, branch, steps, place)
-            for i in range(np.uint64(rows.shape[0])):
-                for label in range(out.shape[1]):
-                    given[i, label] += share[place[i], label]
+            _walk(codes, first, rows, roots[tree], test, next_node, feature, branch, steps, place)
+            for i in range(rows):
+                for label in range(np.uint64(out.shape[1])):
+                    out[first + i, label] += share[place[i], label]

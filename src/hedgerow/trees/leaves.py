@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator, Nodes
+from hedgerow.curator import Nodes, Queryable
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.scores import ClassCount
@@ -26,7 +26,7 @@ class LeafMechanism(Protocol):
     def event(self, level: int, cells: int) -> Event:
         """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
 
-    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
+    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
         """Return what is released of each node: one column of labels, or one column of counts per class."""
 
 
@@ -49,7 +49,7 @@ class LabelChoice:
         """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
         return self.selection.event("leaf label", ClassCount.name, level)
 
-    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
+    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
         """Return the label of each node, of shape (nodes, 1)."""
         return curator.select_label(nodes, self.selection)[:, None]
 
@@ -77,7 +77,7 @@ class CountRelease:
         """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
         return self.noise.event("class counts of a leaf", level, draws=cells)
 
-    def ask(self, curator: Curator, nodes: Nodes) -> Integers:
+    def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
         """Return the noisy counts of each node, of shape (nodes, classes)."""
         return curator.class_counts(nodes, self.noise)
 

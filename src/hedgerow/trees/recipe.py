@@ -15,7 +15,7 @@ from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
-from hedgerow.trees.assignments import Assignment, Dealing, PerRecord
+from hedgerow.trees.assignments import Assignment, PerRecord, Sampling
 from hedgerow.trees.candidates import CandidateRule, Integers, Multiway, Sorting
 from hedgerow.trees.leaves import Leaf, LeafMechanism, SelectLabel
 from hedgerow.trees.levels import Harmonic, Levels
@@ -41,14 +41,14 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The tests, the dealing, the mechanisms of every level, root first, and what the whole forest costs.
+    """The tests, the sampling, the mechanisms of every level, root first, and what the whole forest costs.
 
     ``sorting`` is asked before the trees grow, where the tests depend on released counts.
     """
 
     candidates: Candidates
     sorting: Sorting | None
-    dealing: Dealing
+    sampling: Sampling
     levels: tuple[Level, ...]
     subspace: Subspace | None
     allowance: int
@@ -123,17 +123,17 @@ class Recipe:
         budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
         sorting = self.candidates.sorting(budget, is_numeric)
         trees = budget if sorting is None else budget * (1 - self.candidates.share)
-        dealing = self.assign.deal(trees, n_estimators)
-        _check_table(dealing.coin.parts * int(candidates.arity.max()) * int(candidates.offsets[-1]), max_depth)
-        budgets = self.levels.budgets(dealing.budget, max_depth + 1)
+        sampling = self.assign.sampling(trees, n_estimators)
+        _check_table(sampling.coin.parts * int(candidates.arity.max()) * int(candidates.offsets[-1]), max_depth)
+        budgets = self.levels.budgets(sampling.budget, max_depth + 1)
         levels: list[Level] = []
         paths: list[Event] = []
         steps: list[Event] = []
-        left = dealing.budget
+        left = sampling.budget
         for number, part in enumerate(budgets, start=1):
             level = self._level(number, part, left, candidates if number < len(budgets) else None)
             levels.append(level)
-            leaves = min(self.allowance + 1, int(candidates.arity.max()) ** (number - 1)) * dealing.coin.parts
+            leaves = min(self.allowance + 1, int(candidates.arity.max()) ** (number - 1)) * sampling.coin.parts
             cells = MOST_DRAWS if n_classes is None else leaves * n_classes
             paths.append(Sequence((*steps, level.leaf.event(number, cells))))
             if level.stop is not None:
@@ -143,10 +143,10 @@ class Recipe:
                 steps += level.split.events(number)
             left -= part
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
-        event = dealing.event(Parallel(tuple(paths), rule))
+        event = sampling.event(Parallel(tuple(paths), rule))
         if sorting is not None:
             event = Sequence((sorting.event(), event))
-        return Schedule(candidates, sorting, dealing, tuple(levels), self.subspace, self.allowance, self.prune, event)
+        return Schedule(candidates, sorting, sampling, tuple(levels), self.subspace, self.allowance, self.prune, event)
 
     def _level(self, number: int, budget: Budget, left: Budget, candidates: Candidates | None) -> Level:
         """Return one level's mechanisms; ``left`` is what its path has left, ``candidates`` is None on the last level."""

@@ -1,7 +1,6 @@
 """Which rounds of a boosted ensemble are marked, by public rules and public coins that read no record.
 
-In the published form noise follows a marked round. In the private form a marked round spends budget, and so does the first,
-which ``with_first`` adds.
+In the published form noise follows a marked round. In the private form a marked round spends budget, and so does the first.
 
 The four schedules of Zhang, Dong, Xu and Wang, "AdaBoost algorithm based on target perturbation", Journal on
 Communications, 2023: equations 18 to 24 and definition 7. Rounds are counted from 1, and round k stands at k - 1.
@@ -16,9 +15,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import PublicChoice, Randomness
+from hedgerow.mechanisms import Draw, PublicChoice
 
-__all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "RoundSchedule", "ThinnedRounds", "with_first"]
+__all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "RoundSchedule", "ThinnedRounds"]
 
 Truth = npt.NDArray[np.bool_]
 
@@ -26,7 +25,7 @@ Truth = npt.NDArray[np.bool_]
 class RoundSchedule(Protocol):
     """A rule that marks rounds; the first one is never among them."""
 
-    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+    def marked(self, rounds: int, draw: Draw) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
 
     def most(self, rounds: int) -> int:
@@ -40,7 +39,7 @@ class RoundSchedule(Protocol):
 class AfterFirst:
     """Every round from the second on: DPAda, equation 21."""
 
-    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+    def marked(self, rounds: int, draw: Draw) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
         return np.asarray(np.arange(1, rounds + 1) > 1)
 
@@ -57,7 +56,7 @@ class AfterFirst:
 class EvenRounds:
     """Every second round, from the second on: DPAda_Swing, equation 18."""
 
-    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+    def marked(self, rounds: int, draw: Draw) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
         return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
 
@@ -74,9 +73,9 @@ class EvenRounds:
 class RandomRounds:
     """Every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
 
-    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+    def marked(self, rounds: int, draw: Draw) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
-        return np.asarray(_coins(rounds, randomness) & (np.arange(rounds) > 0))
+        return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
 
     def most(self, rounds: int) -> int:
         """Return the largest number of marked rounds."""
@@ -95,9 +94,9 @@ class ThinnedRounds:
     on leaves nothing is how its theorem 1 is true [inferred].
     """
 
-    def marked(self, rounds: int, randomness: Randomness) -> Truth:
+    def marked(self, rounds: int, draw: Draw) -> Truth:
         """Return which rounds are marked, of shape (rounds,)."""
-        coin = _coins(rounds, randomness)
+        coin = _coins(rounds, draw)
         return np.asarray(coin & ~np.append(True, coin[:-1]))
 
     def most(self, rounds: int) -> int:
@@ -109,11 +108,6 @@ class ThinnedRounds:
         return Fraction(rounds - 1, 4)
 
 
-def with_first(marked: Truth) -> Truth:
-    """Return the marked rounds and the first: where unmarked rounds read nothing, the first one must spend."""
-    return np.asarray(marked | (np.arange(len(marked)) == 0))
-
-
-def _coins(rounds: int, randomness: Randomness) -> Truth:
+def _coins(rounds: int, draw: Draw) -> Truth:
     """Return a fair coin for every round."""
-    return np.asarray(randomness.draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
+    return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator, Nodes
+from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
 from hedgerow.privacy.events import Event, Parallel, Sequence
@@ -21,9 +21,8 @@ __all__ = ["NoisyHistograms", "RandomTest", "SelectCutsThenTest", "SelectTest", 
 Integers = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
 
-MOST_CELLS = (
-    1 << 22
-)  # noisy counts that are held at once; a public number, so that the draws do not depend on the records
+# Noisy counts that are held at once; a public number, so that the draws do not depend on the records.
+CELLS_AT_ONCE = 1 << 22
 
 
 class SplitMechanism(Protocol):
@@ -32,7 +31,7 @@ class SplitMechanism(Protocol):
     def events(self, level: int) -> tuple[Event, ...]:
         """Return what one node costs."""
 
-    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
 
 
@@ -54,7 +53,7 @@ class OneSelection:
         """Return what one node costs."""
         return (self.selection.event("test of a node", self.score.detail, level),)
 
-    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
         return curator.select(nodes, candidates, offered, self.score, self.selection)
 
@@ -100,7 +99,7 @@ class CutsThenTest:
         ]
         return (Parallel(tuple(Sequence((one,) * (n + 1)) for n, one in enumerate(ways))),)
 
-    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
         is_cut = candidates.kind == CUT
         features = np.unique(candidates.feature[is_cut])
@@ -156,11 +155,11 @@ class HistogramChoice:
         purpose = "counts of a node by code and class"
         return (Parallel(tuple(self._noise(n).event(purpose, level) for n in range(1, self.features + 1))),)
 
-    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
         asked = offered[:, np.argsort(candidates.feature)]  # one test for each feature
         chosen = np.empty(len(nodes), dtype=np.int64)
-        step = max(1, MOST_CELLS // int(candidates.offsets[-1] * curator.n_classes))
+        step = max(1, CELLS_AT_ONCE // int(candidates.offsets[-1] * curator.n_classes))
         n = asked.sum(axis=1)
         for count in np.unique(n):
             group = np.flatnonzero(n == count)
@@ -205,11 +204,11 @@ class RandomTest:
         """Return nothing: it costs nothing."""
         return ()
 
-    def choose(self, curator: Curator, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
+    def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
-        feature = curator.flip(PublicChoice(), _testable(candidates, offered).astype(np.int64))
+        feature = curator.draw_public(PublicChoice(), _testable(candidates, offered).astype(np.int64))
         of_feature = offered & (candidates.feature == feature[:, None])
-        chosen: Integers = curator.flip(PublicChoice(), np.where(of_feature, candidates.weight, 0))
+        chosen: Integers = curator.draw_public(PublicChoice(), np.where(of_feature, candidates.weight, 0))
         return chosen
 
 
@@ -222,7 +221,7 @@ class Subspace:
 
     features: int | None = None
 
-    def offer(self, curator: Curator, candidates: Candidates, offered: Truth) -> Truth:
+    def offer(self, curator: Queryable, candidates: Candidates, offered: Truth) -> Truth:
         """Return which of the tests are offered to each node, of shape (nodes, tests)."""
         left = _testable(candidates, offered)
         drawn = np.zeros_like(left)
@@ -230,7 +229,7 @@ class Subspace:
         for _ in range(min(few, left.shape[1])):
             some = np.flatnonzero(left.any(axis=1))
             if len(some):
-                feature = curator.flip(PublicChoice(), left[some].astype(np.int64))
+                feature = curator.draw_public(PublicChoice(), left[some].astype(np.int64))
                 drawn[some, feature] = True
                 left[some, feature] = False
         return offered & drawn[:, candidates.feature]

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator, Nodes
+from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Budget, Geometric, Noise
 from hedgerow.privacy.events import Event
@@ -27,7 +27,7 @@ class StopMechanism(Protocol):
     def event(self, level: int) -> Event:
         """Return what one question costs."""
 
-    def ask(self, curator: Curator, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
+    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
         """Return which nodes are leaves, and their noisy sizes where these are released.
 
         ``widest`` is the largest number of branches of a test that each node may take.
@@ -55,7 +55,7 @@ class MinorityQuestion:
         """Return what one question costs."""
         return self.mechanism.noise.event("noisy minority count, as a stop", level)
 
-    def ask(self, curator: Curator, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
+    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
         """Return which nodes are leaves, and None."""
         return curator.minority_at_most(nodes, self.mechanism), None
 
@@ -77,7 +77,8 @@ class NoisyMinority:
             raise ConfigurationError(
                 "a noisy minority count is asked with pure epsilon only; pass delta=0 or another stop."
             )
-        return MinorityQuestion(AtMost(noise, math.floor(self.theta / noise.cost)))
+        spent = noise.event("noisy minority count").epsilon
+        return MinorityQuestion(AtMost(noise, math.floor(self.theta / spent)))
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class SizeQuestion:
         """Return what one question costs."""
         return self.noise.event("noisy number of records, as a stop", level)
 
-    def ask(self, curator: Curator, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
+    def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
         """Return which nodes are leaves, and the noisy sizes: a leaf has fewer records for a branch and class than noise."""
         sizes = curator.count(nodes, self.noise)
         return sizes < self.noise.deviation * widest * curator.n_classes, sizes

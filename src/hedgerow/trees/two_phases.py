@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Curator
-from hedgerow.mechanisms import Randomness
+from hedgerow.curator import Queryable
 from hedgerow.privacy.events import Event, Sequence
+from hedgerow.schema import Encoder
 from hedgerow.trees.forest import ForestModel, ForestPlan
 from hedgerow.trees.model import Forest
 
@@ -40,7 +40,7 @@ class TwoPhasePlan:
     Parameters
     ----------
     first, second : ForestPlan
-        The forests, of the same schema and bins; the second deals records out by weighted coins. Their budgets add up.
+        The forests, of the same schema and bins; the second samples records by weighted coins. Their budgets add up.
     easy : Fraction
         How probably a record that the first forest gets right takes part in a tree of the second.
     """
@@ -53,15 +53,20 @@ class TwoPhasePlan:
         """Everything that will read records."""
         return Sequence((self._first.event, self._second.event))
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> ForestModel:
-        """Grow the forests on the records."""
-        budget = self._first.epsilon + self._second.epsilon
-        return self.grow_by(Curator(self._first.table(X, y), budget, randomness))
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read."""
+        return self._first.encoder
 
-    def grow_by(self, curator: Curator) -> ForestModel:
-        """Grow the forests by asking a curator whose records were encoded as the plans' schema and bins say."""
+    @property
+    def most_trees(self) -> int:
+        """How many trees the model has at most."""
+        return self._first.most_trees + self._second.most_trees
+
+    def fit(self, curator: Queryable) -> ForestModel:
+        """Grow the forests by asking a curator."""
         first = self._first.grow(curator)
-        curator.learn(first.add_votes)
+        curator.update_margins(first.add_votes)
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 

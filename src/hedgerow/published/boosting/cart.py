@@ -140,7 +140,7 @@ class CartFitter:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class OpenNodes:
     """The nodes of one level: their numbers, what cuts above left of the ranges (nodes, cuts), and their records.
 
     ``records`` stand node by node, and ``node`` says in which one each is.
@@ -155,10 +155,10 @@ class Frontier:
     def __len__(self) -> int:
         return len(self.number)
 
-    def __getitem__(self, chosen: Truth) -> Frontier:
+    def __getitem__(self, chosen: Truth) -> OpenNodes:
         stays = chosen[self.node]
         node = (np.cumsum(chosen) - 1)[self.node[stays]]
-        return Frontier(self.number[chosen], self.low[chosen], self.high[chosen], self.records[stays], node)
+        return OpenNodes(self.number[chosen], self.low[chosen], self.high[chosen], self.records[stays], node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,12 +209,12 @@ class CartGrower:
                 frontier = self._split(frontier, self._choose(frontier))
         return self._sketch
 
-    def _add(self, low: Floats, high: Floats, records: Integers, node: Integers, *, nodes: int) -> Frontier:
+    def _add(self, low: Floats, high: Floats, records: Integers, node: Integers, *, nodes: int) -> OpenNodes:
         cells = node * 2 + self._data.labels[records]
         number = self._sketch.add(np.bincount(cells, minlength=2 * nodes).reshape(nodes, 2))
-        return Frontier(number, low, high, records, node)
+        return OpenNodes(number, low, high, records, node)
 
-    def _choose(self, frontier: Frontier) -> Tests:
+    def _choose(self, frontier: OpenNodes) -> Tests:
         """Return the test of each node."""
         start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
         nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high, len(frontier.records))
@@ -252,7 +252,7 @@ class CartGrower:
                 score[node, feature], cut[node, feature] = self._randomness.draw(mechanism, *intervals)
         return cut
 
-    def _split(self, frontier: Frontier, tests: Tests) -> Frontier:
+    def _split(self, frontier: OpenNodes, tests: Tests) -> OpenNodes:
         """Give nodes their tests, and return their children."""
         found = tests.feature >= 0
         frontier, tests = frontier[found], tests[found]

@@ -23,7 +23,7 @@ Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
-LARGEST_ALPHA = 1e6  # a weight is half of log odds; sums of such stay finite
+LARGEST_ALPHA = 1e6  # a weight is half of a log-odds; sums of such stay finite
 DAMAGED = "the file's trees are damaged; fit the model again."
 KINDS = {"cut": np.float64, "left": np.bool_}  # of the arrays that are not int32
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.published.boosting.learner import Learner
@@ -75,7 +76,7 @@ class PublishedBoosting:
             yield weights
 
 
-class PublishedBoostingPlan:
+class PublishedBoostingPlan(RawPlan):
     """A published boosting system that is about to be trained. No guarantee holds.
 
     Where a paper is silent, the choice is ours and stands beside the part that makes it.
@@ -93,6 +94,8 @@ class PublishedBoostingPlan:
         The most trees; training may end before.
     max_bins : int
         Bins of a numeric feature where the recipe has any.
+    marked : collection of int
+        The numbers of the rounds, from 1, that noise follows where the recipe perturbs weights.
 
     Raises
     ------
@@ -101,7 +104,14 @@ class PublishedBoostingPlan:
     """
 
     def __init__(
-        self, recipe: PublishedBoosting, schema: Schema, epsilon: Fraction, *, rounds: int, max_bins: int = 5
+        self,
+        recipe: PublishedBoosting,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        rounds: int,
+        max_bins: int = 5,
+        marked: Collection[int] = (),
     ) -> None:
         if len(schema.classes) != 2:
             raise ConfigurationError(
@@ -112,6 +122,7 @@ class PublishedBoostingPlan:
         self._schema = schema
         self._epsilon = epsilon
         self._rounds = rounds
+        self._marked = marked
         self._branching = recipe.learner.tests.branching(schema, max_bins)
         self._event = recipe.event(Case(self._branching, epsilon, rounds, recipe.learner.max_depth))
 
@@ -120,7 +131,7 @@ class PublishedBoostingPlan:
         """Every unprotected step, then the budgets that the paper states for the others."""
         return self._event
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> PublishedBoosted:
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PublishedBoosted:
         """Train on the records whose label is in the schema."""
         labels = Encoder(self._schema, 2).labels(y)
         data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
@@ -148,13 +159,12 @@ class PublishedBoostingPlan:
         """Return the trees of all rounds and their weights."""
         recipe, epsilon = self._recipe, float(self._epsilon)
         fitter = recipe.learner.fitter(training, holdout)
-        noisy = self._noisy_rounds(randomness)
         weights = recipe.step.start(len(training.labels))
         sign = 2 * training.labels - 1
         trees: list[BinaryTrees] = []
         alphas: list[float] = []
         error: float | None = None
-        for noise in noisy:
+        for number in range(1, self._rounds + 1):
             budget = recipe.budgets.budget(epsilon, self._rounds, error)
             tree = fitter.fit(weights, budget, randomness)
             vote = 2 * tree.labels(0, training.columns, self._branching) - 1
@@ -165,14 +175,9 @@ class PublishedBoostingPlan:
             trees.append(tree)
             weights = weights * np.exp(-alphas[-1] * sign * vote)
             weights /= weights.sum()
-            if noise and recipe.perturbation is not None:
+            if number in self._marked and recipe.perturbation is not None:
                 weights = recipe.perturbation.apply(weights, epsilon, self._rounds, randomness)
         return trees, alphas
-
-    def _noisy_rounds(self, randomness: Randomness) -> npt.NDArray[np.bool_]:
-        if self._recipe.perturbation is None:
-            return np.zeros(self._rounds, dtype=np.bool_)
-        return self._recipe.perturbation.schedule.marked(self._rounds, randomness)
 
 
 def _some(data: RawRecords, rows: npt.NDArray[np.int64]) -> RawRecords:

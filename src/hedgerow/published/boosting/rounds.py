@@ -138,7 +138,7 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class AdaBoostStep:
-    """AdaBoost: the weighted error, an end where it is above 1/2, and half its log odds.
+    """AdaBoost: the weighted error, an end where it is above 1/2, and half its log-odds.
 
     An error below 1e-10 is taken as that, so that no weight is infinite [our choice, the papers are silent].
     """
@@ -172,7 +172,7 @@ class AdaBoostStep:
 
 @dataclass(frozen=True)
 class CodedStep:
-    """The code of CART-DPsAdaBoost: half the decimal log odds of the unweighted error, weights that start at 1, no end.
+    """The code of CART-DPsAdaBoost: half the decimal log-odds of the unweighted error, weights that start at 1, no end.
 
     An error of 0 is taken as .001 and one of 1 as .999.
     """

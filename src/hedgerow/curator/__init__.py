@@ -1,0 +1,7 @@
+"""Batched questions about records, each charged before it is answered: what learners ask, and what analysts hold."""
+
+from hedgerow.curator.interactive import Curator, Question
+from hedgerow.curator.queryable import Nodes, Queryable
+from hedgerow.curator.rounds import Round
+
+__all__ = ["Curator", "Nodes", "Queryable", "Question", "Round"]

@@ -1,0 +1,49 @@
+"""What a mechanism must be built for before a question is charged."""
+
+from __future__ import annotations
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Noise, Selection
+from hedgerow.privacy.accounting import Cost
+from hedgerow.table import ChannelRule
+
+__all__ = ["check_cost", "check_noise", "check_range", "check_scores", "check_sums"]
+
+
+def check_cost(amount: Cost) -> None:
+    """Raise ConfigurationError where a question would cost nothing."""
+    if amount.epsilon <= 0 and amount.mu_squared <= 0:
+        raise ConfigurationError(
+            "a question costs nothing, but only noise with a cost protects; pass a positive budget."
+        )
+
+
+def check_noise(noise: Noise, cells: int, unit: int) -> None:
+    """Raise ConfigurationError where noise is for less than one record adds to so many cells."""
+    if not noise.covers(cells * unit, cells * unit**2):
+        raise ConfigurationError(
+            f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
+        )
+
+
+def check_sums(noise: Noise, rule: ChannelRule) -> None:
+    """Raise ConfigurationError where noise is for less than one record adds to the sums of a rule."""
+    if not noise.covers(rule.l1, rule.l2_squared):
+        raise ConfigurationError(
+            "the noise is calibrated for less than one record adds to the sums; build it for that."
+        )
+
+
+def check_scores(rule: ChannelRule) -> None:
+    """Raise ConfigurationError where a rule has no channel that ranks features."""
+    if not rule.scored:
+        raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
+
+
+def check_range(mechanism: Selection, name: str, score_range: int) -> None:
+    """Raise ConfigurationError where a mechanism is for a smaller range than the score has."""
+    if mechanism.score_range < score_range:
+        raise ConfigurationError(
+            f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
+            f"moves by up to {score_range}; build the mechanism with the score's range."
+        )

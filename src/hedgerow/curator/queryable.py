@@ -1,0 +1,418 @@
+"""Batched questions about records, each charged before it is answered: what alone asks tables for private learners."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator.checks import check_cost, check_noise, check_range
+from hedgerow.curator.rounds import Round
+from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, Randomness, Selection
+from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.atomic import Atomic
+from hedgerow.privacy.events import Event, Pure
+from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
+from hedgerow.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
+
+__all__ = ["Nodes", "Queryable"]
+
+Integers = npt.NDArray[np.int64]
+
+CHUNK = 1 << 22  # scores that are held at once; a public number, so that the draws do not depend on the records
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Names of nodes: disjoint sets of records inside one curator. They hold no records and no counts.
+
+    They are numbers: another curator takes them for nodes of its own, if it has as many.
+    """
+
+    generation: int
+    index: npt.NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        index = np.asarray(self.index)
+        if index.ndim != 1 or index.dtype.kind != "i":
+            raise ConfigurationError("nodes are named by signed integers in one dimension.")
+        # A copy that nobody can write to, so that what was checked is what is asked and charged.
+        object.__setattr__(self, "index", np.frombuffer(index.astype(np.intp).tobytes(), dtype=np.intp))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Nodes:
+        return Nodes(self.generation, self.index[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What was spent, and the records of the nodes that may still be asked, by generation."""
+
+    filter: PrivacyFilter
+    frontiers: Mapping[int, Frontier] = field(default_factory=dict)
+
+    def charged(self, nodes: Nodes, amount: Cost) -> _State:
+        """Return the state after a question to nodes, or raise ConfigurationError or BudgetExceeded."""
+        self.check_open(nodes)
+        return replace(self, filter=self.filter.charged(nodes.generation, nodes.index, amount))
+
+    def charged_all(self, amount: Cost) -> _State:
+        """Return the state after a question to all records, or raise BudgetExceeded."""
+        return replace(self, filter=self.filter.charged_all(amount))
+
+    def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
+        """Return the state in which the newest generation may be asked; those whose nodes are all closed are dropped."""
+        known = {**self.frontiers, self.filter.made: frontier}
+        return _State(after, {number: known[number] for number in after.generations})
+
+    def frontier(self, nodes: Nodes, table: Table) -> Frontier:
+        """Return the records of nodes that may still be asked, each once."""
+        self.check_open(nodes)
+        frontier = self.frontiers[nodes.generation]
+        return frontier if nodes.index.size == len(frontier) else table.take(frontier, nodes.index)
+
+    def check_open(self, nodes: Nodes) -> None:
+        """Raise ConfigurationError unless these are nodes of one generation that may still be asked, each once."""
+        if type(nodes) is not Nodes:  # another class could name other nodes once these were charged
+            raise ConfigurationError("nodes are named by what a curator returned, and by nothing else.")
+        self.filter.check_open(nodes.generation, nodes.index)
+
+
+class Queryable:
+    """Answers questions about the records of nodes by mechanisms, and stops at its budget.
+
+    Parameters
+    ----------
+    table : Table
+        The records.
+    ceiling : Cost or Fraction
+        What all questions together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with Gaussian
+        noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
+    randomness : Randomness
+        Where every draw comes from.
+
+    Attributes
+    ----------
+    doubts : list of str
+        What a learner wants its user to be told of released values.
+
+    Notes
+    -----
+    Each question is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
+    the costliest path of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its
+    children answer. Every change of what has been spent is one step, and stands before the draw that it pays for, so an
+    interruption at any line, or a question that the handler of a signal asks there, gives no answer twice. One that falls
+    while the records' codes or margins change closes the curator for good.
+    """
+
+    def __init__(self, table: Table, ceiling: Cost | Fraction, randomness: Randomness) -> None:
+        self._table = table
+        limit = cost(Pure(ceiling, "any", "any")) if isinstance(ceiling, Fraction) else ceiling
+        self._state = Atomic(_State(PrivacyFilter(limit)))
+        self._process = os.getpid()
+        self._randomness = randomness
+        self._changing = False
+        self._scans = 0  # of margins and codes that are under way
+        self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
+        self._lock = threading.RLock()
+        self.doubts: list[str] = []
+
+    def for_learner(self, event: Event) -> Queryable:
+        """Reserve what a learner's whole plan costs, or raise BudgetExceeded, and return what it asks out of that.
+
+        Its questions read the same records, with margins, codes, nodes and doubts of its own. Nothing is given back.
+        """
+        self._charge_all(event)
+        return Queryable(self._table.fresh(), cost(event), self._randomness)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the schema has."""
+        return self._table.n_classes
+
+    @property
+    def spent(self) -> Fraction:
+        """The pure epsilon that has been charged so far under add/remove adjacency."""
+        return self.total.epsilon
+
+    @property
+    def total(self) -> Cost:
+        """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
+        return self._state.value.filter.total
+
+    def update_margins(self, votes: RecordVotes) -> None:
+        """Add what released trees say of each record to its margins, which rules may read; it is free."""
+        with self._lock, self._change_of_records():
+            self._table.update_margins(votes)
+
+    def assign(
+        self,
+        coin: Coin,
+        rule: RecordRule | None = None,
+        weights: WeightRule | None = None,
+    ) -> Nodes:
+        """Send each record to a root, or to none, by its own coin, and return the roots.
+
+        The roots of one assignment share no record, so they count in parallel; the assignments read the same records, so
+        what they cost adds up. Where a record may be in no root, what its assignment costs is amplified. A ``rule``, for a
+        weighted coin, says from released values how probably a record takes part, looking at that record alone; ``weights``
+        likewise say how much it counts, up to their unit.
+        """
+        with self._lock:
+            with self._scan_of_records():
+                roots = self._table.assign(self._randomness.coins(coin), rule, weights)
+            unit = 1 if weights is None else weights.unit
+            return self._newest(
+                lambda state: state.with_generation(state.filter.assigned(coin.inclusion, unit, coin.parts), roots)
+            )
+
+    def count(self, nodes: Nodes, noise: Noise) -> Integers:
+        """Return the number of records in each node, whatever they weigh, with noise."""
+        check_noise(noise, 1, 1)
+        frontier = self._charge(nodes, noise.event("numbers of records", draws=len(nodes)))
+        return self._add(noise, self._table.sizes(frontier))
+
+    def class_counts(self, nodes: Nodes, noise: Noise) -> Integers:
+        """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
+        check_noise(noise, 1, self._unit(nodes))
+        frontier = self._charge(nodes, noise.event("class counts", draws=len(nodes) * self.n_classes))
+        return self._add(noise, self._table.class_counts(frontier))
+
+    def _add(self, noise: Noise, counts: Integers) -> Integers:
+        noisy: Integers = self._randomness.draw(noise, counts)
+        return noisy
+
+    def histogram(self, nodes: Nodes, asked: npt.NDArray[np.bool_], noise: Noise) -> Integers:
+        """Return the records of each node by code and class, (nodes, codes of all features, classes), with noise.
+
+        ``asked`` (nodes, features) says which features' histograms are released; the others are zero. A record is in one
+        cell of each, so the noise is for a sensitivity of as many features as any node is asked about.
+        """
+        if asked.dtype != np.bool_ or asked.shape != (len(nodes), len(self._table.offsets) - 1):
+            raise ConfigurationError(
+                "what is asked must be truth values, a row for each node and a column for each feature."
+            )
+        check_noise(noise, int(asked.sum(axis=1).max(initial=0)), self._unit(nodes))
+        released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
+        draws = int(np.count_nonzero(released)) * self.n_classes
+        frontier = self._charge(nodes, noise.event("histograms", draws=draws))
+        counts = self._table.histogram(frontier)
+        counts[~released] = 0
+        counts[released] = self._add(noise, counts[released])
+        return counts
+
+    def draw_public(self, mechanism: Mechanism, *public: Any) -> Any:
+        """Return outcomes of a mechanism that reads public or released values only; it is free."""
+        return self._randomness.draw(mechanism, *public)
+
+    def select(
+        self, nodes: Nodes, candidates: Candidates, offered: npt.NDArray[np.bool_], score: Score, mechanism: Selection
+    ) -> Integers:
+        """Return one test for each node, chosen by the mechanism among those ``offered`` (nodes, tests) to it."""
+        check_range(mechanism, score.name, score.range * self._unit(nodes))
+        self._check_tests(candidates)
+        if self._unit(nodes) > 1 and not score.weighs:
+            raise ConfigurationError(f"the {score.name} squares counts, so it is asked of records that count 1 only.")
+        offered = np.array(offered)  # a copy that nobody else can write to
+        if offered.dtype != np.bool_ or offered.shape != (len(nodes), len(candidates)):
+            raise ConfigurationError(
+                "what is offered must be truth values, a row for each node and a column for each test."
+            )
+        if not offered.any(axis=1).all():
+            raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
+        frontier = self._charge(nodes, mechanism.event("tests", score.name))
+        chosen = np.empty(len(nodes), dtype=np.int64)
+        step = max(1, CHUNK // len(candidates))
+        for start in range(0, len(nodes), step):
+            chunk = slice(start, min(start + step, len(nodes)))
+            scores = self._scores(frontier, chunk, candidates, score)
+            chosen[chunk] = self._randomness.draw(mechanism, scores, mechanism.mass(offered[chunk], candidates.weight))
+        return chosen
+
+    def _scores(self, frontier: Frontier, chunk: slice, candidates: Candidates, score: Score) -> Integers:
+        scores = np.empty((chunk.stop - chunk.start, len(candidates)), dtype=np.int64)
+
+        def work(first: int, last: int, counts: Integers) -> None:
+            score.score(counts, candidates, scores[first - chunk.start : last - chunk.start])
+
+        self._table.for_histograms(frontier, chunk.start, chunk.stop, work)
+        return scores
+
+    def select_label(self, nodes: Nodes, mechanism: Selection) -> Integers:
+        """Return one class for each node, chosen by the mechanism with the class counts as scores."""
+        check_range(mechanism, ClassCount.name, ClassCount.range * self._unit(nodes))
+        frontier = self._charge(nodes, mechanism.event("labels", ClassCount.name))
+        counts = self._table.class_counts(frontier)
+        labels: Integers = self._randomness.draw(mechanism, counts, np.ones(counts.shape, dtype=np.bool_))
+        return labels
+
+    def specialize(
+        self, node: Nodes, choices: Sequence[Specializations], score: BranchScore, mechanism: Selection
+    ) -> list[int]:
+        """Return one specialization for each of the choices, all of them asked of one node.
+
+        Each choice costs what the mechanism costs to the records that it concerns: choices among the cuts of disjoint
+        intervals of one feature share no record, so they count once.
+        """
+        if self._unit(node) > 1:
+            raise ConfigurationError("specializations are asked of records that count 1 only.")
+        check_range(mechanism, score.name, score.range)
+        if len(node) != 1:
+            raise ConfigurationError(f"specializations are asked of one node, not of {len(node)}.")
+        together = (mechanism.event("specializations", score.name),) * most_concerned(choices, self._table.offsets)
+        frontier = self._charge(node, InSequence(together))
+        counted = self._counted  # read once: another thread may ask of another node
+        if counted is None or counted[0] is not frontier:
+            counted = self._counted = (frontier, self._table.histogram(frontier)[0])
+        histogram = counted[1]
+        chosen = []
+        for choice in choices:
+            scores = choice.scores(histogram, score)[None]
+            offered = mechanism.mass(np.ones(scores.shape, dtype=np.bool_), choice.weight)
+            chosen.append(int(self._randomness.draw(mechanism, scores, offered)[0]))
+        return chosen
+
+    def cell_counts(self, node: Nodes, rule: CellRule, noise: Noise) -> Integers:
+        """Return how many records of each class one node has in each cell of a rule, (cells, classes), with noise.
+
+        A record is in one cell, whatever the others are, and all cells are counted, also the empty ones.
+        """
+        if len(node) != 1:
+            raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
+        check_noise(noise, 1, self._unit(node))
+        frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
+        return self._add(noise, self._table.cell_counts(frontier, rule))
+
+    def open_round(self, rule: ChannelRule, votes: RecordVotes | None = None) -> Round:
+        """Return what answers about the sums of what a rule says of every record; it is free.
+
+        ``votes`` are added to the margins before, in the same scan of the records.
+        """
+        with self._lock:
+            if votes is None:
+                with self._scan_of_records():
+                    return self._round(rule, self._table.sums(rule))
+            with self._change_of_records():
+                return self._round(rule, self._table.sums(rule, votes))
+
+    def _round(self, rule: ChannelRule, sums: Integers) -> Round:
+        return Round(rule, tuple(np.split(sums, self._table.offsets[1:-1])), self._charge_all, self._randomness)
+
+    def merge(self, into: Sequence[Integers]) -> None:
+        """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
+        with self._lock:
+            if self._state.value.filter.made:
+                raise ConfigurationError(
+                    "codes are merged before records are assigned to nodes; nodes hold codes of their own."
+                )
+            if [len(codes) for codes in into] != np.diff(self._table.offsets).tolist():
+                raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
+            with self._change_of_records():
+                self._table.merge(into)
+
+    @contextmanager
+    def _change_of_records(self) -> Iterator[None]:
+        """Change the records' codes or margins; broken off, which of them changed would depend on where they stand."""
+        self._check_answers()
+        if self._scans:  # in a signal's handler: some records would be seen before the change, and some after it
+            raise BudgetExceeded("the records are being read, so nothing about them may change; ask again later.")
+        self._changing = True
+        yield
+        self._changing = False
+
+    @contextmanager
+    def _scan_of_records(self) -> Iterator[None]:
+        """Read the records' codes and margins, of which none may change meanwhile."""
+        self._check_answers()
+        self._scans += 1
+        try:
+            yield
+        finally:
+            self._scans -= 1
+
+    def _charge_all(self, event: Event) -> None:
+        """Charge a question that is asked of all records, or raise BudgetExceeded."""
+        amount = cost(event)
+        check_cost(amount)
+        with self._lock:
+            self._check_answers()
+            self._state.update(lambda state: state.charged_all(amount))
+
+    def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
+        """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
+        check_noise(mechanism.noise, Minority.sensitivity, self._unit(nodes))
+        frontier = self._charge(nodes, mechanism.noise.event("minority counts"))
+        minority = Minority().of(self._table.class_counts(frontier))
+        return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
+
+    def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
+        """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
+
+        Free: the tests are public or released. The nodes themselves are closed.
+        """
+        self._check_tests(candidates)
+        chosen = np.array(chosen)  # a copy: what is checked is what moves records and paths
+        fits = chosen.dtype.kind in "iu" and chosen.shape == nodes.index.shape
+        if not fits or np.any((chosen < 0) | (chosen >= len(candidates))):
+            raise ConfigurationError(
+                f"chosen must be integers, a test from 0 to {len(candidates) - 1} for each of the {nodes.index.size} nodes."
+            )
+        chosen = chosen.astype(np.int64)
+
+        def partitioned(state: _State) -> _State:
+            children = self._table.partition(state.frontier(nodes, self._table), candidates, chosen)
+            after = state.filter.partitioned(nodes.generation, nodes.index, candidates.arity[chosen])
+            return state.with_generation(after, children)
+
+        with self._lock:
+            self._check_answers()
+            return self._newest(partitioned)
+
+    def _check_tests(self, candidates: Candidates) -> None:
+        """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
+        if type(candidates) is not Candidates or not np.array_equal(candidates.offsets, self._table.offsets):
+            raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
+
+    def _newest(self, change: Callable[[_State], _State]) -> Nodes:
+        """Return the nodes of the generation that a change makes."""
+        state = self._state.update(change)
+        generation = state.filter.made - 1
+        return Nodes(generation, np.arange(len(state.frontiers[generation])))
+
+    def _unit(self, nodes: Nodes) -> int:
+        """Return the largest weight of a record in nodes, which are all of one assignment."""
+        state = self._state.value
+        state.check_open(nodes)
+        return state.filter.unit(nodes.generation)
+
+    def _charge(self, nodes: Nodes, event: Event) -> Frontier:
+        """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
+        amount = cost(event)
+        check_cost(amount)
+        with self._lock:
+            self._check_answers()
+            return self._state.update(lambda state: state.charged(nodes, amount)).frontier(nodes, self._table)
+
+    def __copy__(self) -> Queryable:
+        return self  # a copy would be a second budget
+
+    def _check_answers(self) -> None:
+        """Raise BudgetExceeded where nothing may be answered any more."""
+        if os.getpid() != self._process:
+            raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
+        if self._changing:
+            raise BudgetExceeded(
+                "this curator was interrupted while its records' codes or margins changed, so it is closed; make a new one."
+            )

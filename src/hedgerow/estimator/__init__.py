@@ -1,0 +1,33 @@
+"""The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
+
+from hedgerow.estimator.classifier import FORMAT, PrivateClassifier
+from hedgerow.estimator.planning import (
+    certificate_of,
+    claim_of,
+    draw_coins,
+    plan_of,
+    restored,
+    result_of,
+    rules_of,
+    run,
+)
+from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
+
+__all__ = [
+    "FORMAT",
+    "Draw",
+    "Fitted",
+    "Model",
+    "Plan",
+    "PrivateClassifier",
+    "PublicCoins",
+    "RawPlan",
+    "certificate_of",
+    "claim_of",
+    "draw_coins",
+    "plan_of",
+    "restored",
+    "result_of",
+    "rules_of",
+    "run",
+]

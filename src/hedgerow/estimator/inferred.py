@@ -1,0 +1,35 @@
+"""A schema read off the records, where none was given: it voids the guarantee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema import Schema
+from hedgerow.schema.columns import read_columns, read_labels
+
+__all__ = ["inferred_schema"]
+
+
+def inferred_schema(X: Any, y: Any) -> Schema:
+    """Return a schema read off the records, after scikit-learn's checks: without a public rule a value may be refused."""
+    columns = read_columns(X, allow_empty=False)
+    if any(columns.cells(i, 0, 1).dtype.kind == "c" for i in range(len(columns.names))):
+        raise ConfigurationError(
+            "Complex data not supported: a schema cannot be inferred from complex numbers. Pass real ones."
+        )
+    if getattr(y, "ndim", 1) == 2:
+        y = column_or_1d(y, warn=True)
+    try:
+        with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it says that one is NaN
+            check_classification_targets(np.asarray(read_labels(y).tolist()))
+    except TypeError:
+        raise ConfigurationError(
+            "y holds labels that cannot be compared, such as text and None, so no classes can be inferred. "
+            "Leave out records without a label, or pass a schema."
+        ) from None
+    return Schema.infer(X, y)

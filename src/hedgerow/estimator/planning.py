@@ -1,0 +1,114 @@
+"""From parameters to a claim, a plan, a model: the functions that fits, ``load``, audits and reproductions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy.typing as npt
+
+from hedgerow.curator import Queryable
+from hedgerow.curator.interactive import Curator
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.limits import Allowance
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import Constraint, check_parameters
+from hedgerow.privacy.accounting import check_adjacency, cost
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.schema import Schema
+from hedgerow.table import MemoryTable
+
+if TYPE_CHECKING:
+    from hedgerow.estimator.classifier import PrivateClassifier
+
+__all__ = [
+    "certificate_of",
+    "claim_of",
+    "draw_coins",
+    "plain",
+    "plan_by_bins",
+    "plan_of",
+    "restored",
+    "result_of",
+    "rules_of",
+    "run",
+]
+
+Estimator = TypeVar("Estimator", bound="PrivateClassifier")
+
+
+def plain(estimator: Estimator) -> Estimator:
+    """Return an unfitted estimator with the same parameters as checked plain values, or raise ConfigurationError."""
+    return type(estimator)(**check_parameters(estimator.get_params(deep=False), estimator._rules()))
+
+
+def claim_of(estimator: PrivateClassifier) -> Claim:
+    """Return what a fit of an estimator promises."""
+    delta = exact_delta(getattr(estimator, "delta", 0))
+    return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency))
+
+
+def draw_coins(estimator: PrivateClassifier, claim: Claim, draw: Draw) -> PublicCoins:
+    """Return what public coins decide of a fit's plan."""
+    return estimator._draw_coins(claim, draw)
+
+
+def plan_of(estimator: PrivateClassifier, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+    """Return what a fit of an estimator will do: the one place where a fit is planned.
+
+    It depends on these arguments alone; whatever the estimator was fitted on before has no part in it.
+    """
+    return plain(estimator)._plan(schema, claim, coins)
+
+
+def certificate_of(
+    estimator: PrivateClassifier, schema: Schema, claim: Claim, plan: Plan | RawPlan, *, seeded: bool
+) -> Certificate:
+    """Return the certificate of a plan that is about to run, or raise BudgetExceeded where it costs more than the claim."""
+    return certify(type(estimator).__name__, plan.event, schema, variant=estimator.variant, claim=claim, seeded=seeded)
+
+
+def run(plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness) -> tuple[Model, Sequence[str]]:
+    """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before."""
+    if isinstance(plan, RawPlan):
+        return plan.fit_raw(X, y, randomness), ()
+    queryable = Queryable(MemoryTable.of(plan.encoder, X, y), cost(plan.event), randomness)
+    return plan.fit(queryable), queryable.doubts
+
+
+def result_of(estimator: PrivateClassifier) -> Fitted:
+    """Return what a fit left behind, or raise NotFittedError."""
+    return estimator._result
+
+
+def restored(
+    kind: type[Estimator], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
+) -> Estimator:
+    """Return the fitted estimator that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
+    return kind._from_file(document, arrays, allowed)
+
+
+def rules_of(kind: type[PrivateClassifier]) -> Mapping[str, Constraint]:
+    """Return the constraint of each parameter of a class."""
+    return kind._rules()
+
+
+def plan_by_bins(estimator: Estimator, curator: Curator, claim: Claim, coins: PublicCoins) -> tuple[Estimator, Plan]:
+    """Return a plan that reads records as the curator does, by its bins where the estimator leaves them open."""
+    ways = [estimator]
+    if getattr(estimator, "max_bins", curator.max_bins) is None:
+        ways.append(type(estimator)(**{**estimator.get_params(deep=False), "max_bins": curator.max_bins}))
+    bins = curator.max_bins
+    for way in ways:
+        plan = plan_of(way, curator.schema, claim, coins)
+        assert not isinstance(plan, RawPlan), "a private form asks a curator"
+        bins = plan.encoder.max_bins
+        if bins == curator.max_bins:
+            return way, plan
+    raise ConfigurationError(
+        f"{type(estimator).__name__} reads numeric features in {bins} bins, but the curator has {curator.max_bins}; make the "
+        f"curator with max_bins={bins}."
+    )

@@ -1,0 +1,86 @@
+"""What a fit does and leaves behind: plans, fixed before any record is read, and models of released values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator import Queryable
+from hedgerow.mechanisms import Draw, Randomness
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.events import Event
+from hedgerow.schema import Encoder, Schema
+
+__all__ = ["Draw", "Fitted", "Model", "Plan", "PublicCoins", "RawPlan"]
+
+
+class Model(Protocol):
+    """What a fit leaves behind: released values that answer for new records."""
+
+    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return one row per record and one column per class."""
+
+    def importances(self) -> npt.NDArray[np.float64]:
+        """Return one share per feature, which sum to 1, or zeros."""
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return everything that the plan's ``restore`` needs."""
+
+
+class Plan(Protocol):
+    """What a private fit will do, fixed by the configuration and the schema before any record is read."""
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read."""
+
+    def fit(self, curator: Queryable) -> Model:
+        """Return what is released; the curator's records were read by ``encoder``."""
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
+        """Return the model that ``to_arrays`` wrote."""
+
+
+class RawPlan(ABC):
+    """A plan of a published form, which reads the records as they are and protects nothing."""
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """Every unprotected step, then the budgets that the paper states for the others."""
+
+    @abstractmethod
+    def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> Model:
+        """Return what is released."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
+        """Return the model that ``to_arrays`` wrote."""
+
+
+PublicCoins = tuple[int, ...]  # what public coins decided of a plan, before any record was read
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Everything that a fit leaves behind, as one value: a model never stands beside the certificate of another fit.
+
+    ``parameters`` are those of the fit: ``set_params`` after it must not change what is saved. ``named`` says whether the
+    records had column names. ``coins`` are what public coins decided before any record was read.
+    """
+
+    schema: Schema
+    certificate: Certificate
+    model: Model
+    parameters: Mapping[str, Any]
+    named: bool
+    coins: PublicCoins = ()

@@ -1,0 +1,213 @@
+"""Ways of adding up what steps cost: pure and Gaussian steps apart, all as Gaussian DP, all as zero-concentrated DP.
+
+A fourth is one more class that keeps the contract of ``Accountant``, one more name in ``ACCOUNTANTS``, and its proof in
+docs/proofs/concentrated.md; its tests are those that run over ``ACCOUNTANTS``, and its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, Self
+
+from hedgerow.privacy.conversions import (
+    FLOAT_GUARD,
+    amplified,
+    concentrated_delta,
+    gaussian_delta,
+    mu_squared_of_pure,
+    rho_of_pure,
+)
+
+__all__ = ["ACCOUNTANTS", "Accountant", "Concentrated", "GaussianDP", "PureAndGaussian"]
+
+
+class Accountant(Protocol):
+    """An upper bound on what a plan may tell of one record that is added or removed, as a frozen value.
+
+    A value is made of single steps and of other values of its own kind, and each act below is a theorem about plans (in
+    docs/proofs/concentrated.md). Called without arguments a kind gives the value of a plan that reads nothing: ``x + zero``
+    and ``x | zero`` are ``x``. Sums and maxima are exact, so neither order nor grouping changes them; only a single step's
+    value and ``delta`` are rounded, both up. A value knows nothing of unprotected steps and of approximate draws, which the
+    ``Cost`` around it counts.
+    """
+
+    @classmethod
+    def of_pure(cls, epsilon: Fraction, *, ranged: bool) -> Self:
+        """Return the value of an epsilon-DP step; ``ranged`` if its loss stays within an interval of length epsilon."""
+
+    @classmethod
+    def of_gaussian(cls, mu_squared: Fraction) -> Self:
+        """Return the value of a step that is mu-Gaussian-DP."""
+
+    def __add__(self, other: Self) -> Self:
+        """Return the value of one plan after another, where the later may be chosen by what the earlier released."""
+
+    def __or__(self, other: Self) -> Self:
+        """Return the value of two plans of which every record meets one: the least that both are at most."""
+
+    def times(self, count: int) -> Self:
+        """Return the sum of so many of the same, one after another."""
+
+    def sampled(self, epsilon: Fraction, inclusion: Fraction) -> Self:
+        """Return the value of the plan on a sample that a record is in with a probability of at most ``inclusion``, below 1.
+
+        Called for pure plans only, whose whole ``epsilon`` is given: nothing is proved of others.
+        """
+
+    def replaced(self) -> Self:
+        """Return the value for one record replaced: one removed and one added, on paths that may have parts in common."""
+
+    def delta(self, epsilon: Fraction) -> float:
+        """Return a delta with which the plan is (epsilon, delta)-DP; infinity where the value speaks of none, 0 only if exact.
+
+        It falls where epsilon grows, and a value that is at most another one has no larger delta.
+        """
+
+    def at_most(self, ceiling: Self) -> bool:
+        """Say whether every amount is at most the ceiling's.
+
+        A curator that stops before its questions' sum passes a ceiling that was fixed beforehand, in this order, must be as
+        private as the ceiling says, whatever was asked for whichever reason (docs/proofs/composition.md).
+        """
+
+
+@dataclass(frozen=True)
+class PureAndGaussian:
+    """The epsilon of the pure steps, and the squared mu of the Gaussian ones, for which epsilon must leave something."""
+
+    epsilon: Fraction = Fraction(0)
+    mu_squared: Fraction = Fraction(0)
+
+    @classmethod
+    def of_pure(cls, epsilon: Fraction, *, ranged: bool) -> Self:
+        """Return the value of an epsilon-DP step; a bounded range is of no use here."""
+        return cls(epsilon)
+
+    @classmethod
+    def of_gaussian(cls, mu_squared: Fraction) -> Self:
+        """Return the value of a step that is mu-Gaussian-DP."""
+        return cls(mu_squared=mu_squared)
+
+    def __add__(self, other: PureAndGaussian) -> PureAndGaussian:
+        return PureAndGaussian(self.epsilon + other.epsilon, self.mu_squared + other.mu_squared)
+
+    def __or__(self, other: PureAndGaussian) -> PureAndGaussian:
+        return PureAndGaussian(max(self.epsilon, other.epsilon), max(self.mu_squared, other.mu_squared))
+
+    def times(self, count: int) -> PureAndGaussian:
+        """Return the sum of so many of the same."""
+        return PureAndGaussian(count * self.epsilon, count * self.mu_squared)
+
+    def sampled(self, epsilon: Fraction, inclusion: Fraction) -> PureAndGaussian:
+        """Return the value of a pure plan on a sample."""
+        return PureAndGaussian(amplified(epsilon, inclusion))
+
+    def replaced(self) -> PureAndGaussian:
+        """Return the value for one record replaced."""
+        return PureAndGaussian(2 * self.epsilon, 4 * self.mu_squared)
+
+    def delta(self, epsilon: Fraction) -> float:
+        """Return the Gaussian steps' delta at what the pure ones leave of epsilon; infinity where they leave nothing."""
+        left = epsilon - self.epsilon
+        if left < 0:
+            return math.inf
+        return gaussian_delta(float(left), _root(self.mu_squared)) if self.mu_squared else 0.0
+
+    def at_most(self, ceiling: PureAndGaussian) -> bool:
+        """Say whether neither amount is above the ceiling's."""
+        return self.epsilon <= ceiling.epsilon and self.mu_squared <= ceiling.mu_squared
+
+
+@dataclass(frozen=True)
+class GaussianDP:
+    """The squared mu of Gaussian DP of all steps, pure ones too; best for many steps, mostly Gaussian."""
+
+    mu_squared: Fraction = Fraction(0)
+
+    @classmethod
+    def of_pure(cls, epsilon: Fraction, *, ranged: bool) -> Self:
+        """Return the value of an epsilon-DP step, rounded up."""
+        return cls(mu_squared_of_pure(epsilon, ranged=ranged))
+
+    @classmethod
+    def of_gaussian(cls, mu_squared: Fraction) -> Self:
+        """Return the value of a step that is mu-Gaussian-DP."""
+        return cls(mu_squared)
+
+    def __add__(self, other: GaussianDP) -> GaussianDP:
+        return GaussianDP(self.mu_squared + other.mu_squared)
+
+    def __or__(self, other: GaussianDP) -> GaussianDP:
+        return max(self, other, key=lambda value: value.mu_squared)
+
+    def times(self, count: int) -> GaussianDP:
+        """Return the sum of so many of the same."""
+        return GaussianDP(count * self.mu_squared)
+
+    def sampled(self, epsilon: Fraction, inclusion: Fraction) -> GaussianDP:
+        """Return the value of a pure plan on a sample: that of one pure step."""
+        return GaussianDP.of_pure(amplified(epsilon, inclusion), ranged=False)
+
+    def replaced(self) -> GaussianDP:
+        """Return the value for one record replaced."""
+        return GaussianDP(4 * self.mu_squared)
+
+    def delta(self, epsilon: Fraction) -> float:
+        """Return the delta of a Gaussian that is so hard to tell from another one."""
+        return gaussian_delta(float(epsilon), _root(self.mu_squared))
+
+    def at_most(self, ceiling: GaussianDP) -> bool:
+        """Say whether mu is not above the ceiling's."""
+        return self.mu_squared <= ceiling.mu_squared
+
+
+@dataclass(frozen=True)
+class Concentrated:
+    """The rho of zero-concentrated DP of all steps; best for many steps, mostly selections."""
+
+    rho: Fraction = Fraction(0)
+
+    @classmethod
+    def of_pure(cls, epsilon: Fraction, *, ranged: bool) -> Self:
+        """Return the value of an epsilon-DP step, rounded up."""
+        return cls(rho_of_pure(epsilon, ranged=ranged))
+
+    @classmethod
+    def of_gaussian(cls, mu_squared: Fraction) -> Self:
+        """Return the value of a step that is mu-Gaussian-DP."""
+        return cls(mu_squared / 2)
+
+    def __add__(self, other: Concentrated) -> Concentrated:
+        return Concentrated(self.rho + other.rho)
+
+    def __or__(self, other: Concentrated) -> Concentrated:
+        return max(self, other, key=lambda value: value.rho)
+
+    def times(self, count: int) -> Concentrated:
+        """Return the sum of so many of the same."""
+        return Concentrated(count * self.rho)
+
+    def sampled(self, epsilon: Fraction, inclusion: Fraction) -> Concentrated:
+        """Return the value of a pure plan on a sample: that of one pure step."""
+        return Concentrated.of_pure(amplified(epsilon, inclusion), ranged=False)
+
+    def replaced(self) -> Concentrated:
+        """Return the value for one record replaced."""
+        return Concentrated(4 * self.rho)
+
+    def delta(self, epsilon: Fraction) -> float:
+        """Return the least delta that an order of the divergence gives."""
+        return concentrated_delta(float(epsilon), float(self.rho) * (1 + FLOAT_GUARD))
+
+    def at_most(self, ceiling: Concentrated) -> bool:
+        """Say whether rho is not above the ceiling's."""
+        return self.rho <= ceiling.rho
+
+
+ACCOUNTANTS: tuple[type[Accountant], ...] = (PureAndGaussian, GaussianDP, Concentrated)
+
+
+def _root(mu_squared: Fraction) -> float:
+    return math.sqrt(mu_squared) * (1 + FLOAT_GUARD)

@@ -1,0 +1,1 @@
+"""Readers of files that hold tables of records or of their columns."""

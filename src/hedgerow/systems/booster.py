@@ -1,0 +1,94 @@
+"""What boosted classifiers share: delta, and what they say after every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.estimator import Model, PrivateClassifier
+from hedgerow.parameters import Constraint, Exact, RandomSource
+from hedgerow.privacy.exact import exact_delta
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.schema import Schema
+
+__all__ = ["Booster", "BoostingClassifier"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Booster(Model, Protocol):
+    """What boosting leaves behind: sums of votes, after each round."""
+
+    def decision(self, X: Any) -> Floats:
+        """Return the sums of votes, (records, classes), or for two classes the second's lead, (records,)."""
+
+    def staged_decision(self, X: Any) -> Iterator[Floats]:
+        """Yield ``decision`` of the first round, the first two, and so on."""
+
+    def staged_probabilities(self, X: Any) -> Iterator[Floats]:
+        """Yield ``probabilities`` of the first round, the first two, and so on."""
+
+
+class BoostingClassifier(PrivateClassifier):
+    """A classifier whose model is a sum of votes.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, random_state, ledger
+        See ``PrivateClassifier``.
+    delta : float, default 0.0
+        The delta of the guarantee, from 0 to below 1. Above 0, counts get normal noise and selections compose by
+        zero-concentrated DP; it should be far below one over the number of records.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "delta": Exact(exact_delta, "the probability delta, a number from 0 to below 1; pass for example delta=1e-6"),
+    }
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
+        self.delta = delta
+
+    @property
+    def _booster(self) -> Booster:
+        return cast(Booster, self.model_)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the sums of votes: of shape (n_samples, n_classes), or for two classes the second's lead, (n_samples,).
+
+        Votes of private forms are log-odds; those of published forms are what their paper says, AdaBoost's half log-odds. For
+        ``HedgerowClassifier`` these are the margins before ``predict_proba`` calibrates them for the cap: the order is the same,
+        the sigmoid is not.
+        """
+        booster = self._booster
+        self._check_given(X)
+        return booster.decision(X)
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield ``decision_function`` of the first round, the first two, and so on."""
+        booster = self._booster
+        self._check_given(X)
+        yield from booster.staged_decision(X)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield ``predict_proba`` of the first round, the first two, and so on."""
+        booster = self._booster
+        self._check_given(X)
+        yield from booster.staged_probabilities(X)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield ``predict`` of the first round, the first two, and so on."""
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[probabilities.argmax(axis=1)]

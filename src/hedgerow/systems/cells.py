@@ -1,0 +1,158 @@
+"""What classifiers that release cells have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.cells.model import CellsModel
+from hedgerow.cells.plan import CellsPlan
+from hedgerow.cells.recipe import MergedCuts, Recipe, SeparateCuts
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
+from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.published.cells import PublishedCellsPlan
+from hedgerow.schema import Schema
+from hedgerow.scores import BRANCH_SCORES
+from hedgerow.systems.size import ENOUGH
+
+__all__ = ["CellsClassifier"]
+
+Cells = tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any], npt.NDArray[Any]]
+
+MAX_BINS = 16
+
+
+class CellsClassifier(PrivateClassifier):
+    """The parent of ``DiffGenClassifier`` and ``DTDiffClassifier``.
+
+    Parameters
+    ----------
+    epsilon, schema, adjacency, random_state, ledger
+        See ``PrivateClassifier``.
+    variant : {"private", "published"}
+        The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
+        holds, and why.
+    specializations : int or None
+        How many groups are divided, at most. None: 10 from an add/remove budget of 0.5 on, otherwise 4; published: 10.
+    criterion : {"gini", "max", "information-gain"} or None
+        What ranks specializations; the private form has no information gain, the published one no Gini score. None: "gini";
+        published: the paper's.
+    max_cells : int or None
+        A specialization that would make more cells is not offered. None: 4096 from an add/remove budget of 0.5 on, otherwise
+        64; published: 2**20.
+    max_bins : int or None
+        Private form: places where a numeric feature may be cut, and one. None: 16.
+
+    Attributes
+    ----------
+    classes_, schema_, certificate_, n_features_in_
+        See ``PrivateClassifier``.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "variant": Choice(("private", "published")),
+        "specializations": Integer(1, 100, or_none=True),
+        "criterion": Choice((*BRANCH_SCORES, "information-gain"), or_none=True),
+        "max_cells": Integer(2, 1 << 20, or_none=True),
+        "max_bins": Integer(2, 1024, or_none=True),
+    }
+    _cuts: ClassVar[SeparateCuts | MergedCuts]
+    _published_criterion: ClassVar[str]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        variant: str = "private",
+        specializations: int | None = None,
+        criterion: str | None = None,
+        max_cells: int | None = None,
+        max_bins: int | None = None,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
+        self.variant = variant
+        self.specializations = specializations
+        self.criterion = criterion
+        self.max_cells = max_cells
+        self.max_bins = max_bins
+
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        # The papers read their budgets whatever the adjacency is.
+        if self.variant == "published":
+            return self._published(schema, claim.epsilon)
+        return self._private(schema, claim.pure)
+
+    def _private(self, schema: Schema, epsilon: Fraction) -> CellsPlan:
+        if self.criterion == "information-gain":
+            raise ConfigurationError(
+                "criterion is 'information-gain', but normalised information gain makes the choice close to uniform "
+                "(docs/proofs/cells.md), so only variant='published' has it; pass criterion='gini' or 'max'."
+            )
+        enough = epsilon >= ENOUGH
+        max_cells = (1 << 12 if enough else 1 << 6) if self.max_cells is None else self.max_cells
+        return CellsPlan(
+            Recipe(self._cuts, BRANCH_SCORES[self.criterion or "gini"], max_cells),
+            schema,
+            epsilon,
+            specializations=self.specializations or (10 if enough else 4),
+            max_bins=self.max_bins or MAX_BINS,
+        )
+
+    def _published(self, schema: Schema, epsilon: Fraction) -> PublishedCellsPlan:
+        if self.criterion == "gini":
+            raise ConfigurationError(
+                "criterion is 'gini', but no paper has it; pass criterion='information-gain' or 'max' for variant='published'."
+            )
+        return PublishedCellsPlan(
+            schema,
+            epsilon,
+            criterion=self.criterion or self._published_criterion,
+            merged=isinstance(self._cuts, MergedCuts),
+            specializations=self.specializations or 10,
+            max_cells=self.max_cells or 1 << 20,
+        )
+
+    def released_cells(self, *, clip: bool = False) -> Cells:
+        """Return all that was released as a weighted table, for any other learner; this costs nothing.
+
+        Each cell stands there once for each class. ``generalize`` gives new records the same columns.
+
+        Parameters
+        ----------
+        clip : bool
+            Whether to leave out the rows whose count is not above zero. The signed counts of all rows are unbiased, also in
+            sums; without the negative ones, sums over many empty cells are too large, but learners accept them.
+
+        Returns
+        -------
+        columns : dict of ndarray of shape (rows,)
+            The features that are divided: the middle of an interval (NaN: missing), or the values of a group as text.
+        y : ndarray of shape (rows,)
+            The classes.
+        weight : ndarray of shape (rows,)
+            The noisy number of records, an integer in the private form.
+        """
+        model = self._cells()
+        columns, weight = model.columns(), model.release.counts.ravel()
+        kept = weight > 0 if clip else np.ones(len(weight), dtype=np.bool_)
+        columns = {name: np.repeat(column, len(self.classes_))[kept] for name, column in columns.items()}
+        y = np.tile(self.classes_, model.cut.n_cells)[kept]
+        return columns, y, weight[kept]
+
+    def generalize(self, X: Any) -> dict[str, npt.NDArray[Any]]:
+        """Return records as the columns of ``released_cells``, by the released cut alone."""
+        return self._cells().generalize(X)
+
+    def _cells(self) -> CellsModel:
+        return cast(CellsModel, self.model_)

@@ -1,0 +1,286 @@
+"""Records in the memory of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Coins
+from hedgerow.schema import Encoder
+from hedgerow.scores import Candidates
+from hedgerow.shapes import check_shape
+from hedgerow.table import kernels
+from hedgerow.table.rules import CellRule, ChannelRule, RecordRule, RecordVotes, WeightRule
+from hedgerow.threads import for_each, for_slices
+
+__all__ = ["MemoryFrontier", "MemoryTable"]
+
+Integers = npt.NDArray[np.int64]
+
+# Cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache.
+BLOCK_CELLS = 1 << 18
+BLOCK_RECORDS = 1 << 13  # records whose codes stay there too
+LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
+MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
+NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
+MANY_RECORDS = 1 << 16  # fewer are not worth a second thread
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryFrontier:
+    """A frontier in memory: node i owns rows starts[i] to starts[i + 1] - 1 of the codes, labels and weights.
+
+    ``weights`` is empty where every record counts 1.
+    """
+
+    codes: npt.NDArray[np.unsignedinteger]
+    labels: npt.NDArray[np.signedinteger]
+    starts: Integers
+    weights: Integers
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+class MemoryTable:
+    """Encoded records in memory; see ``Table`` for what it answers.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (records, features), unsigned
+        The bin or category of each cell; C order.
+    labels : ndarray of shape (records,), integer
+        The class of each record; -1 where it has none, so that the record is in no node.
+    n_codes : sequence of int
+        How many codes each feature has, by the schema.
+    n_classes : int
+        How many classes the schema has.
+    first_row : int
+        The number of the first record among all records, if these are a part of them.
+    """
+
+    def __init__(
+        self,
+        codes: npt.NDArray[np.unsignedinteger],
+        labels: npt.NDArray[np.signedinteger],
+        n_codes: Integers,
+        n_classes: int,
+        first_row: int = 0,
+    ) -> None:
+        check_shape(codes, (len(labels), len(n_codes)), "codes (records, features)")
+        check_shape(labels, (len(codes),), "labels (records,)")
+        if len(codes) >= MOST_RECORDS:
+            raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
+        self._codes = codes
+        self._labels = labels
+        self._offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
+        self._n_classes = n_classes
+        self._first_row = first_row
+        self._margins: npt.NDArray[np.int32] | None = None
+        self._shares_codes = False
+
+    @classmethod
+    def of(cls, encoder: Encoder, X: Any, y: Any) -> Self:
+        """Return records ``X`` with labels ``y`` as an encoder reads them."""
+        return cls(encoder.transform(X), encoder.labels(y), encoder.n_codes, len(encoder.schema.classes))
+
+    @property
+    def offsets(self) -> Integers:
+        """Where the codes of each feature begin when all stand in a row, and their number."""
+        return self._offsets
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the schema has."""
+        return self._n_classes
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def fresh(self) -> MemoryTable:
+        """Return a table of the same records whose margins are zero and whose codes may be merged apart from these."""
+        other = MemoryTable(self._codes, self._labels, np.diff(self._offsets), self._n_classes, self._first_row)
+        self._shares_codes = other._shares_codes = True
+        return other
+
+    def merge(self, into: Sequence[Integers]) -> None:
+        """Replace the codes of each feature by ``into[feature][code]``, the numbers from 0 to some number."""
+        sizes = [int(codes.max()) + 1 for codes in into]
+        together = np.concatenate(into).astype(self._codes.dtype)
+        codes = self._codes.copy() if self._shares_codes else self._codes
+        for_slices(len(self), lambda rows: kernels.merge(codes[rows], self._offsets, together))
+        self._codes, self._shares_codes = codes, False
+        self._offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+    def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
+        """Return one node for each part that the coins may send a record to, holding the records that they did send there."""
+        part = coins.parts(self._first_row, len(self) if rule is None else self._said(rule))
+        check_shape(part, (len(self),), "part (records,)")
+        weight = NO_WEIGHTS if weights is None else self._weigh(weights)
+        labeled = np.count_nonzero((self._labels >= 0) & (part >= 0))
+        roots = MemoryFrontier(
+            np.empty((labeled, self._codes.shape[1]), dtype=self._codes.dtype),
+            np.empty(labeled, dtype=self._labels.dtype),
+            np.zeros(coins.coin.parts + 1, dtype=np.int64),
+            np.empty(labeled if len(weight) else 0, dtype=np.int64),
+        )
+        kernels.group(self._codes, self._labels, weight, part, roots.starts, roots.codes, roots.labels, roots.weights)
+        return roots
+
+    def _weigh(self, rule: WeightRule) -> Integers:
+        return np.minimum(self._said(rule), np.uint64(rule.unit)).astype(np.int64)
+
+    def _said(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
+        """Return what a rule says of each record, of shape (records,)."""
+        said = rule(self._seen(), self._labels)
+        check_shape(said, (len(self),), "what a rule says (records,)")
+        return said
+
+    def update_margins(self, votes: RecordVotes) -> None:
+        """Add what released trees say of each record to its margins."""
+        margins = self._seen()
+        for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
+
+    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None) -> Integers:
+        """Add votes to the margins, then return the sums of a rule's channels by code, of shape (codes, channels).
+
+        It is one scan: few records at a time are voted on, given channels and added up. Two channels are added as the halves of
+        one integer, for as many records as cannot make either half overflow. All numbers are integers, so any blocks and any
+        number of threads give the same sums.
+        """
+        margins, places, most = self._seen(), int(self._offsets[-1]), LARGEST_HALF // max(rule.l1, 1)
+        step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
+        check_packable(step)
+        parts: list[Integers] = []
+
+        def work(rows: slice) -> None:
+            out = np.zeros((places, rule.channels), dtype=np.int64)
+            packed = np.zeros((places, -(-rule.channels // 2)), dtype=np.int64)
+            unpacked = 0
+            for start in range(rows.start, min(rows.stop, len(self)), step):
+                block = slice(start, min(start + step, rows.stop, len(self)))
+                codes, seen = self._codes[block], margins[block]
+                if votes is not None:
+                    votes(codes, seen)
+                channels = rule(seen, self._labels[block])
+                check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
+                if unpacked + len(codes) > most:
+                    kernels.unpack(packed, out)
+                    unpacked = 0
+                kernels.pack(codes, channels, self._offsets, packed)
+                unpacked += len(codes)
+            kernels.unpack(packed, out)
+            parts.append(out)
+
+        for_slices(len(self), work)
+        return sum(parts, np.zeros((places, rule.channels), dtype=np.int64))
+
+    def _seen(self) -> npt.NDArray[np.int32]:
+        if self._margins is None:
+            self._margins = np.zeros((len(self), self._n_classes), dtype=np.int32)
+        return self._margins
+
+    def sizes(self, frontier: MemoryFrontier) -> Integers:
+        """Return the number of records in each node, of shape (nodes,)."""
+        return np.diff(frontier.starts)
+
+    def take(self, frontier: MemoryFrontier, nodes: npt.NDArray[np.intp]) -> MemoryFrontier:
+        """Return some of the nodes, in the order given."""
+        sizes = np.diff(frontier.starts)[nodes]
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        rows = np.arange(starts[-1]) + np.repeat(frontier.starts[:-1][nodes] - starts[:-1], sizes)
+        weights = frontier.weights[rows] if len(frontier.weights) else frontier.weights
+        return MemoryFrontier(frontier.codes[rows], frontier.labels[rows], starts, weights)
+
+    def class_counts(self, frontier: MemoryFrontier) -> Integers:
+        """Return the number of records of each class in each node, of shape (nodes, classes)."""
+        out = np.zeros((len(frontier), self._n_classes), dtype=np.int64)
+        kernels.class_counts(frontier.labels, frontier.weights, frontier.starts, out)
+        return out
+
+    def cell_counts(self, frontier: MemoryFrontier, rule: CellRule) -> Integers:
+        """Return the number of records of each class in each cell of a rule, all nodes together, of shape (cells, classes)."""
+        first, last = frontier.starts[[0, -1]].tolist()
+        place = rule.cell(frontier.codes[first:last]) * self._n_classes + frontier.labels[first:last]
+        return np.bincount(place, minlength=rule.n_cells * self._n_classes).reshape(rule.n_cells, self._n_classes)
+
+    def histogram(self, frontier: MemoryFrontier) -> Integers:
+        """Return the records of each node by code and class, of shape (nodes, codes, classes).
+
+        The codes of all features stand one after another; ``offsets`` says where each feature's begin.
+        """
+        return self._histogram(frontier, 0, len(frontier))
+
+    def for_histograms(
+        self, frontier: MemoryFrontier, first: int, last: int, work: Callable[[int, int, Integers], None]
+    ) -> None:
+        """Call ``work(begin, end, histogram)`` for blocks of nodes that together are nodes first to last - 1."""
+        most = max(1, BLOCK_CELLS // (int(self._offsets[-1]) * self._n_classes))
+        some = MemoryFrontier(frontier.codes, frontier.labels, frontier.starts[first : last + 1], frontier.weights)
+        _on_threads(some, most, lambda begin, end: work(first + begin, first + end, self._histogram(some, begin, end)))
+
+    def _histogram(self, frontier: MemoryFrontier, first: int, last: int) -> Integers:
+        out = np.zeros((last - first, int(self._offsets[-1]), self._n_classes), dtype=np.int64)
+        kernels.histogram(
+            frontier.codes, frontier.labels, frontier.weights, frontier.starts, first, last, self._offsets, out
+        )
+        return out
+
+    def partition(self, frontier: MemoryFrontier, candidates: Candidates, chosen: Integers) -> MemoryFrontier:
+        """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones."""
+        first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
+        tests, test = np.unique(chosen, return_inverse=True)
+        feature, branch = candidates.feature[tests], candidates.branches(tests)
+        starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
+        starts[-1] = frontier.starts[-1]
+        children = MemoryFrontier(
+            np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts, np.empty_like(frontier.weights)
+        )
+
+        def move(first: int, last: int) -> None:
+            kernels.move(
+                frontier.codes,
+                frontier.labels,
+                frontier.weights,
+                frontier.starts,
+                first,
+                last,
+                test,
+                feature,
+                branch,
+                first_child,
+                starts,
+                children.codes,
+                children.labels,
+                children.weights,
+            )
+
+        _on_threads(frontier, len(frontier), move)
+        return children
+
+
+def check_packable(records: int) -> None:
+    """Raise ValueError where a record's channels may pass 31 bits."""
+    if records < 1:
+        raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
+
+
+def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:
+    """Call ``work(first, last)`` for blocks of at most so many nodes, on threads where there are records enough."""
+    few = len(frontier.labels) < MANY_RECORDS
+    for_each(_blocks(frontier, most), lambda block: work(*block), threads=1 if few else None)
+
+
+def _blocks(frontier: MemoryFrontier, most: int) -> Iterator[tuple[int, int]]:
+    share = max(MANY_RECORDS, len(frontier.labels) // 8)
+    first = 0
+    while first < len(frontier):
+        last = int(np.searchsorted(frontier.starts, frontier.starts[first] + share, side="right")) - 1
+        last = min(max(last, first + 1), first + most, len(frontier))
+        yield first, last
+        first = last

@@ -1,0 +1,77 @@
+"""What tables are asked about records: public or released functions of one record at a time."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CellRule", "ChannelRule", "Margins", "RecordRule", "RecordVotes", "WeightRule"]
+
+Integers = npt.NDArray[np.int64]
+# int32 in a table: sums of released votes, of which 10 000 rounds stay far below 2**31.
+Margins = npt.NDArray[np.signedinteger]
+
+
+class RecordRule(Protocol):
+    """A public or released function of one record at a time: what it says of a record depends on that record alone."""
+
+    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
+        """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,; -1: none).
+
+        A record's margins are what released trees said of it so far.
+        """
+
+
+class WeightRule(RecordRule, Protocol):
+    """A rule that says how much each record counts."""
+
+    @property
+    def unit(self) -> int:
+        """The largest weight."""
+
+
+class RecordVotes(Protocol):
+    """What released trees say of records."""
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features), one record at a time."""
+
+
+class ChannelRule(Protocol):
+    """Several integers for each record, by its margins and its label: what it adds to sums; the scored ones first."""
+
+    @property
+    def scored(self) -> int:
+        """How many of the channels rank features."""
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+
+    @property
+    def scored_l1(self) -> int:
+        """A bound on the sum of the absolute values of a record's scored channels."""
+
+    @property
+    def l1(self) -> int:
+        """A bound on the sum of the absolute values of a record's channels."""
+
+    @property
+    def l2_squared(self) -> int:
+        """A bound on the sum of the squares of a record's channels."""
+
+    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
+        """Return the channels of each record of ``margins`` (records, classes), of shape (records, channels)."""
+
+
+class CellRule(Protocol):
+    """A public or released partition of all possible records into cells."""
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are, whatever the records are."""
+
+    def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
+        """Return the cell of each record of ``codes`` (records, features); it depends on that record alone."""

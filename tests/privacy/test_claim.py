@@ -1,0 +1,65 @@
+"""Claims: what they leave to a pure plan, and the largest plan of a kind that they cover."""
+
+from fractions import Fraction
+
+import pytest
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
+
+ONE = Claim(Fraction(1))
+
+
+def pure(epsilon):
+    return Pure(Fraction(epsilon), "mechanism", "purpose")
+
+
+def gaussian(mu_squared, draws=1):
+    return Gaussian(Fraction(mu_squared), draws, "purpose")
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
+def test_a_pure_plan_costs_the_whole_claim_under_its_adjacency(epsilon, adjacency):
+    assert cost(pure(Claim(epsilon, adjacency=adjacency).pure)).under(adjacency).epsilon == epsilon
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_claim_covers_what_costs_no_more(adjacency):
+    claim = Claim(Fraction(1), adjacency=adjacency)
+    assert claim.covers(pure(claim.pure))
+    assert not claim.covers(pure(claim.pure * Fraction(1001, 1000)))
+    assert not claim.covers(gaussian("1/100"))
+    assert Claim(Fraction(1), Fraction(1, 100), adjacency).covers(gaussian("1/100"))
+
+
+@pytest.mark.parametrize("epsilon", ["1/500", "1/3", "10", "100"])
+def test_the_largest_pure_amount_is_the_claim(epsilon):
+    found = Claim(Fraction(epsilon)).largest(pure)
+    assert Fraction(epsilon) * (1 - Fraction(1, 10**5)) < found <= Fraction(epsilon)
+
+
+def test_a_claim_that_no_plan_of_a_kind_keeps_is_refused_with_the_way_out():
+    with pytest.raises(
+        ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1\. .* larger delta"
+    ):
+        Claim(Fraction(1), Fraction(1, 10**20)).largest(gaussian)  # one draw of the sampler alone costs more
+
+    def never(amount):
+        raise ConfigurationError("too small for the samplers")
+
+    with pytest.raises(ConfigurationError, match="no plan of this kind"):
+        ONE.largest(lambda amount: pure(2) if amount >= 1 else never(amount))
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_largest_amount_is_within_the_claim_and_hardly_more_is_not(adjacency):
+    def build(amount):
+        return Sequence((BoundedRange(amount, "m", "p"), gaussian(amount, 10)) * 8)
+
+    claim = Claim(Fraction(1, 2), Fraction(1, 10**6), adjacency)
+    amount = claim.largest(build)
+    assert cost(build(amount)).under(adjacency).within(claim.epsilon, claim.delta)
+    assert not claim.covers(build(amount * Fraction(1001, 1000)))

@@ -1,0 +1,272 @@
+import datetime
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.schema import Encoder
+from hedgerow.sources import parquet_file
+from hedgerow.sources.tables import open_table, read_table
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def not_utf8(*texts):
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))])
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """Write one column and read it back."""
+
+    def read(column):
+        pq.write_table(pa.table({"c": column}), tmp_path / "t.parquet")
+        return read_table(tmp_path / "t.parquet")["c"]
+
+    return read
+
+
+@pytest.fixture
+def parquet(folder):
+    """The people as typed columns."""
+    columns = read_table("people.csv")
+    ages = [int(age) if age.isdigit() else None for age in columns["age"]]
+    table = {
+        "age": pa.array(ages, pa.int8()),
+        "marital status": pa.array(columns["marital status"]).dictionary_encode(),
+        "code": pa.array([float(code) for code in columns["code"]]),
+        "income": pa.array(columns["income"]),
+    }
+    pq.write_table(pa.table(table), folder / "people.parquet", row_group_size=13)
+    return folder / "people.parquet"
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array([1, 2], pa.int64()), [1, 2]),
+        (pa.array([1, None], pa.int64()), [1, None]),
+        (pa.array([np.float16(1.5), None], pa.float16()), [1.5, None]),
+        (pa.array([2**64 - 1], pa.uint64()), [2**64 - 1]),
+        (pa.array([True, None, False]), [True, None, False]),
+        (pa.array(["a", None, " b"]), ["a", None, " b"]),
+        (pa.array(["a", None, "a"]).dictionary_encode(), ["a", None, "a"]),
+        (pa.array([b"\xff"]), [b"\xff"]),
+        (pa.array([[1], None]), [[1], None]),
+        (pa.nulls(2), [None, None]),
+        (not_utf8(b"a", b"\xff", b"b"), ["a", "\ufffd", "b"]),
+    ],
+)
+def test_cells_are_handed_over_as_they_are(cells, column, expected):
+    found = cells(column)
+    assert [None if cell != cell else cell for cell in found.tolist()] == expected
+    if pa.types.is_integer(column.type) and not column.null_count:
+        assert found.dtype.kind in "iu"
+
+
+def test_a_date_that_python_lacks_is_missing_and_changes_no_other(cells):
+    found = cells(pa.array([0, 2**62], pa.timestamp("us")))
+    assert found[1] is None
+    assert found[0] == cells(pa.array([0], pa.timestamp("us")))[0]
+
+
+def test_codes_are_those_of_the_csv_file(parquet):
+    encoder = Encoder(hr.Schema.load("people.toml"), 5)
+
+    def encoded(path):
+        columns = read_table(path)
+        labels = encoder.labels(columns.pop("income"))
+        return np.column_stack([encoder.transform(columns), labels])
+
+    assert (encoded("people.parquet") == encoded("people.csv")).all()
+
+
+def test_train_predict_and_check(parquet, run, train, answer):
+    predictions = []
+    for data in ("people.csv", "people.parquet"):
+        result = train("--force", "--param", "random_state=1", data=data)
+        assert result.exit_code == 0, result.output
+        predictions += [
+            run("predict", "m.hedgerow", other, "--proba").stdout for other in ("people.csv", "people.parquet")
+        ]
+    assert predictions[0].count("\n") == 61
+    assert len(set(predictions)) == 1
+    csv, own = (answer("schema", "check", path, "--schema", "people.toml") for path in ("people.csv", "people.parquet"))
+    assert own == csv
+
+
+TABLE = {
+    "smoker": [True, False, True, False] * 15,
+    "drinker": [True, None, False, None] * 15,
+    "never": [False] * 60,
+    "children": [0, 1, 2] * 20,
+    "score": [0.5, 1.5, None] * 20,
+    "age": [20 + i % 40 for i in range(60)],
+    "visits": [None if i % 7 == 0 else float(i % 9) for i in range(60)],
+    "name": ["a", " b", None] * 20,
+    "born": [datetime.date(1960 + i % 4, 1, 1) for i in range(60)],
+    "nothing": pa.nulls(60),
+}
+
+
+@pytest.fixture
+def drafts(folder, run):
+    """Write a table with these labels as CSV and as Parquet, and draft a schema of each."""
+
+    def call(labels, *options):
+        table = pa.table({**TABLE, "label": pa.array(labels)})
+        pq.write_table(table, folder / "t.parquet")
+        table.to_pandas().to_csv(folder / "t.csv", index=False)
+        return [run("schema", "init", name, *options) for name in ("t.csv", "t.parquet")]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        ([True, False] * 30, (False, True)),
+        ([1, 0, None] * 20, (0, 1)),
+        ([1.0, 0.0] * 30, (0, 1)),
+        ([0.5, 2.0] * 30, (0.5, 2)),
+        (["no", " yes"] * 30, ("no", "yes")),
+        (["x", "1", "true"] * 20, (1, "x")),
+    ],
+)
+def test_drafts_are_the_same_for_csv_and_parquet(drafts, labels, classes):
+    csv, parquet = drafts(labels)
+    assert csv.exit_code == 0, csv.output
+    assert (csv.stdout, csv.stderr) == (parquet.stdout, parquet.stderr)
+    schema = hr.Schema.from_toml(csv.stdout)
+    assert [(value, type(value)) for value in schema.classes] == [(value, type(value)) for value in classes]
+    for name in ("smoker", "drinker", "never"):
+        assert schema.features[name] == hr.Categorical([False, True], origin="inferred")
+    assert csv.stdout.count("values = [false, true]") == 3
+    assert schema.features["children"] == hr.Numeric(0, 2, origin="inferred")
+    assert schema.features["score"] == hr.Numeric(0.5, 1.5, origin="inferred")
+    csv, parquet = drafts(labels, "--missing", "0")
+    assert (csv.output, csv.exit_code) == (parquet.output, 0)
+
+
+@pytest.mark.parametrize("labels", [[True, False] * 30, [1.0, 0.0, None] * 20])
+def test_a_model_from_either_file_reads_the_other(drafts, folder, run, labels):
+    predictions = []
+    for draft, data in zip(drafts(labels), ("t.csv", "t.parquet"), strict=True):
+        (folder / "t.toml").write_text(draft.stdout)
+        options = [
+            "--force",
+            "--schema",
+            "t.toml",
+            "--epsilon",
+            "9",
+            "--param",
+            "random_state=1",
+            "--out",
+            "t.hedgerow",
+        ]
+        assert run("train", data, *options).exit_code == 0
+        predictions += [run("predict", "t.hedgerow", other, "--proba").stdout for other in ("t.csv", "t.parquet")]
+    assert predictions[0].count("\n") == 61
+    assert len(set(predictions)) == 1
+
+
+def test_blocks_make_one_table(parquet, monkeypatch):
+    whole = {name: cells.tolist() for name, cells in read_table(parquet).items()}
+    monkeypatch.setattr(parquet_file, "BLOCK_LINES", 7)
+    with open_table(parquet) as table:
+        sizes = [len(block["age"]) for block in table.blocks()]
+    assert (sum(sizes), max(sizes)) == (60, 7)
+    np.testing.assert_equal({name: cells.tolist() for name, cells in read_table(parquet).items()}, whole)
+
+
+@pytest.mark.parametrize("name", ["p.PARQUET", "p.pq"])
+def test_a_parquet_file_is_known_by_its_name(parquet, train, name):
+    parquet.rename(parquet.with_name(name))
+    assert train(data=name).exit_code == 0
+
+
+def test_no_records(folder, train, is_refused, run):
+    names = ["age", "marital status", "code", "income"]
+    pq.write_table(pa.table({name: pa.array([], pa.string()) for name in names}), "none.parquet")
+    is_refused(train(data="none.parquet"), 2, "no records")
+    train()
+    assert run("predict", "m.hedgerow", "none.parquet").stdout == "prediction\n"
+
+
+def test_wrong_columns(folder, train, is_refused):
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["secret", "secret"])
+    pq.write_table(twice, "twice.parquet")
+    result = train(data="twice.parquet")
+    is_refused(result, 2, "twice.parquet has none of the schema's columns")
+    assert "secret" not in result.stderr
+    pq.write_table(pa.table({"age": [1], "code": [2]}), "few.parquet")
+    is_refused(train(data="few.parquet"), 2, "lacks", "'income'")
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "cut", "page"])
+def test_a_damaged_file(parquet, train, is_refused, damage):
+    content = parquet.read_bytes()
+    parquet.write_bytes(
+        {
+            "empty": b"",
+            "text": b"age,code\n1,2\n",
+            "cut": content[: len(content) // 2],
+            "page": content[:4] + b"\0" * 40 + content[44:],
+        }[damage]
+    )
+    is_refused(train(data="people.parquet"), 2, "people.parquet is not a Parquet file, or it is damaged")
+
+
+def test_without_pyarrow(parquet, train, is_refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    is_refused(train(data="people.parquet"), 1, 'pip install "hedgerow[parquet]"')
+    assert train().exit_code == 0
+
+
+def test_pyarrow_is_imported_for_parquet_only(folder):
+    code = (
+        "import sys\nfrom hedgerow.cli import main\n"
+        "sys.modules['pandas'] = None  # where it is installed, scikit-learn imports it, and it imports pyarrow\n"
+        "try:\n    main(['schema', 'check', 'people.csv', '--schema', 'people.toml'])\n"
+        "except SystemExit as end:\n    assert end.code == 0\n"
+        "assert 'pyarrow' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(60)]
+WRONG = {
+    "age": (pa.array(DAYS), "a type of dates"),
+    "code": (pa.array([[1]] * 60), "cells are lists"),
+    "income": (pa.array([0, 1] * 30), "y has a type of numbers"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_declared_type_that_cannot_be_is_refused_before_anything_is_spent(name, parquet, run, tmp_path):
+    column, words = WRONG[name]
+    table = pq.read_table(parquet)
+    table = table.set_column(table.column_names.index(name), name, column)
+    for rows in (table, table.slice(0, 0)):  # by the type alone
+        pq.write_table(rows, "wrong.parquet")
+        result = run("train", "wrong.parquet", "--schema", "people.toml", "--epsilon", "1", "--out", "wrong.hedgerow")
+        assert result.exit_code != 0
+        assert words in result.stderr
+        assert not (tmp_path / "wrong.hedgerow").exists()
+        checked = run("schema", "check", "wrong.parquet", "--schema", "people.toml")
+        assert checked.exit_code == 2
+        assert words in checked.stderr
+
+
+def test_predict_refuses_a_declared_type_that_cannot_be(parquet, run):
+    assert run("train", str(parquet), "--schema", "people.toml", "--epsilon", "1", "--out", "m").exit_code == 0
+    table = pq.read_table(parquet).drop_columns(["income"])
+    pq.write_table(table.set_column(0, "age", pa.array(DAYS)), "wrong.parquet")
+    result = run("predict", "m", "wrong.parquet")
+    assert result.exit_code != 0
+    assert "a type of dates" in result.stderr

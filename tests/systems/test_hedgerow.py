@@ -1,0 +1,163 @@
+"""HedgerowClassifier: its curves add up to what it says, and it is never far below the majority rule."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import hedgerow as hr
+from hedgerow.boosting import smoothing
+from hedgerow.boosting.gradients import calibrated
+from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.exact import exact
+
+GENERATOR = np.random.default_rng(5)
+X = GENERATOR.uniform(0, 1, (3000, 3))
+Y = np.where(X[:, 0] + 0.1 * GENERATOR.normal(size=3000) > 0.5, "yes", "no")
+SCHEMA = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=["no", "yes"])
+THREE = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_curves_add_up_to_the_decision(delta):
+    model = hr.HedgerowClassifier(1.0, delta=delta, schema=SCHEMA).fit(X, Y)
+    encoder = model.model_.encoder
+    codes = encoder.transform(X[:50])
+    total = np.zeros(50)
+    for number, name in enumerate(SCHEMA.names):
+        labels, curve = model.feature_curve(name)
+        assert len(labels) == len(curve) == encoder.n_codes[number]
+        total += curve[codes[:, number]]
+    assert np.allclose(total, model.decision_function(X[:50]))
+    logistic = 1 / (1 + np.exp(-total))
+    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1)))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_signal_is_learned_and_named(delta):
+    model = hr.HedgerowClassifier(1.0, delta=delta, schema=SCHEMA).fit(X[:2000], Y[:2000])
+    assert (model.predict(X[2000:]) == Y[2000:]).mean() > 0.85
+    assert model.feature_importances_.argmax() == 0
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    _, curve = model.feature_curve("a")
+    assert curve[:5].mean() < 0 < curve[-6:-1].mean()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_three_classes(delta):
+    y = np.digitize(X[:, 1], [0.3, 0.6])
+    model = hr.HedgerowClassifier(2.0, delta=delta, schema=THREE).fit(X[:2000], y[:2000])
+    assert (model.predict(X[2000:]) == y[2000:]).mean() > 0.75
+    labels, curve = model.feature_curve("b")
+    assert curve.shape == (len(labels), 3)
+    assert np.allclose(model.predict_proba(X[:9]).sum(axis=1), 1)
+
+
+def test_an_unknown_feature_is_named():
+    model = hr.HedgerowClassifier(1.0, schema=SCHEMA).fit(X, Y)
+    with pytest.raises(hr.ConfigurationError, match="no feature 'z'"):
+        model.feature_curve("z")
+
+
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-9])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
+def test_every_certificate_holds_and_uses_its_claim(epsilon, delta, adjacency):
+    model = hr.HedgerowClassifier(epsilon, delta=delta, schema=SCHEMA, adjacency=adjacency).fit(X[:300], Y[:300])
+    assert model.certificate_.holds
+    spent = cost(model.certificate_.event).under(adjacency)
+    if delta:
+        assert 0.9 * delta < spent.delta(exact(epsilon)) <= delta
+    else:
+        assert 0.99 * epsilon < spent.epsilon <= exact(epsilon)
+
+
+@pytest.mark.parametrize("n", [1, 50, 400])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 10.0])
+def test_few_records_and_little_budget_give_no_warning_of_numbers_and_finite_answers(epsilon, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "the noisy number of records")
+        model = hr.HedgerowClassifier(epsilon, delta=1e-6, schema=SCHEMA).fit(X[:n], Y[:n])
+        probabilities = model.predict_proba(X)
+    assert np.isfinite(probabilities).all()
+
+
+def test_wide_categories_and_many_features():
+    names = [f"f{i}" for i in range(60)]
+    schema = hr.Schema(
+        {**dict.fromkeys(names, hr.Numeric(0, 1)), "id": hr.Categorical(list(range(1000)))}, classes=["no", "yes"]
+    )
+    table = {name: GENERATOR.uniform(size=3000) for name in names} | {"id": GENERATOR.integers(0, 1000, 3000)}
+    table["f7"] = X[:, 0]
+    model = hr.HedgerowClassifier(2.0, delta=1e-6, schema=schema).fit(table, Y)
+    assert (model.predict(table) == Y).mean() > 0.8
+
+
+def test_saved_models_say_the_same(tmp_path):
+    model = hr.HedgerowClassifier(1.0, delta=1e-6, schema=SCHEMA).fit(X, Y)
+    model.save(tmp_path / "m.hedgerow")
+    again = hr.load(tmp_path / "m.hedgerow")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(again.feature_curve("a")[1], model.feature_curve("a")[1])
+
+
+def test_steps_without_noise_or_prior_are_newtons():
+    steps = Smoothing(spreads=(1e6,), common=1e-9).steps(
+        np.array([[3.0], [-2.0]]), np.array([[6.0], [4.0]]), 1e-9, 1e-9, False
+    )
+    assert steps[:, 0] == pytest.approx([0.5, -0.5], rel=1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_no_round_moves_two_classes_apart_by_more_than_two(delta):
+    model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
+    stages = np.stack([np.zeros(3000), *model.staged_decision_function(X)])
+    assert 1.5 < np.abs(np.diff(stages, axis=0)).max() <= 2
+
+
+def test_both_ways_to_smooth_agree_where_steps_are_independent():
+    generator = np.random.default_rng(1)
+    gradient, curvature, variance = generator.normal(0, 5, 7), generator.uniform(0, 9, 7), generator.uniform(1, 4, 7)
+    prior = 0.3**2 * np.eye(7) + 0.8**2
+    likelihood, steps = smoothing._dependent(gradient, curvature, variance, prior)
+    other_likelihood, other_steps = smoothing._independent(gradient, curvature, variance, 0.3, 0.8)
+    assert steps == pytest.approx(other_steps)
+    assert likelihood == pytest.approx(other_likelihood)
+    noisy = multivariate_normal(np.zeros(7), np.diag(curvature) @ prior @ np.diag(curvature) + np.diag(variance))
+    assert likelihood == pytest.approx(noisy.logpdf(gradient) + 3.5 * np.log(2 * np.pi))
+
+
+def test_the_sums_say_how_far_steps_spread():
+    generator = np.random.default_rng(2)
+    curvature = np.full((300, 1), 50.0)
+    for spread in (0.125, 1.0):
+        true = generator.normal(0, spread, (300, 1))
+        gradient = curvature * true + generator.normal(0, np.sqrt(50 + 100), (300, 1))
+        steps = Smoothing().steps(gradient, curvature, 10.0, 1.0, False)
+        other = Smoothing(spreads=(1.0 if spread < 1 else 0.125,)).steps(gradient, curvature, 10.0, 1.0, False)
+        assert ((steps - true) ** 2).mean() < 0.9 * ((other - true) ** 2).mean()
+
+
+def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():
+    gradient, curvature = np.array([[5.0], [5.0], [5.0], [0.0]]), np.full((4, 1), 10.0)
+    quiet = Smoothing().steps(gradient, curvature, 0.1, 0.1, True)
+    loud = Smoothing().steps(gradient, curvature, 100.0, 100.0, True)
+    assert np.abs(loud).max() < 0.1 < np.abs(quiet[:3]).min()
+    spike = Smoothing(reach=0.5).steps(np.array([[0.0], [9.0], [0.0], [0.0]]), curvature, 5.0, 0.1, True)
+    assert 0 < spike[0, 0] < spike[1, 0]
+
+
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+@pytest.mark.parametrize("size", [1, 70])
+def test_blocks_of_predictions_change_nothing(size, monkeypatch):
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=list(range(7)))
+    X = np.linspace(0, 1, 100)[:, None]
+    model = hr.HedgerowClassifier(schema=schema, epsilon=5.0, random_state=0).fit(X, (X[:, 0] * 6.9).astype(int))
+    whole = model.predict_proba(X), model.decision_function(X)
+    monkeypatch.setattr("hedgerow.boosting.plan.BLOCK_SUMS", size)
+    assert np.array_equal(model.predict_proba(X), whole[0])
+    assert np.array_equal(model.decision_function(X), whole[1])

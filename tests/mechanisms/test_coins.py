@@ -224,13 +224,18 @@ def test_product_coin_of_no_difference_is_certain():
 # samplers
 
 
+def added_to_zero(name, *arguments):
+    value = np.zeros(1, dtype=np.int64)
+    getattr(kernels, name)(*arguments, value)
+    return value[0]
+
+
 @pytest.mark.parametrize(
     ("factor", "bits"), [(1, 0), (1, 1), (3, 2), (1, 10), (2**43 - 1, 46), (2**43 - 1, 43), (2**23 + 1, 52), (7, 0)]
 )
 def test_two_sided_geometric_follows_algorithm_2(factor, bits):
-    zero = np.zeros(1, dtype=np.int64)
     agree(
-        lambda state: kernels.add_geometric(state, factor, bits, zero)[0],
+        lambda state: added_to_zero("add_geometric", state, factor, bits),
         lambda words: reference.two_sided_geometric(words, factor, bits),
         range(25),
     )
@@ -251,9 +256,8 @@ def test_half_square_follows_the_reference(x):
 
 @pytest.mark.parametrize(("sigma", "bits"), [(1, 1), (1, 20), (3, 1), (2**30 - 1, 30), (2**31 - 1, 1), (2**30 + 1, 12)])
 def test_rounded_normal_follows_the_reference(sigma, bits):
-    zero = np.zeros(1, dtype=np.int64)
     agree(
-        lambda state: kernels.add_normal(state, sigma, bits, zero)[0],
+        lambda state: added_to_zero("add_normal", state, sigma, bits),
         lambda words: reference.rounded_normal(words, sigma, bits),
     )
 
@@ -291,8 +295,14 @@ FACTOR, BITS = 2**42 + 3, 53
 def agree_on_a_choice(name, scores, weights, stream):
     kernel, plain = getattr(kernels, name), getattr(reference, name)
     rows = np.array([scores]), np.array([weights])
+
+    def choice(state):
+        room, chosen = np.empty(len(scores), dtype=np.int64), np.empty(1, dtype=np.int64)
+        kernel(state, FACTOR, BITS, *rows, room, chosen)
+        return chosen[0]
+
     agree(
-        lambda state: kernel(state, FACTOR, BITS, *rows)[0],
+        choice,
         lambda words: plain(words, FACTOR, BITS, scores.tolist(), weights.tolist()),
         [stream],
         repeats=2,

@@ -12,7 +12,8 @@ A kernel keeps its compiled form on disk and notices a change of its own file on
 one of another file (a test holds this), and this file is one.
 
 numba compiles a callee once more for each number that is written in a call, and np.int64(0) is not such a number: so
-numbers that are passed have their type written around them, but for the normals', which are faster so.
+numbers that are passed have their type written around them, but for the normals', which are faster so. A kernel that makes an
+array takes half as long again to compile: callers pass what it writes to.
 """
 
 from __future__ import annotations
@@ -169,15 +170,6 @@ def _bernoulli_exp_one(state):
 
 
 @compiled
-def _bernoulli_exp_fraction(state, numerator, bits):
-    """Return True with probability exp(-numerator / 2**bits), for an argument in [0, 1].  INOUT state."""
-    k = np.int64(1)
-    while uniform_below(state, k) == 0 and bernoulli(state, numerator, bits):
-        k += 1
-    return k % 2 == 1
-
-
-@compiled
 def bernoulli_exp(state, numerator, bits):
     """Return True with probability exp(-numerator / 2**bits).  INOUT state, IN 0 <= numerator < 2**63, bits >= 0."""
     if numerator == 0:
@@ -188,7 +180,12 @@ def bernoulli_exp(state, numerator, bits):
         for _ in range(whole):
             if not _bernoulli_exp_one(state):
                 return False
-    return numerator == 0 or _bernoulli_exp_fraction(state, numerator, bits)
+        if numerator == 0:
+            return True
+    k = np.int64(1)  # the argument is in (0, 1]
+    while uniform_below(state, k) == 0 and bernoulli(state, numerator, bits):
+        k += 1
+    return k % 2 == 1
 
 
 @compiled
@@ -216,28 +213,22 @@ def bernoulli_exp_product(state, factor, bits, difference):
 
 
 @compiled
-def _geometric(state, factor, bits):
-    """Return x >= 0 with probability proportional to exp(-x * factor / 2**bits).  INOUT state.
+def _two_sided_geometric(state, factor, bits):
+    """Return k with probability proportional to exp(-abs(k) * factor / 2**bits).  INOUT state.
 
     With t = 2**bits: u uniform below t, kept with probability exp(-u/t), and v counted with coins exp(-1) make u + t v
     geometric at rate 1/t; its quotient by the factor has the rate wanted. The count v ends at 2**(62 - bits) - 1, which
     it reaches with probability below exp(-1023) for the bits <= 52 that are asked for.
     """
     size = np.int64(1) << bits
-    low = uniform_below(state, size)
-    while not bernoulli_exp(state, low, bits):
-        low = uniform_below(state, size)
-    high = np.int64(0)
-    while high < (np.int64(1) << (62 - bits)) - 1 and _bernoulli_exp_one(state):
-        high += 1
-    return (low + (high << bits)) // factor
-
-
-@compiled
-def _two_sided_geometric(state, factor, bits):
-    """Return k with probability proportional to exp(-abs(k) * factor / 2**bits).  INOUT state."""
     while True:
-        magnitude = _geometric(state, factor, bits)
+        low = uniform_below(state, size)
+        while not bernoulli_exp(state, low, bits):
+            low = uniform_below(state, size)
+        high = np.int64(0)
+        while high < (np.int64(1) << (62 - bits)) - 1 and _bernoulli_exp_one(state):
+            high += 1
+        magnitude = (low + (high << bits)) // factor
         negative = next_word(state) & np.uint64(1) == 1
         if magnitude != 0:
             return -magnitude if negative else magnitude
@@ -247,26 +238,22 @@ def _two_sided_geometric(state, factor, bits):
 
 @compiled
 def add_geometric(state, factor, bits, values):
-    """Return values plus independent two-sided geometric noise.
+    """Add independent two-sided geometric noise to values.
 
-    INOUT state, IN 0 < factor < 2**43, bits <= 52, values (values,) int64.
+    IN 0 < factor < 2**43, bits <= 52.  INOUT state, values (values,) int64.
     """
-    noisy = np.empty_like(values)
     for i in range(len(values)):
-        noisy[i] = values[i] + _two_sided_geometric(state, factor, bits)
-    return noisy
+        values[i] += _two_sided_geometric(state, factor, bits)
 
 
 @compiled
-def at_most(state, factor, bits, values, threshold):
-    """Return for each value whether it plus two-sided geometric noise is at most the threshold, (values,) bool.
+def at_most(state, factor, bits, values, threshold, below):
+    """Write for each value whether it plus two-sided geometric noise is at most the threshold.
 
-    INOUT state, IN 0 < factor < 2**43, bits <= 52, values (values,) int64, threshold int.
+    INOUT state, IN 0 < factor < 2**43, bits <= 52, values (values,) int64, threshold int.  OUT below (values,) bool.
     """
-    below = np.empty(len(values), dtype=np.bool_)
     for i in range(len(values)):
         below[i] = values[i] + _two_sided_geometric(state, factor, bits) <= threshold
-    return below
 
 
 @compiled
@@ -338,28 +325,24 @@ def _rounded_scaled(state, k, x, sigma, bits):
 
 @compiled
 def add_normal(state, sigma, bits, values):
-    """Return values plus rounded normals of standard deviation sigma / 2**bits.
+    """Add rounded normals of standard deviation sigma / 2**bits to values.
 
-    INOUT state, IN 0 < sigma < 2**31, bits >= 1, values (values,) int64.
+    IN 0 < sigma < 2**31, bits >= 1.  INOUT state, values (values,) int64.
     """
-    noisy = np.empty_like(values)
     for i in range(len(values)):
         k, x, negative = _normal(state)
         noise = _rounded_scaled(state, k, x, sigma, bits)
-        noisy[i] = values[i] - noise if negative else values[i] + noise
-    return noisy
+        values[i] += -noise if negative else noise
 
 
 @compiled
-def permute_and_flip(state, factor, bits, scores, offered):
+def permute_and_flip(state, factor, bits, scores, offered, left, chosen):
     """Choose one candidate in each row: random order, the first whose coin exp(-rate * (best - score)) succeeds.
 
     INOUT state, IN 0 <= factor < 2**43, bits >= 0, scores (rows, candidates) int64, offered (rows, candidates) bool, at least one
-    in each row.
+    in each row.  OUT left (candidates,) int64 for its own use, chosen (rows,) int64.
     """
     rows, candidates = scores.shape
-    chosen = np.empty(rows, dtype=np.int64)
-    left = np.empty(candidates, dtype=np.int64)
     for row in range(rows):
         count = np.int64(0)
         best = np.int64(0)
@@ -377,19 +360,16 @@ def permute_and_flip(state, factor, bits, scores, offered):
                 break
             count -= 1
             left[position] = left[count]
-    return chosen
 
 
 @compiled
-def exponential(state, factor, bits, scores, weights):
+def exponential(state, factor, bits, scores, weights, total, chosen):
     """Choose one candidate in each row with probability proportional to weight * exp(rate * score), by rejection.
 
     INOUT state, IN 0 <= factor < 2**43, bits >= 0, scores (rows, candidates) int64, weights (rows, candidates) int64 >= 0 with a
-    positive sum below 2**62 in each row.
+    positive sum below 2**62 in each row.  OUT total (candidates,) int64 for its own use, chosen (rows,) int64.
     """
     rows, candidates = scores.shape
-    chosen = np.empty(rows, dtype=np.int64)
-    total = np.empty(candidates, dtype=np.int64)
     for row in range(rows):
         best = np.int64(0)
         running = np.int64(0)
@@ -403,7 +383,6 @@ def exponential(state, factor, bits, scores, weights):
             if bernoulli_exp_product(state, factor, bits, best - scores[row, candidate]):
                 chosen[row] = candidate
                 break
-    return chosen
 
 
 @compiled

@@ -73,7 +73,8 @@ class Geometric:
     def sample(self, stream: Stream, values: Integers) -> Integers:
         """Return the values plus noise, in the same shape."""
         rate = self.rate
-        noisy: Integers = kernels.add_geometric(stream, rate.numerator, rate.bits, _flat(values))
+        noisy = _flat_copy(values)
+        kernels.add_geometric(stream, rate.numerator, rate.bits, noisy)
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
@@ -100,7 +101,8 @@ class AtMost:
     def sample(self, stream: Stream, values: Integers) -> npt.NDArray[np.bool_]:
         """Return the answer for each value (1-D)."""
         rate = self.noise.rate
-        below: npt.NDArray[np.bool_] = kernels.at_most(stream, rate.numerator, rate.bits, values, self.threshold)
+        below = np.empty(len(values), dtype=np.bool_)
+        kernels.at_most(stream, rate.numerator, rate.bits, values, self.threshold, below)
         return below
 
     def law(self, value: int) -> npt.NDArray[np.float64]:
@@ -169,7 +171,8 @@ class RoundedNormal:
     def sample(self, stream: Stream, values: Integers) -> Integers:
         """Return the values plus noise, in the same shape."""
         sigma = self.sigma
-        noisy: Integers = kernels.add_normal(stream, sigma.numerator, sigma.bits, _flat(values))
+        noisy = _flat_copy(values)
+        kernels.add_normal(stream, sigma.numerator, sigma.bits, noisy)
         return noisy.reshape(values.shape)
 
     def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
@@ -184,6 +187,6 @@ class RoundedNormal:
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 
-def _flat(values: Integers) -> Integers:
-    """Return the values in one row of 64 bits each, where sums with noise do not wrap."""
-    return np.asarray(values, dtype=np.int64).ravel()
+def _flat_copy(values: Integers) -> Integers:
+    """Return a copy of the values in one row of 64 bits each, where sums with noise do not wrap."""
+    return np.array(values, dtype=np.int64, order="C").ravel()

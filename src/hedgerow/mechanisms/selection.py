@@ -92,7 +92,8 @@ class PermuteAndFlip(Selection):
         """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         rate = self.rate
         check_shape(offered, scores.shape, "offered (rows, candidates)")
-        chosen: npt.NDArray[np.int64] = kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered)
+        left, chosen = _room(scores)
+        kernels.permute_and_flip(stream, rate.numerator, rate.bits, scores, offered, left, chosen)
         return chosen
 
     def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
@@ -127,9 +128,8 @@ class Exponential(Selection):
         """Choose one candidate in each row; ``offered`` (rows, candidates) holds weights, or truth values."""
         rate = self.rate
         check_shape(offered, scores.shape, "offered (rows, candidates)")
-        chosen: npt.NDArray[np.int64] = kernels.exponential(
-            stream, rate.numerator, rate.bits, scores, offered.astype(np.int64)
-        )
+        total, chosen = _room(scores)
+        kernels.exponential(stream, rate.numerator, rate.bits, scores, offered.astype(np.int64), total, chosen)
         return chosen
 
     def law(self, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:
@@ -147,12 +147,19 @@ class PublicChoice:
 
     def sample(self, stream: Stream, weights: Scores) -> npt.NDArray[np.int64]:
         """Choose one candidate in each row of ``weights`` (rows, candidates), integers with a positive sum."""
-        chosen: npt.NDArray[np.int64] = kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights)
+        total, chosen = _room(weights)
+        kernels.exponential(stream, 1, 1, np.zeros_like(weights), weights, total, chosen)
         return chosen
 
     def law(self, weights: Scores) -> Probabilities:
         """Return the probability of each candidate of one row."""
         return np.asarray(weights / weights.sum())
+
+
+def _room(scores: Scores) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return what a kernel writes to: one integer for each candidate, for its own use, and one for each row, the choice."""
+    rows, candidates = scores.shape
+    return np.empty(candidates, dtype=np.int64), np.empty(rows, dtype=np.int64)
 
 
 def _acceptance(rate: Dyadic, scores: Scores, offered: npt.NDArray[Any]) -> Probabilities:

@@ -22,6 +22,7 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
+FEW_CELLS = 200_000  # below this, a kernel takes longer to compile, or to find on disk, than it saves
 MOST_CODES = 1 << 24  # of one feature: whatever counts it holds a number for each code and class
 
 
@@ -152,6 +153,7 @@ class _Pass:
         self._objects = [i for i, holds in enumerate(is_machine) if not holds]
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
+        self._bin_columns = bin_few if columns.n_rows * len(columns.names) < FEW_CELLS else bin_columns
 
     def encode(self, start: int, stop: int, threads: int | None) -> Codes:
         """Return the codes of the rows from ``start`` up to ``stop``."""
@@ -215,7 +217,23 @@ class _Pass:
         # has no null and a copy where it has one; neither may show, so that every block looks the same to numba.
         block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
         block.flags.writeable = False
-        bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, encoder._markers, codes)
+        self._bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, encoder._markers, codes)
+
+
+def bin_few(
+    cells: npt.NDArray[np.float64],
+    sources: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int64],
+    edges: npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    markers: npt.NDArray[np.float64],
+    out: Codes,
+) -> None:
+    """Write the bins of numeric columns as ``bin_columns`` does, without a kernel."""
+    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+        values, own = cells[:, source], edges[starts[target] : starts[target + 1]]
+        missing = np.isnan(values) | np.isin(values, markers)
+        out[:, target] = np.where(missing, len(own) + 1, np.searchsorted(own, values, side="right"))
 
 
 def category_readers(schema: Schema) -> list[CategoryReader | None]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "unpack"]
+__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack"]
 
 
 @compiled
@@ -124,15 +124,15 @@ def move(
 
 
 @compiled
-def pack(codes, channels, offsets, packed):
+def pack(codes, channels, offsets, row, packed):
     """Add the channels of every record to packed[offsets[feature] + code] for every feature, two in each integer.
 
     Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
     IN codes (records, features), channels (records, channels) int64, offsets (features + 1,).
+    OUT row (pairs,) int64 for its own use.
     INOUT packed (codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
     features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[1]
-    row = np.empty(pairs, dtype=np.int64)
     for record in range(np.uint64(codes.shape[0])):
         for pair in range(pairs):
             row[pair] = channels[record, pair] << 32
@@ -144,23 +144,6 @@ def pack(codes, channels, offsets, packed):
             packed[place, 0] += first
             for pair in range(1, pairs):
                 packed[place, pair] += row[pair]
-
-
-@compiled
-def unpack(packed, out):
-    """Add what ``pack`` made to out, and set it to zero.
-
-    INOUT packed (codes, pairs) int64.  OUT out (codes, channels) int64.
-    """
-    pairs = packed.shape[1]
-    for place in range(packed.shape[0]):
-        for pair in range(pairs):
-            both = packed[place, pair]
-            low = np.int64(np.int32(both & np.int64(0xFFFFFFFF)))
-            out[place, pair] += (both - low) >> 32
-            if pairs + pair < out.shape[1]:
-                out[place, pairs + pair] += low
-            packed[place, pair] = 0
 
 
 @compiled

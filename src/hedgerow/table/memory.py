@@ -160,7 +160,8 @@ class MemoryTable:
 
         def work(rows: slice) -> None:
             out = np.zeros((places, rule.channels), dtype=np.int64)
-            packed = np.zeros((places, -(-rule.channels // 2)), dtype=np.int64)
+            pairs = -(-rule.channels // 2)
+            packed, row = np.zeros((places, pairs), dtype=np.int64), np.empty(pairs, dtype=np.int64)
             unpacked = 0
             for start in range(rows.start, min(rows.stop, len(self)), step):
                 block = slice(start, min(start + step, rows.stop, len(self)))
@@ -170,11 +171,11 @@ class MemoryTable:
                 channels = rule(seen, self._labels[block])
                 check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
                 if unpacked + len(codes) > most:
-                    kernels.unpack(packed, out)
+                    unpack(packed, out)
                     unpacked = 0
-                kernels.pack(codes, channels, self._offsets, packed)
+                kernels.pack(codes, channels, self._offsets, row, packed)
                 unpacked += len(codes)
-            kernels.unpack(packed, out)
+            unpack(packed, out)
             parts.append(out)
 
         for_slices(len(self), work)
@@ -268,6 +269,15 @@ def check_packable(records: int) -> None:
     """Raise ValueError where a record's channels may pass 31 bits."""
     if records < 1:
         raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
+
+
+def unpack(packed: Integers, out: Integers) -> None:
+    """Add to ``out`` (codes, channels) what ``kernels.pack`` made, (codes, pairs), and set that to zero."""
+    pairs = packed.shape[1]
+    low = packed.astype(np.int32)  # the lower half, with its sign
+    out[:, :pairs] += (packed - low) >> 32
+    out[:, pairs:] += low[:, : out.shape[1] - pairs]
+    packed[:] = 0
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:

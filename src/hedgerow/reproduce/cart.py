@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hedgerow.reproduce.claims import above, above_majority, near_reported, reaches, rises
+from hedgerow.reproduce.claims import above, above_majority, is_near, near_reported, rises
 from hedgerow.reproduce.experiment import (
     MAJORITY,
     Axis,
@@ -129,14 +129,15 @@ def _figure2() -> Experiment:
         claims=(
             *(
                 PaperClaim(
+                    "",
                     f"{TASKS[task].title}: {value:.4f} at depth {BEST_DEPTH[task]}, the best, is reached",
-                    reaches(last, Panel(TASKS[task].title), BEST_DEPTH[task], value),
+                    is_near(last, Panel(TASKS[task].title), BEST_DEPTH[task], value),
                 )
                 for task, value in BEST_ACCURACY.items()
             ),
-            PaperClaim("above the majority rule (ours)", above_majority(last)),
-            PaperClaim("a larger epsilon gives a larger accuracy", above(last, [f"epsilon = {LINES[0]:g}"])),
-            PaperClaim("deeper trees are more accurate, from depth 2 to 6", rises(last)),
+            PaperClaim("", "above the majority rule (ours)", above_majority(last)),
+            PaperClaim("", "a larger epsilon gives a larger accuracy", above(last, [f"epsilon = {LINES[0]:g}"])),
+            PaperClaim("", "deeper trees are more accurate, from depth 2 to 6", rises(last)),
         ),
         notes=(
             "About three in four of Adult's test records and more than nine in ten of Census-Income's are of the larger class. "
@@ -172,21 +173,24 @@ def _figure3() -> Experiment:
         curves=(*curves, *rules),
         claims=(
             PaperClaim(
+                "",
                 "test accuracy rises with the number of records",
                 rises("depth 4", panels=lambda p: p.name.endswith("test")),
             ),
             PaperClaim(
+                "",
                 "Adult: about .81 in the end (ours at 3200 records, depth 4)",
-                reaches("depth 4", test_of["adult"], 3200, 0.81),
+                is_near("depth 4", test_of["adult"], 3200, 0.81),
             ),
             PaperClaim(
-                "Census-Income: about .80 from 400 records on", reaches("depth 4", test_of["census"], 400, 0.80)
+                "", "Census-Income: about .80 from 400 records on", is_near("depth 4", test_of["census"], 400, 0.80)
             ),
             PaperClaim(
+                "",
                 "Adult begins at about .35, far below the majority rule",
                 _begins_near("depth 4", test_of["adult"], 0.35),
             ),
-            PaperClaim("above the majority rule (ours, depth 4)", above_majority("depth 4")),
+            PaperClaim("", "above the majority rule (ours, depth 4)", above_majority("depth 4")),
         ),
         notes=(
             "A curve that begins at .35 on a set of which about three in four have one class is that of a rule that is wrong "
@@ -204,7 +208,7 @@ def _begins_near(label: str, panel: Panel, value: float) -> Check:
         cell = results.cell(panel, label, form, results.experiment.axis.values[0])
         if cell is None:
             return Verdict("not measured")
-        return Verdict("yes" if abs(cell.mean - value) <= 0.1 else "no", f"ours begins at {cell.mean:.3f}")
+        return Verdict("holds" if abs(cell.mean - value) <= 0.1 else "does not", f"ours begins at {cell.mean:.3f}")
 
     return check
 
@@ -219,8 +223,8 @@ def _figure4() -> Experiment:
         axis=DEPTH,
         curves=tuple(_by_depth(MEASURES, "{task}, {measure}")),
         claims=(
-            PaperClaim("Adult: precision is best at depth 4", _best_at(last, adult, 4)),
-            PaperClaim("Census-Income: precision is best at depth 5", _best_at(last, census, 5)),
+            PaperClaim("", "Adult: precision is best at depth 4", _best_at(last, adult, 4)),
+            PaperClaim("", "Census-Income: precision is best at depth 5", _best_at(last, census, 5)),
         ),
         notes=(POSITIVE, RAW),
     )
@@ -236,7 +240,7 @@ def _best_at(label: str, panel: Panel, depth: int) -> Check:
             return Verdict("not measured")
         best = max(means, key=lambda x: means[x])
         words = f"highest at {best:g} ({means[best]:.3f}, against {means[depth]:.3f} at {depth})"
-        return Verdict("yes" if best == depth else "no", words)
+        return Verdict("holds" if best == depth else "does not", words)
 
     return check
 
@@ -270,8 +274,10 @@ def _figure5() -> Experiment:
         axis=EPSILON,
         curves=tuple(curves),
         claims=(
-            PaperClaim("CART-DPsAdaBoost is above DP-AdaBoost at depth 1", above(NAME, ["DP-AdaBoost"], panels=stump)),
-            PaperClaim("AUC rises with epsilon", rises(NAME, panels=lambda panel: panel.measure == "auc")),
+            PaperClaim(
+                "", "CART-DPsAdaBoost is above DP-AdaBoost at depth 1", above(NAME, ["DP-AdaBoost"], panels=stump)
+            ),
+            PaperClaim("", "AUC rises with epsilon", rises(NAME, panels=lambda panel: panel.measure == "auc")),
         ),
         notes=(
             "DP-AdaBoost is known from descriptions only; its numeric features are cut into 10 bins with a leaf each, so "
@@ -298,7 +304,7 @@ def _implied(task: str) -> Check:
         found = max(implied_accuracy(p, r, share.mean) for p, r, _ in TABLE_3[task].values())
         best = BEST_ACCURACY[task]
         words = f"with {share.mean:.3f} of one class they imply {found:.3f} at most, the paper says {best:.3f}"
-        return Verdict("yes" if abs(found - best) < 0.005 else "no", words)
+        return Verdict("holds" if abs(found - best) < 0.005 else "does not", words)
 
     return check
 
@@ -331,10 +337,10 @@ def _table3() -> Experiment:
             for epsilon, values in TABLE_3[task].items()
         ),
         claims=(
-            PaperClaim("the printed numbers, within .05", near_reported(0.05)),
+            PaperClaim("", "the printed numbers, within .05", near_reported(0.05)),
             *(
                 PaperClaim(
-                    f"{TASKS[task].title}: printed precision and recall fit the printed accuracy", _implied(task)
+                    "", f"{TASKS[task].title}: printed precision and recall fit the printed accuracy", _implied(task)
                 )
                 for task in tasks
             ),
@@ -370,13 +376,14 @@ def _table4() -> Experiment:
         claims=(
             *(
                 PaperClaim(
+                    "",
                     f"{TASKS[task].title}: {TABLE_4[task][-1]:.3f} at epsilon 1 is reached",
-                    reaches(NAME, Panel(TASKS[task].title, "auc"), 1.0, TABLE_4[task][-1]),
+                    is_near(NAME, Panel(TASKS[task].title, "auc"), 1.0, TABLE_4[task][-1]),
                 )
                 for task in tasks
             ),
-            PaperClaim("the printed numbers, within .05", near_reported(0.05)),
-            PaperClaim("AUC rises with epsilon", rises(NAME)),
+            PaperClaim("", "the printed numbers, within .05", near_reported(0.05)),
+            PaperClaim("", "AUC rises with epsilon", rises(NAME)),
         ),
         notes=(TENTH, RAW, CODED),
     )

@@ -1,29 +1,43 @@
-"""What a paper says of a figure, as a function of what was measured, that can be wrong."""
+"""What a paper says of a figure, as a function of what was measured, that can be wrong.
+
+Every statement becomes contrasts: numbers that are positive where it is right, each with a standard error. It *holds* if every
+contrast is clearly positive, it *does not* if one is clearly negative, and otherwise it *cannot be told* from these runs. Clearly
+means at the two-sided 5 % level of Student's t, and for a contradiction at that level over all contrasts together: of many
+places that agree by chance alone, one would soon be found to contradict.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
 
 from hedgerow.reproduce.experiment import MAJORITY, Cell, Check, Form, Measured, Panel, Verdict
 
 __all__ = [
+    "Contrast",
     "Pick",
     "above",
     "above_majority",
+    "best_at",
+    "cells_of",
     "closest",
-    "compared",
+    "difference",
     "falls",
+    "is_near",
+    "judged",
     "near_reported",
-    "reaches",
     "rises",
+    "steady",
     "within",
 ]
 
-MOSTLY = 0.75  # the share of places from which a claim mostly holds
-SURE = 2.0  # standard errors
-
+LEVEL = 0.05
+FLAT = 0.005  # a change between the ends of a curve of less than this is none
 
 Pick = Callable[[Panel], bool]
 
@@ -33,13 +47,89 @@ def everywhere(panel: Panel) -> bool:
     return True
 
 
-def above(first: str, others: Sequence[str], *, panels: Pick = everywhere) -> Check:
-    """Return the check that one method is above all others in every panel at every x."""
+@dataclass(frozen=True)
+class Contrast:
+    """A number that is positive where a statement is right, its standard error, and the degrees of freedom of that."""
+
+    gap: float
+    error: float = 0.0
+    freedom: float = math.inf
+
+    def bound(self, level: float) -> float:
+        """Return how far the gap may be off at a two-sided level."""
+        if self.error == 0:
+            return 0.0
+        return math.inf if math.isinf(self.error) else float(student.isf(level / 2, self.freedom)) * self.error
+
+    @property
+    def holds(self) -> bool:
+        """Whether the gap is clearly positive."""
+        return self.gap > self.bound(LEVEL)
+
+    def fails(self, contrasts: int = 1) -> bool:
+        """Say whether the gap is clearly negative, as one of so many; without noise, whether it is not positive."""
+        return self.gap <= 0 if self.error == 0 else self.gap < -self.bound(LEVEL / contrasts)
+
+    def __neg__(self) -> Contrast:
+        return Contrast(-self.gap, self.error, self.freedom)
+
+    def __add__(self, constant: float) -> Contrast:
+        return Contrast(self.gap + constant, self.error, self.freedom)
+
+
+def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
+    """Return a weighted sum of means, with the degrees of freedom of Welch and Satterthwaite."""
+    gap = sum(weight * cell.mean for weight, cell in zip(weights, cells, strict=True))
+    variances = [(weight * cell.error) ** 2 for weight, cell in zip(weights, cells, strict=True)]
+    total = sum(variances)
+    if not 0 < total < math.inf:
+        return Contrast(gap, math.sqrt(total))
+    spread = sum(variance**2 / cell.freedom for variance, cell in zip(variances, cells, strict=True) if variance)
+    return Contrast(gap, math.sqrt(total), total**2 / spread)
+
+
+def difference(here: Cell, there: Cell) -> Contrast:
+    """Return the mean of one point less that of another."""
+    return combined((1.0, -1.0), (here, there))
+
+
+def judged(contrasts: Sequence[Contrast], words: str) -> Verdict:
+    """Return what contrasts say of a statement that needs all of them to be positive."""
+    if not contrasts:
+        return Verdict("not measured")
+    if any(contrast.fails(len(contrasts)) for contrast in contrasts):
+        return Verdict("does not", words)
+    return Verdict("holds" if all(contrast.holds for contrast in contrasts) else "cannot be told", words)
+
+
+def cells_of(results: Measured, form: Form, label: str, panel: Panel) -> dict[float, Cell]:
+    """Return the points of one curve by x, those that were measured."""
+    cells = {x: results.cell(panel, label, form, x) for x in results.experiment.axis.values}
+    return {x: cell for x, cell in cells.items() if cell is not None}
+
+
+def above(first: str, others: Sequence[str], *, panels: Pick = everywhere, by: float = 0.0) -> Check:
+    """Return the check that one method is above all others (by at least so much) in every panel at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        return compared(list(_pairs(results, form, first, others, panels)))
+        pairs = list(_pairs(results, form, first, others, panels))
+        return compared([difference(here, there) for here, there in pairs], by)
 
     return check
+
+
+def compared(gaps: Sequence[Contrast], by: float = 0.0) -> Verdict:
+    """Return whether every gap is more than ``by``, with how many are and how large they are."""
+    if not gaps:
+        return Verdict("not measured")
+    contrasts = [gap + -by for gap in gaps]
+    sizes = [gap.gap for gap in gaps]
+    words = (
+        f"above in {sum(size > by for size in sizes)} of {len(sizes)} places (clearly in {sum(c.holds for c in contrasts)}, "
+        f"clearly not in {sum(c.fails(len(gaps)) for c in contrasts)}); {min(sizes):+.3f} to {max(sizes):+.3f}, "
+        f"{sum(sizes) / len(sizes):+.3f} on average"
+    )
+    return judged(contrasts, words)
 
 
 def _pairs(
@@ -47,33 +137,10 @@ def _pairs(
 ) -> Iterator[tuple[Cell, Cell]]:
     """Yield the runs of one method and of each other, place by place."""
     for panel in filter(panels, results.experiment.panels):
-        for x in results.experiment.axis.values:
-            here = results.cell(panel, first, form, x)
-            for other in others:
-                there = results.cell(panel, other, form, x)
-                if here is not None and there is not None:
-                    yield here, there
-
-
-def compared(pairs: Sequence[tuple[Cell, Cell]]) -> Verdict:
-    """Return whether the first of each pair is above the second, and by how much."""
-    if not pairs:
-        return Verdict("not measured")
-    gaps = [here.mean - there.mean for here, there in pairs]
-    errors = [math.hypot(here.error, there.error) for here, there in pairs]
-    wins = sum(gap > 0 for gap in gaps)
-    surely = sum(gap > SURE * error for gap, error in zip(gaps, errors, strict=True))
-    surely_not = sum(gap < -SURE * error for gap, error in zip(gaps, errors, strict=True))
-    words = (
-        f"above in {wins} of {len(gaps)} places (clearly in {surely}, clearly below in {surely_not}); "
-        f"{min(gaps):+.3f} to {max(gaps):+.3f}, {sum(gaps) / len(gaps):+.3f} on average"
-    )
-    return Verdict(graded(wins, len(gaps)), words)
-
-
-def graded(right: int, places: int) -> str:
-    """Return how far a claim holds that is right in so many of all places."""
-    return "yes" if right == places else "mostly" if right >= MOSTLY * places else "no"
+        here = cells_of(results, form, first, panel)
+        for other in others:
+            there = cells_of(results, form, other, panel)
+            yield from ((here[x], there[x]) for x in here if x in there)
 
 
 def above_majority(label: str, *, panels: Pick = everywhere) -> Check:
@@ -82,99 +149,122 @@ def above_majority(label: str, *, panels: Pick = everywhere) -> Check:
 
 
 def rises(label: str, *, panels: Pick = everywhere) -> Check:
-    """Return the check that a method is clearly better at the end of its curve than at its beginning, in every panel."""
-    return _slope(label, panels, 1.0)
+    """Return the check that a curve rises with the axis in every panel: its fitted line, over all points, is clearly up.
+
+    A line that clearly changes by less than ``FLAT`` from the first point to the last does not rise.
+    """
+    return _trend(label, panels, 1.0)
 
 
 def falls(label: str, *, panels: Pick = everywhere) -> Check:
-    """Return the check that a method is clearly worse at the end of its curve than at its beginning, in every panel."""
-    return _slope(label, panels, -1.0)
+    """Return the check that a curve falls with the axis in every panel; see ``rises``."""
+    return _trend(label, panels, -1.0)
 
 
-def _slope(label: str, panels: Pick, sign: float) -> Check:
-    """Return the check that a curve goes up, or with the sign -1 down, by more than the noise of its ends."""
+def trend(cells: Sequence[Cell]) -> Contrast:
+    """Return the change from the first to the last of some points on the line fitted to them, evenly spaced."""
+    places = np.arange(len(cells)) - (len(cells) - 1) / 2
+    weights = places / (places @ places) * (len(cells) - 1)
+    return combined(weights.tolist(), cells)
 
+
+def _trend(label: str, panels: Pick, sign: float) -> Check:
     def check(results: Measured, form: Form) -> Verdict:
-        words, right = [], 0
+        words, contrasts = [], []
         for panel in filter(panels, results.experiment.panels):
-            cells = [results.cell(panel, label, form, x) for x in results.experiment.axis.values]
-            there = [cell for cell in cells if cell is not None]
-            if len(there) < 2:
+            cells = list(cells_of(results, form, label, panel).values())
+            if len(cells) < 2:
                 continue
-            change = there[-1].mean - there[0].mean
-            clearly = abs(change) > SURE * math.hypot(there[0].error, there[-1].error)
-            right += clearly and sign * change > 0
-            words.append(f"{panel.name}: {change:+.3f}{' (clearly)' if clearly else ''}")
-        if not words:
-            return Verdict("not measured")
-        return Verdict(graded(right, len(words)), f"from the first to the last point {'; '.join(words)}")
+            change = trend(cells)
+            upwards = change if sign > 0 else -change
+            flat = upwards.gap + upwards.bound(LEVEL) < FLAT
+            contrasts.append(Contrast(-1.0) if flat else upwards)
+            sure = ", flat" if flat and not upwards.fails() else ""
+            words.append(
+                f"{panel.name}: {cells[0].mean:.3f} to {cells[-1].mean:.3f}, fitted change {change.gap:+.3f} ± "
+                f"{change.error:.3f}{sure}"
+            )
+        return judged(contrasts, "; ".join(words))
 
     return check
 
 
-def closest(label: str, others: Sequence[str], target: str) -> Check:
+def closest(label: str, others: Sequence[str], target: str, *, panels: Pick = everywhere) -> Check:
     """Return the check that of all methods one is closest to another, in every panel at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        firsts: list[str] = []
-        own: list[float] = []
-        for panel in results.experiment.panels:
+        contrasts, nearest, own = [], [], []
+        for panel in filter(panels, results.experiment.panels):
+            curves = {name: cells_of(results, form, name, panel) for name in (label, *others, target)}
             for x in results.experiment.axis.values:
-                goal = results.cell(panel, target, form, x)
-                cells = {name: results.cell(panel, name, form, x) for name in (label, *others)}
-                if goal is None or any(cell is None for cell in cells.values()):
+                if not all(x in cells for cells in curves.values()):
                     continue
-                gaps = {name: abs(cell.mean - goal.mean) for name, cell in cells.items() if cell is not None}
-                firsts.append(min(gaps, key=lambda name: gaps[name]))
-                own.append(gaps[label])
-        if not firsts:
+                goal = curves[target][x]
+                far = {name: abs(curves[name][x].mean - goal.mean) for name in (label, *others)}
+                nearest.append(min(far, key=lambda name: far[name]))
+                own.append(far[label])
+                for name in others:  # the target's own error is in both distances; that of the methods remains
+                    noise = difference(curves[label][x], curves[name][x])
+                    contrasts.append(Contrast(far[name] - far[label], noise.error, noise.freedom))
+        if not contrasts:
             return Verdict("not measured")
-        right = firsts.count(label)
-        ranks = ", ".join(f"{name} {count}" for name, count in Counter(firsts).most_common())
-        words = (
-            f"closest in {right} of {len(firsts)} places (closest were: {ranks}); "
-            f"its distance is {min(own):.3f} to {max(own):.3f}"
-        )
-        return Verdict(graded(right, len(firsts)), words)
+        ranks = ", ".join(f"{name} {count}" for name, count in Counter(nearest).most_common())
+        words = f"closest in {nearest.count(label)} of {len(nearest)} places ({ranks}); {min(own):.3f} to {max(own):.3f} away"
+        return judged(contrasts, words)
 
     return check
 
 
-def reaches(label: str, panel: Panel, x: float, value: float) -> Check:
-    """Return the check that a method reaches a number that the paper prints."""
+def _near(cell: Cell, value: float, tolerance: float) -> Contrast:
+    """Return how far inside the tolerance around a number a point lies."""
+    return Contrast(tolerance - abs(cell.mean - value), cell.error, cell.freedom)
+
+
+def is_near(label: str, panel: Panel, x: float, value: float, tolerance: float = 0.02) -> Check:
+    """Return the check that a method meets a number which the paper prints, above or below, within a tolerance.
+
+    If the majority rule, which reads nothing, meets it too, the number does not show that the method works: that cannot be told.
+    """
 
     def check(results: Measured, form: Form) -> Verdict:
         cell = results.cell(panel, label, form, x)
         if cell is None:
             return Verdict("not measured")
-        gap = cell.mean - value
-        holds = "yes" if gap >= -SURE * cell.error else "no"
-        return Verdict(holds, f"{cell.mean:.3f} ± {cell.spread:.3f}, {gap:+.3f} from the paper's {value:.3f}")
+        words = f"{cell.mean:.3f} ± {cell.spread:.3f}, {cell.mean - value:+.3f} from the paper's {value:.3f}"
+        verdict = judged([_near(cell, value, tolerance)], words)
+        for rule in MAJORITY:
+            trivial = results.cell(panel, rule, form, x)
+            if verdict.answer == "holds" and trivial is not None and abs(trivial.mean - value) <= tolerance:
+                return Verdict("cannot be told", f"{words}; the {rule} meets it too ({trivial.mean:.3f})")
+        return verdict
 
     return check
 
 
-def near_reported(within: float, *, anywhere: bool = False) -> Check:
-    """Return the check that every number which the paper prints is met within so much, above or below.
+def near_reported(tolerance: float, *, anywhere: bool = False, panels: Pick = everywhere) -> Check:
+    """Return the check that every number which the paper prints is met within a tolerance, above or below.
 
     With ``anywhere`` a number that stands in several panels, since the paper does not name its data set, is met where it is met
     in one of them.
     """
 
     def check(results: Measured, form: Form) -> Verdict:
-        gaps: dict[tuple[object, ...], list[float]] = defaultdict(list)
+        found: dict[tuple[object, ...], list[tuple[Contrast, float]]] = {}
         for number in results.experiment.reported:
-            cell = results.cell(number.panel, number.label, form, number.x)
+            cell = results.cell(number.panel, number.label, form, number.x) if panels(number.panel) else None
             if cell is not None:
-                gaps[None if anywhere else number.panel, number.label, number.x].append(cell.mean - number.value)
-        if not gaps:
+                place = None if anywhere else number.panel, number.label, number.x
+                near = _near(cell, number.value, tolerance)
+                found.setdefault(place, []).append((near, cell.mean - number.value))
+        nearest = [max(candidates, key=lambda pair: pair[0].gap) for candidates in found.values()]
+        if not nearest:
             return Verdict("not measured")
-        nearest = [min(found, key=abs) for found in gaps.values()]
-        right = sum(abs(gap) <= within for gap in nearest)
+        gaps = [gap for _, gap in nearest]
         words = (
-            f"{right} of {len(nearest)} numbers; ours less the paper's is {min(nearest):+.3f} to {max(nearest):+.3f}"
+            f"{sum(abs(gap) <= tolerance for gap in gaps)} of {len(gaps)} numbers; ours less the paper's is {min(gaps):+.3f} to "
+            f"{max(gaps):+.3f}"
         )
-        return Verdict(graded(right, len(nearest)), words)
+        return judged([contrast for contrast, _ in nearest], words)
 
     return check
 
@@ -183,11 +273,40 @@ def within(label: str, panel: Panel, low: float, high: float) -> Check:
     """Return the check that a whole curve lies between two values."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        cells = [results.cell(panel, label, form, x) for x in results.experiment.axis.values]
-        means = [cell.mean for cell in cells if cell is not None]
-        if not means:
+        cells = cells_of(results, form, label, panel).values()
+        middle = (low + high) / 2
+        contrasts = [_near(cell, middle, (high - low) / 2) for cell in cells]
+        means = [cell.mean for cell in cells]
+        return judged(contrasts, f"ours are {min(means):.3f} to {max(means):.3f}" if means else "")
+
+    return check
+
+
+def steady(label: str, most: float, *, panels: Pick = everywhere) -> Check:
+    """Return the check that any two points of a curve differ by so much at most, in every panel."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        contrasts, words = [], []
+        for panel in filter(panels, results.experiment.panels):
+            cells = sorted(cells_of(results, form, label, panel).values(), key=lambda cell: cell.mean)
+            if len(cells) > 1:
+                size = difference(cells[-1], cells[0])
+                contrasts.append(-size + most)
+                words.append(f"{panel.name}: {size.gap:.3f} ± {size.error:.3f}")
+        return judged(contrasts, f"moves by {'; '.join(words)}")
+
+    return check
+
+
+def best_at(label: str, panel: Panel, x: float) -> Check:
+    """Return the check that a curve is highest at one place of its axis."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        cells = cells_of(results, form, label, panel)
+        if x not in cells or len(cells) < 2:
             return Verdict("not measured")
-        right = sum(low <= mean <= high for mean in means)
-        return Verdict(graded(right, len(means)), f"ours are {min(means):.3f} to {max(means):.3f}")
+        best = max(cells, key=lambda place: cells[place].mean)
+        contrasts = [difference(cells[x], cell) for place, cell in cells.items() if place != x]
+        return judged(contrasts, f"highest at {best:g} ({cells[best].mean:.3f}, against {cells[x].mean:.3f} at {x:g})")
 
     return check

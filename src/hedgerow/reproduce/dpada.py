@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow.reproduce.claims import Pick, above, above_majority, closest, compared, rises
+from hedgerow.reproduce.claims import Pick, above, above_majority, closest, compared, difference, rises
 from hedgerow.reproduce.experiment import (
     MAJORITY,
     Axis,
@@ -76,12 +76,15 @@ def _by_rounds(name: str, task: str) -> Experiment:
         curves=curves + rules,
         claims=(
             *(
-                PaperClaim(f"{label} rises with epsilon (m = {rounds})", rises(f"m = {rounds}", panels=_named(label)))
+                PaperClaim(
+                    "", f"{label} rises with epsilon (m = {rounds})", rises(f"m = {rounds}", panels=_named(label))
+                )
                 for label in ("DPAda_Swing", "DPAda_Improved")
                 for rounds in (30, 100)
             ),
             *(
                 PaperClaim(
+                    "",
                     f"{label} is above the majority rule (ours, m = 50)",
                     above_majority("m = 50", panels=_named(label)),
                 )
@@ -117,11 +120,11 @@ def _against_all(name: str, rounds: int) -> Experiment:
         axis=BUDGET,
         curves=curves_of(BUDGET, {**methods, **MAJORITY}, ("adult-us", "bank"), fixed={"n_estimators": rounds}),
         claims=(
-            PaperClaim("DPAda_Improved is closest to AdaBoost", closest("DPAda_Improved", rivals, "AdaBoost")),
-            PaperClaim("DPAda_Improved is above the other private methods", above("DPAda_Improved", rivals)),
-            PaperClaim("DPAda is below its three relatives", _below("DPAda", list(SCHEDULES))),
-            *(PaperClaim(f"{label} rises with epsilon", rises(label)) for label in rivals if label not in OURS),
-            PaperClaim("DPAda_Improved is above the majority rule (ours)", above_majority("DPAda_Improved")),
+            PaperClaim("", "DPAda_Improved is closest to AdaBoost", closest("DPAda_Improved", rivals, "AdaBoost")),
+            PaperClaim("", "DPAda_Improved is above the other private methods", above("DPAda_Improved", rivals)),
+            PaperClaim("", "DPAda is below its three relatives", _below("DPAda", list(SCHEDULES))),
+            *(PaperClaim("", f"{label} rises with epsilon", rises(label)) for label in rivals if label not in OURS),
+            PaperClaim("", "DPAda_Improved is above the majority rule (ours)", above_majority("DPAda_Improved")),
         ),
         notes=(TIES, HOW, PRIVATE),
     )
@@ -131,16 +134,16 @@ def _below(label: str, others: list[str]) -> Check:
     """Return the check that one method is below each of the others everywhere."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        pairs = [
-            (there, here)
+        gaps = [
+            difference(there, here)
             for panel in results.experiment.panels
             for x in results.experiment.axis.values
             for here in [results.cell(panel, label, form, x)]
             for there in (results.cell(panel, other, form, x) for other in others)
             if here is not None and there is not None
         ]
-        verdict = compared(pairs)
-        return Verdict(verdict.holds, f"its relatives are {verdict.words}" if verdict.words else "")
+        verdict = compared(gaps)
+        return Verdict(verdict.answer, f"its relatives are {verdict.words}" if verdict.words else "")
 
     return check
 

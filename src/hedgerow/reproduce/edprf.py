@@ -88,15 +88,16 @@ def _figure5() -> Experiment:
         axis=DEPTHS,
         curves=curves_of(DEPTHS, {**methods, **MAJORITY}, DATA),
         claims=(
-            PaperClaim("tradition_spl_imp is always above tradition", above("tradition_spl_imp", ["tradition"])),
+            PaperClaim("", "tradition_spl_imp is always above tradition", above("tradition_spl_imp", ["tradition"])),
             *(
                 PaperClaim(
+                    "",
                     f"{TASKS[task].title}: accuracies from {low:g} to {high:g}, the range of the paper's axis",
                     within("tradition_spl_imp", Panel(TASKS[task].title), low, high),
                 )
                 for task, (low, high) in FIGURE_5_AXES.items()
             ),
-            PaperClaim("tradition_spl_imp is above the majority rule (ours)", above_majority("tradition_spl_imp")),
+            PaperClaim("", "tradition_spl_imp is above the majority rule (ours)", above_majority("tradition_spl_imp")),
         ),
         notes=(
             READING,
@@ -121,8 +122,9 @@ def _figure6() -> Experiment:
         axis=DEPTHS,
         curves=curves_of(DEPTHS, {**methods, **MAJORITY}, DATA),
         claims=(
-            PaperClaim("tradition_leaf_imp is always above tradition", above("tradition_leaf_imp", ["tradition"])),
+            PaperClaim("", "tradition_leaf_imp is always above tradition", above("tradition_leaf_imp", ["tradition"])),
             PaperClaim(
+                "",
                 "the same where both leaves get the same budget (ours)",
                 above("tradition_leaf_imp, equal budget", ["tradition, equal budget"]),
             ),
@@ -147,9 +149,9 @@ def _figure7() -> Experiment:
         axis=EPSILON,
         curves=curves_of(EPSILON, {**methods, **MAJORITY}, DATA),
         claims=(
-            PaperClaim("pfDPDT is above tradition at every budget", above("pfDPDT", ["tradition"])),
-            PaperClaim("pfDPDT rises with the budget", rises("pfDPDT")),
-            PaperClaim("tradition rises with the budget", rises("tradition")),
+            PaperClaim("", "pfDPDT is above tradition at every budget", above("pfDPDT", ["tradition"])),
+            PaperClaim("", "pfDPDT rises with the budget", rises("pfDPDT")),
+            PaperClaim("", "tradition rises with the budget", rises("tradition")),
         ),
         notes=(
             READING,
@@ -178,9 +180,9 @@ def _figure8() -> Experiment:
             *curves_of(EPSILON, impure, DATA, fixed=LARGE, forms=("published",)),
         ),
         claims=(
-            PaperClaim("eDPRF's allocation is above the others' at every epsilon", above("eDPRF", RIVALS)),
-            PaperClaim("the same without the purity test of its nodes (ours)", above(IMPURE, RIVALS)),
-            PaperClaim("eDPRF's allocation is above the majority rule (ours)", above_majority("eDPRF")),
+            PaperClaim("", "eDPRF's allocation is above the others' at every epsilon", above("eDPRF", RIVALS)),
+            PaperClaim("", "the same without the purity test of its nodes (ours)", above(IMPURE, RIVALS)),
+            PaperClaim("", "eDPRF's allocation is above the majority rule (ours)", above_majority("eDPRF")),
         ),
         notes=(
             "Levels: eDPRF and TpDPRF harmonic, DiffPRF_linear on the line k + 1, DiffPRF twice the level above "
@@ -208,10 +210,10 @@ def _figure9() -> Experiment:
         axis=TREES,
         curves=curves_of(TREES, {**FORESTS, **MAJORITY}, DATA, fixed=SIX),
         claims=(
-            PaperClaim("eDPRF is above DiffPRF_linear, TpDPRF and DiffPRF at every size", above("eDPRF", RIVALS)),
-            *(PaperClaim(f"{rival} falls as the forest grows", falls(rival)) for rival in RIVALS),
-            PaperClaim("eDPRF's accuracy hardly moves with the size (by .02 at most)", _steady("eDPRF", 0.02)),
-            PaperClaim("eDPRF is above the majority rule (ours)", above_majority("eDPRF")),
+            PaperClaim("", "eDPRF is above DiffPRF_linear, TpDPRF and DiffPRF at every size", above("eDPRF", RIVALS)),
+            *(PaperClaim("", f"{rival} falls as the forest grows", falls(rival)) for rival in RIVALS),
+            PaperClaim("", "eDPRF's accuracy hardly moves with the size (by .02 at most)", _steady("eDPRF", 0.02)),
+            PaperClaim("", "eDPRF is above the majority rule (ours)", above_majority("eDPRF")),
         ),
         notes=(
             BINS,
@@ -239,7 +241,7 @@ def _steady(label: str, most: float) -> Check:
         if not ranges:
             return Verdict("not measured")
         words = "; ".join(f"{panel.name}: {size:.3f}" for panel, size in ranges)
-        return Verdict("yes" if all(size <= most for _, size in ranges) else "no", f"moves by {words}")
+        return Verdict("holds" if all(size <= most for _, size in ranges) else "does not", f"moves by {words}")
 
     return check
 
@@ -267,9 +269,11 @@ def _table2() -> Experiment:
         ),
         claims=(
             PaperClaim(
-                "eDPRF is the most accurate", above("eDPRF", RIVALS, panels=lambda panel: panel.measure == "accuracy")
+                "",
+                "eDPRF is the most accurate",
+                above("eDPRF", RIVALS, panels=lambda panel: panel.measure == "accuracy"),
             ),
-            PaperClaim("the printed accuracies within .02, on either data set", near_reported(0.02, anywhere=True)),
+            PaperClaim("", "the printed accuracies within .02, on either data set", near_reported(0.02, anywhere=True)),
         ),
         notes=(
             "The paper's table names neither the data set nor the setting; its numbers stand beside both sets here. Its "
@@ -302,7 +306,7 @@ def _check_figure3(results: Measured, form: Form) -> Verdict:
     steps = paths[-1].steps
     found = (*(round(float(step.amount), 2) for step in steps), round(float(paths[1].steps[-1].amount), 2))
     words = ", ".join(f"{amount:.2f}" for amount in found)
-    return Verdict("yes" if found == (0.18, 0.27, 0.55, 0.82) else "no", f"booked: {words}")
+    return Verdict("holds" if found == (0.18, 0.27, 0.55, 0.82) else "does not", f"booked: {words}")
 
 
 def _figure3() -> Experiment:
@@ -311,7 +315,7 @@ def _figure3() -> Experiment:
         title="The budget of one tree",
         settings="One pfDPDT tree, epsilon 1, treeDepth 3; read off the certificate of a fit. Nothing is measured.",
         axis=EPSILON,
-        claims=(PaperClaim("levels get .18, .27 and .55, and a leaf on level 2 gets .82", _check_figure3),),
+        claims=(PaperClaim("", "levels get .18, .27 and .55, and a leaf on level 2 gets .82", _check_figure3),),
         notes=(
             "Every path spends the whole budget: a leaf above the last level takes what its path has left. This part of "
             "the paper is right (lemma 3 of docs/proofs/composition.md) and the private form keeps it.",

@@ -13,8 +13,11 @@ from hedgerow.reproduce.fits import Fit, Setting
 from hedgerow.reproduce.tasks import TASKS
 
 __all__ = [
+    "ANSWERS",
     "FORMS",
     "MAJORITY",
+    "NO_NOISE",
+    "Answer",
     "Axis",
     "Cell",
     "Check",
@@ -28,9 +31,13 @@ __all__ = [
     "Reported",
     "Verdict",
     "curves_of",
+    "without_noise",
 ]
 
 Form = Literal["published", "private", "coded"]
+Answer = Literal["holds", "does not", "cannot be told", "not measured"]
+ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told")
+NO_NOISE = 1e9  # the epsilon of a published form whose noise is left out
 FORMS: Mapping[Form, str] = {"published": "as printed", "private": "private form", "coded": "as its authors coded it"}
 QUICK_RECORDS = 4000
 
@@ -64,12 +71,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a panel: its label, whose form it is (None: it is drawn beside every form), and the fit at each x."""
+    """One line of a panel: its label, whose form it is (None: it is drawn beside every form), and the fit at each x.
+
+    ``own_measure`` is what it shows where that is not the panel's measure, as the accuracy in training beside that in testing.
+    """
 
     panel: Panel
     label: str
     form: Form | None
     points: tuple[tuple[float, Fit], ...]
+    own_measure: str | None = None
+
+    @property
+    def measure(self) -> str:
+        """What the curve shows."""
+        return self.own_measure or self.panel.measure
 
 
 @dataclass(frozen=True)
@@ -84,9 +100,10 @@ class Reported:
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one point."""
+    """The runs of one point; ``certain`` if every run gives the same."""
 
     values: tuple[float, ...]
+    certain: bool = False
 
     @property
     def mean(self) -> float:
@@ -100,8 +117,15 @@ class Cell:
 
     @property
     def error(self) -> float:
-        """The standard error of their mean."""
-        return self.spread / math.sqrt(len(self.values))
+        """The standard error of their mean; infinite of a single run that another would differ from."""
+        if self.certain:
+            return 0.0
+        return self.spread / math.sqrt(len(self.values)) if len(self.values) > 1 else math.inf
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the standard error."""
+        return math.inf if self.certain else len(self.values) - 1
 
 
 class Measured(Protocol):
@@ -117,13 +141,13 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim holds (``"yes"``, ``"mostly"``, ``"no"``, or ``"not measured"``), and by how much."""
+    """What was found of a claim, one of ``ANSWERS``, and by how much."""
 
-    holds: str
+    answer: Answer
     words: str = ""
 
     def __str__(self) -> str:
-        return f"{self.holds}: {self.words}" if self.words else self.holds
+        return f"{self.answer}: {self.words}" if self.words else self.answer
 
 
 Check = Callable[[Measured, Form], Verdict]
@@ -131,8 +155,12 @@ Check = Callable[[Measured, Form], Verdict]
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """A sentence of a paper, and what decides it for one form of the systems."""
+    """A sentence of a paper in our own words, the section that it stands in, and what decides it for one form of the systems.
 
+    A claim without a section is ours: a check that the paper does not make.
+    """
+
+    section: str
     text: str
     check: Check
 
@@ -268,3 +296,17 @@ def _fit(
     if form == "coded":
         return Fit(task, system, "published", epsilon, tuple(sorted({**settings, "as_coded": True}.items())), records)
     return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)
+
+
+def without_noise(curves: Iterable[Curve], words: str = "{label} without noise") -> tuple[Curve, ...]:
+    """Return the published curves with an epsilon so large that no noise is left, to be drawn beside every form."""
+    return tuple(
+        replace(
+            curve,
+            label=words.format(label=curve.label),
+            form=None,
+            points=tuple((x, replace(fit, epsilon=NO_NOISE)) for x, fit in curve.points),
+        )
+        for curve in curves
+        if curve.form == "published"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.reproduce.baselines import BASELINES, Baseline
@@ -18,13 +17,13 @@ from hedgerow.reproduce.tasks import Split, load_split
 from hedgerow.schema import Schema
 from hedgerow.systems import system_class
 
-__all__ = ["KEY", "MEASURES", "Fit", "estimator", "measured"]
+__all__ = ["FALSE_RATES", "KEY", "MEASURES", "Fit", "estimator", "measured", "number_of"]
 
 Setting = str | int | bool
 
 KEY = ("data", "records", "system", "variant", "epsilon", "settings", "run")
-MEASURES = ("accuracy", "auc", "precision", "recall", "f1", "training_accuracy", "seconds")
-LARGEST_CURVE = 3200  # records of the learning curves, which alone show the accuracy on the training records
+MEASURES = ("accuracy", "auc", "precision", "recall", "f1", "training_accuracy", "seconds", "roc")
+FALSE_RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # where ROC curves are kept
 
 
 @dataclass(frozen=True)
@@ -96,11 +95,21 @@ def measured(fit: Fit) -> dict[str, str]:
     seconds = time.perf_counter() - start
     probabilities = model.predict_proba(split.X_test)
     predicted = model.classes_[probabilities.argmax(axis=1)]
-    auc = float(roc_auc_score(split.y_test == model.classes_[1], probabilities[:, 1]))
-    training = _training_accuracy(model, split) if 0 < fit.records <= LARGEST_CURVE else math.nan
-    found = _measures(split, predicted, auc, training, seconds)
-    values = {name: "" if math.isnan(value) else f"{value:.5g}" for name, value in found.items()}
-    return {**dict(zip(KEY, fit.key, strict=True)), **values}
+    actual, score = split.y_test == model.classes_[1], probabilities[:, 1]
+    auc = float(roc_auc_score(actual, score))
+    false, true, _ = roc_curve(actual, score)
+    found = _measures(split, predicted, auc, _training_accuracy(model, split), seconds)
+    values = {name: f"{value:.4g}" for name, value in found.items()}
+    roc = " ".join(f"{rate:.3f}" for rate in np.interp(FALSE_RATES, false, true))
+    return {**dict(zip(KEY, fit.key, strict=True)), **values, "roc": roc}
+
+
+def number_of(row: Mapping[str, str], measure: str, x: float) -> float | None:
+    """Return a measure of a fit's row, of a ROC curve the share of true positives where that of false ones is x."""
+    text = row[measure]
+    if measure == "roc":
+        return float(text.split()[FALSE_RATES.index(x)]) if text else None
+    return float(text) if text else None
 
 
 def _training_accuracy(model: Any, split: Split) -> float:
@@ -117,4 +126,4 @@ def _measures(
     precision, recall = right / max(1, int(called.sum())), right / max(1, int(actual.sum()))
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
     accuracy = float(np.mean(actual == called))
-    return dict(zip(MEASURES, (accuracy, auc, precision, recall, f1, training, seconds), strict=True))
+    return dict(zip(MEASURES[:-1], (accuracy, auc, precision, recall, f1, training, seconds), strict=True))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hedgerow.plots import Page
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.reproduce.catalogue import Paper
-from hedgerow.reproduce.experiment import FORMS, Experiment, Form
+from hedgerow.reproduce.experiment import ANSWERS, FORMS, Experiment, Form, Verdict
 from hedgerow.reproduce.fits import Fit, estimator
 from hedgerow.reproduce.results import Results
 from hedgerow.schema import Categorical, Numeric, Schema
@@ -20,13 +20,16 @@ __all__ = ["Guarantees", "Section", "guarantees", "html_page", "markdown_page", 
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
-OURS = "(ours"  # marks a claim that is not the paper's
+SAID = "What the paper says, sentence by sentence"
+EITHER = "in any form"  # of an experiment that measures no fit
 PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
 LEGEND = (
-    "Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; where one "
-    "scale would press a row flat, each row has its own. Clearly means by more than two standard errors, "
-    "and only such a rise or fall counts; a claim that is right in three places of four mostly holds."
+    "A sentence *holds* if it is clearly right at every place that it speaks of, it *does not* if it is clearly wrong at one, "
+    "and otherwise it *cannot be told* from these runs. Clearly is the 5 % level of Student's t over the runs, of a contradiction "
+    "over all places together; a number is met within the tolerance that the sentence names, and not where the majority rule "
+    "meets it too. Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; "
+    "where one scale would press a row flat, each row has its own."
 )
 WORTH = (
     "Read off the certificates of fits at epsilon 1 and default size. A form that does not hold protects nobody at any "
@@ -51,14 +54,27 @@ class Guarantees:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """A claim of an experiment, and what was found of it in each form, by the form's words."""
+
+    experiment: str
+    section: str
+    text: str
+    verdicts: Mapping[str, Verdict]
+
+    def said(self, form: str) -> str:
+        """Return the answer for a form and what it rests on, or nothing where the form was not asked."""
+        return str(self.verdicts[form]) if form in self.verdicts else ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """One experiment on a page; ``tally`` says of each form how many of the paper's claims hold."""
+    """One experiment on a page."""
 
     name: str
     title: str
     settings: str
-    tally: Mapping[str, str]
-    claims: TextTable
+    findings: tuple[Finding, ...]
     numbers: TextTable | None
     notes: tuple[str, ...]
     png: bytes | None
@@ -71,8 +87,7 @@ def sections_of(results: Iterable[tuple[Results, bytes | None]]) -> tuple[Sectio
             found.experiment.name,
             found.experiment.title,
             found.experiment.settings,
-            _tally(found),
-            _claims(found),
+            _findings(found),
             _numbers(found),
             found.experiment.notes,
             png,
@@ -86,32 +101,57 @@ def _forms(experiment: Experiment) -> tuple[Form, ...]:
     return experiment.forms or ("published",)
 
 
-def _claims(results: Results) -> TextTable:
-    forms = _forms(results.experiment)
-    titles = tuple(FORMS[form] for form in forms) if results.experiment.forms else ("holds",)
-    rows = tuple(
-        (claim.text, *(str(claim.check(results, form)) for form in forms)) for claim in results.experiment.claims
+def _findings(results: Results) -> tuple[Finding, ...]:
+    experiment = results.experiment
+    return tuple(
+        Finding(
+            experiment.name,
+            claim.section,
+            claim.text,
+            {FORMS[form] if experiment.forms else EITHER: claim.check(results, form) for form in _forms(experiment)},
+        )
+        for claim in experiment.claims
     )
-    return TextTable(("claim", *titles), rows)
 
 
-def _tally(results: Results) -> Mapping[str, str]:
-    """Return for each form, by its words, how many of the paper's claims hold."""
-    found = {}
-    for form in _forms(results.experiment):
-        verdicts = [claim.check(results, form).holds for claim in results.experiment.claims if OURS not in claim.text]
-        mostly = f", {verdicts.count('mostly')} mostly" if "mostly" in verdicts else ""
-        found[FORMS[form]] = f"{verdicts.count('yes')} of {len(verdicts)}{mostly}"
-    return found
+def _asked(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return the forms that some claim was checked for, in their usual order."""
+    seen = {form for finding in findings for form in finding.verdicts}
+    return tuple(form for form in (EITHER, *FORMS.values()) if form in seen)
 
 
-def _in_short(sections: Sequence[Section]) -> TextTable:
-    """Return a table that says of each experiment how many of the paper's claims hold."""
-    forms = dict.fromkeys(form for section in sections for form in section.tally)
+def claims_table(sections: Sequence[Section]) -> TextTable:
+    """Return the sentences of a paper in one table: where each stands, what it says, and what was found in each form."""
+    findings = [finding for section in sections for finding in section.findings if finding.section]
+    forms = _asked(findings)
     rows = tuple(
-        (f"{section.name}: {section.title}", *(section.tally.get(form, "") for form in forms)) for section in sections
+        (finding.section, finding.text, short_name(finding.experiment), *map(finding.said, forms))
+        for finding in findings
     )
-    return TextTable(("claims of the paper that hold", *forms), rows)
+    return TextTable(("section", "the paper says", "run in", *forms), rows)
+
+
+def own_table(section: Section) -> TextTable | None:
+    """Return the checks of an experiment that are ours and not the paper's; None where there is none."""
+    findings = [finding for finding in section.findings if not finding.section]
+    forms = _asked(findings)
+    rows = tuple((finding.text, *map(finding.said, forms)) for finding in findings)
+    return TextTable(("our own check", *forms), rows) if rows else None
+
+
+def tally(sections: Sequence[Section]) -> TextTable:
+    """Return how many of a paper's sentences hold, do not, and cannot be told, in each form."""
+    findings = [finding for section in sections for finding in section.findings if finding.section]
+    rows = []
+    for form in _asked(findings):
+        answers = Counter(finding.verdicts[form].answer for finding in findings if form in finding.verdicts)
+        rows.append((form, *(str(answers[answer]) for answer in ANSWERS), str(answers.total())))
+    return TextTable(("form", *ANSWERS, "sentences"), tuple(rows))
+
+
+def short_name(experiment: str) -> str:
+    """Return an experiment's name without its paper's."""
+    return experiment.partition("/")[2]
 
 
 def _numbers(results: Results) -> TextTable | None:
@@ -165,8 +205,10 @@ def _markdown(
     yield _wrapped(f"{paper.reference}.")
     yield _wrapped(f"{LEGEND} {' '.join(settings)}")
     yield ["## In short"]
-    yield list(_pipes(_in_short(sections)))
+    yield list(_pipes(tally(sections)))
     yield _bullets(paper.summary)
+    yield [f"## {SAID}"]
+    yield list(_pipes(claims_table(sections)))
     if shared:
         yield [f"## {SHARED}"]
         yield _bullets(shared)
@@ -184,7 +226,9 @@ def _markdown_section(section: Section) -> Iterator[Sequence[str]]:
     yield _wrapped(section.settings)
     if section.png is not None:
         yield [f"![{section.name}](figures/{file_name(section.name)}.png)"]
-    yield list(_pipes(section.claims))
+    own = own_table(section)
+    if own is not None:
+        yield list(_pipes(own))
     if section.numbers is not None:
         yield ["The paper's numbers beside ours:"]
         yield list(_pipes(section.numbers))
@@ -242,15 +286,17 @@ def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str]
     shared, sections = _apart(sections)
     page = Page(f"{paper.title}: the paper's experiments, run again")
     page.text(f"{paper.reference}.\n\n{LEGEND} {' '.join(settings)}").heading("In short")
-    short = _in_short(sections)
-    page.table(short.headers, short.rows).items(paper.summary)
+    short, said = tally(sections), claims_table(sections)
+    page.table(short.headers, short.rows).items(paper.summary).heading(SAID).table(said.headers, said.rows)
     if shared:
         page.heading(SHARED).items(shared)
     for section in sections:
         page.heading(f"{section.name}: {section.title}").text(section.settings)
         if section.png is not None:
             page.figure(section.png, f"{section.name}. {LEGEND}")
-        page.table(section.claims.headers, section.claims.rows)
+        own = own_table(section)
+        if own is not None:
+            page.table(own.headers, own.rows)
         if section.numbers is not None:
             page.table(section.numbers.headers, section.numbers.rows)
         page.items(section.notes)

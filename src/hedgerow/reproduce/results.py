@@ -10,6 +10,7 @@ from functools import cached_property
 from hedgerow.files import atomic_file
 from hedgerow.plots.utility import Line
 from hedgerow.reproduce.experiment import Cell, Curve, Experiment, Form, Panel
+from hedgerow.reproduce.fits import number_of
 from hedgerow.reproduce.grid import Row
 
 __all__ = ["Results", "write_table"]
@@ -42,10 +43,10 @@ class Results:
         for curve in self.experiment.curves:
             for x, fit in curve.points:
                 keys = dict.fromkeys(fit.numbered(run).key for run in range(self.seeds))
-                texts = [self._rows[key][curve.panel.measure] for key in keys if key in self._rows]
-                values = tuple(float(text) for text in texts if text)
+                numbers = (number_of(self._rows[key], curve.measure, x) for key in keys if key in self._rows)
+                values = tuple(number for number in numbers if number is not None)
                 if values:
-                    found[curve.panel, curve.label, curve.form, x] = Cell(values)
+                    found[curve.panel, curve.label, curve.form, x] = Cell(values, fit.is_certain)
         return found
 
     def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:

@@ -32,10 +32,7 @@ def test_a_figure_that_needs_no_data(run, tmp_path):
     assert result.exit_code == 0, result.output
     written = [line.rpartition("/")[2] for line in result.stdout.splitlines()]
     assert written == ["edprf-fig3.png", "edprf-fig3.md", "edprf-fig3.html"]
-    assert (
-        "| levels get .18, .27 and .55, and a leaf on level 2 gets .82 | yes: booked"
-        in (tmp_path / "out/edprf-fig3.md").read_text()
-    )
+    assert "gets .82 | fig3 | holds: booked" in (tmp_path / "out/edprf-fig3.md").read_text()
 
 
 def test_without_the_data_one_sentence_says_where_to_get_them(run, tmp_path, monkeypatch):

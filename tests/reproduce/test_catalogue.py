@@ -51,7 +51,7 @@ def test_without_rows_no_claim_holds(experiment):
     found = Results(experiment, {}, 3)
     for claim in experiment.claims:
         if experiment.curves:
-            assert claim.check(found, "published").holds == "not measured", claim.text
+            assert claim.check(found, "published").answer == "not measured", claim.text
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)

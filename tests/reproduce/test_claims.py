@@ -1,137 +1,188 @@
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from made_up_results import PANEL, results
+from scipy import stats
 
 from hedgerow.reproduce import claims
-from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel, PaperClaim, Reported
-from hedgerow.reproduce.fits import Fit
+from hedgerow.reproduce.claims import Contrast
+from hedgerow.reproduce.experiment import Cell, Panel, PaperClaim, Reported
 from hedgerow.reproduce.results import Results, write_table
 
-PANEL = Panel("data")
-AXIS = Axis("epsilon", "epsilon", (0.1, 1.0), (1.0,))
+ANSWERS = ("holds", "does not", "cannot be told")
 
 
-def results(values, *, reported=(), seeds=2, without_privacy=()):
-    """Results in which a method's runs at each x are the numbers given; its two runs differ by 2 * `noise`."""
-    curves, rows = [], {}
-    for label, means in values.items():
-        form = None if label in without_privacy else "published"
-        points = []
-        for x, mean in zip(AXIS.values, means, strict=True):
-            fit = Fit("d", label, form or "none", x)
-            points.append((x, fit))
-            for run, value in enumerate((mean - 0.01, mean + 0.01)):
-                rows[fit.numbered(run).key] = {"accuracy": str(value)}
-        curves.append(Curve(PANEL, label, form, tuple(points)))
-    experiment = Experiment(
-        name="p/f", title="", settings="", axis=AXIS, curves=tuple(curves), reported=tuple(reported)
-    )
-    return Results(experiment, rows, seeds)
+def answer(check, values, **how):
+    return check(results(values, **how), "published").answer
 
 
-@pytest.mark.parametrize(
-    ("ours", "holds"), [((0.8, 0.9), "yes"), ((0.8, 0.2), "no"), ((0.2, 0.2), "no"), ((0.501, 0.501), "yes")]
-)
-def test_above(ours, holds):
-    verdict = claims.above("a", ["b"])(results({"a": ours, "b": (0.5, 0.5)}), "published")
-    assert verdict.holds == holds
-    assert f"; {min(ours) - 0.5:+.3f} to {max(ours) - 0.5:+.3f}, " in verdict.words
+def test_a_contrast_is_clear_by_student_and_welch():
+    first, second = Cell((0.5, 0.6, 0.7, 0.55)), Cell((0.1, 0.9, 0.4))
+    found = claims.difference(first, second)
+    test = stats.ttest_ind(first.values, second.values, equal_var=False)
+    assert found.gap / found.error == pytest.approx(test.statistic)
+    assert found.freedom == pytest.approx(test.df)
+    interval = test.confidence_interval(0.95)
+    assert found.gap - found.bound(0.05) == pytest.approx(interval.low)
 
 
-def test_above_says_how_sure_it_is():
-    verdict = claims.above("a", ["b"])(results({"a": (0.9, 0.505), "b": (0.5, 0.5)}), "published")
-    assert "above in 2 of 2 places (clearly in 1, clearly below in 0)" in verdict.words
+def test_one_run_of_a_noisy_method_is_never_clear():
+    for gap in (0.5, -0.5):
+        found = claims.difference(Cell((0.5 + gap,)), Cell((0.5,), certain=True))
+        assert not found.holds
+        assert not found.fails()
+    assert claims.difference(Cell((0.6,), certain=True), Cell((0.5,), certain=True)).holds
 
 
-def test_above_in_three_of_four_is_mostly():
-    found = results({"a": (0.5, 0.5), "b": (0.4, 0.4), "c": (0.4, 0.6)})
-    assert claims.above("a", ["b", "c"])(found, "published").holds == "mostly"
+def test_a_place_among_many_contradicts_less_easily():
+    contrast = Contrast(-0.025, 0.01, 20)
+    assert contrast.fails(1)
+    assert not contrast.fails(20)
 
 
-def test_a_form_that_was_not_run_is_not_measured():
-    found = results({"a": (0.5, 0.5), "b": (0.4, 0.4)})
-    checks = (
+def test_by_chance_alone_a_true_statement_is_seldom_contradicted():
+    """Twenty places, all equal: in at most about 5 % of the runs is the claim contradicted, and it never holds."""
+    generator = np.random.default_rng(0)
+    seen = []
+    for _ in range(400):
+        cells = [Cell(tuple(generator.normal(0.5, 0.02, 10))) for _ in range(40)]
+        gaps = [claims.difference(*pair) for pair in zip(cells[::2], cells[1::2], strict=True)]
+        seen.append(claims.compared(gaps).answer)
+    assert seen.count("does not") <= 400 * 0.025 + 4 * math.sqrt(400 * 0.025)
+    assert "holds" not in seen
+
+
+# One line for each type of claim: what contradicts it, what agrees with it, and what is within the noise.
+BELOW = {"b": (0.5, 0.5, 0.5)}
+TYPES = {
+    "above": (
         claims.above("a", ["b"]),
-        claims.rises("a"),
-        claims.closest("a", ["b"], "b"),
-        claims.reaches("a", PANEL, 1.0, 0.5),
-        claims.near_reported(0.1),
-    )
-    assert [str(check(found, "private")) for check in checks] == ["not measured"] * 5
+        {"a": (0.8, 0.4, 0.8), **BELOW},
+        {"a": (0.6, 0.6, 0.6), **BELOW},
+        {"a": (0.6, 0.505, 0.6), **BELOW},
+    ),
+    "above by": (
+        claims.above("a", ["b"], by=0.1),
+        {"a": (0.7, 0.55, 0.7), **BELOW},
+        {"a": (0.7, 0.65, 0.7), **BELOW},
+        {"a": (0.7, 0.605, 0.7), **BELOW},
+    ),
+    "above the majority rule": (
+        claims.above_majority("a"),
+        {"a": (0.8, 0.8, 0.4), "majority rule": (0.5, 0.5, 0.5)},
+        {"a": (0.8, 0.8, 0.6), "majority rule": (0.5, 0.5, 0.5)},
+        {"a": (0.8, 0.8, 0.501), "majority rule": (0.5, 0.5, 0.5)},
+    ),
+    "rises": (claims.rises("a"), {"a": (0.6, 0.5, 0.4)}, {"a": (0.4, 0.5, 0.6)}, {"a": (0.5, 0.5, 0.51)}),
+    "falls": (claims.falls("a"), {"a": (0.4, 0.5, 0.6)}, {"a": (0.6, 0.5, 0.4)}, {"a": (0.5, 0.5, 0.49)}),
+    "closest": (
+        claims.closest("a", ["b"], "AdaBoost"),
+        {"a": (0.6, 0.6, 0.8), "b": (0.85, 0.85, 0.85), "AdaBoost": (0.9, 0.9, 0.9)},
+        {"a": (0.88, 0.95, 0.88), "b": (0.8, 0.8, 0.8), "AdaBoost": (0.9, 0.9, 0.9)},
+        {"a": (0.88, 0.88, 0.81), "b": (0.8, 0.8, 0.8), "AdaBoost": (0.9, 0.9, 0.9)},
+    ),
+    "is near": (
+        claims.is_near("a", PANEL, 1.0, 0.8, 0.05),
+        {"a": (0.8, 0.8, 0.9)},
+        {"a": (0.1, 0.1, 0.81)},
+        {"a": (0.8, 0.8, 0.852)},
+    ),
+    "within": (
+        claims.within("a", PANEL, 0.4, 0.7),
+        {"a": (0.5, 0.6, 0.8)},
+        {"a": (0.5, 0.6, 0.5)},
+        {"a": (0.5, 0.6, 0.701)},
+    ),
+    "steady": (claims.steady("a", 0.1), {"a": (0.5, 0.5, 0.7)}, {"a": (0.5, 0.55, 0.5)}, {"a": (0.5, 0.5, 0.6)}),
+    "best at": (
+        claims.best_at("a", PANEL, 0.5),
+        {"a": (0.6, 0.5, 0.4)},
+        {"a": (0.4, 0.6, 0.4)},
+        {"a": (0.4, 0.6, 0.595)},
+    ),
+}
 
 
-def test_above_the_majority_rule_which_has_no_form():
-    values = {"a": (0.5, 0.9), "majority rule": (0.4, 0.4)}
-    found = results(values, without_privacy=("majority rule",))
-    assert claims.above_majority("a")(found, "published").holds == "yes"
+@pytest.mark.parametrize(("name", "place"), [(name, place) for name in TYPES for place in range(3)])
+def test_each_type_of_claim_can_be_contradicted_can_hold_and_can_stay_open(name, place):
+    check, *series = TYPES[name]
+    assert answer(check, series[place]) == ("does not", "holds", "cannot be told")[place]
 
 
 @pytest.mark.parametrize(
-    ("ours", "up", "down"), [((0.5, 0.6), "yes", "no"), ((0.6, 0.5), "no", "yes"), ((0.5, 0.5), "no", "no")]
+    ("value", "expected"), [(0.85, "holds"), (0.99, "does not"), (0.61, "does not"), (0.9, "cannot be told")]
 )
-def test_rises_and_falls(ours, up, down):
-    found = results({"a": ours})
-    assert claims.rises("a")(found, "published").holds == up
-    assert claims.falls("a")(found, "published").holds == down
-    clearly = " (clearly)" if ours[0] != ours[1] else ""
-    assert claims.rises("a")(found, "published").words.endswith(f"data: {ours[1] - ours[0]:+.3f}{clearly}")
-
-
-@pytest.mark.parametrize(("change", "clear"), [(0.027, False), (0.029, True)])
-def test_a_change_within_the_noise_is_none(change, clear):
-    # Each end has a standard error of .01, so that the difference's is .01 * sqrt(2), twice that .0283.
-    for check, ours in ((claims.rises("a"), (0.5, 0.5 + change)), (claims.falls("a"), (0.5 + change, 0.5))):
-        verdict = check(results({"a": ours}), "published")
-        assert verdict.holds == ("yes" if clear else "no")
-        assert ("(clearly)" in verdict.words) == clear
-
-
-@pytest.mark.parametrize(("ours", "holds"), [((0.88, 0.92), "yes"), ((0.7, 0.7), "no"), ((1.2, 1.2), "no")])
-def test_closest(ours, holds):
-    found = results({"a": ours, "b": (0.85, 0.85), "goal": (0.9, 0.9)})
-    assert claims.closest("a", ["b"], "goal")(found, "published").holds == holds
-
-
-@pytest.mark.parametrize(("value", "holds"), [(0.5, "yes"), (0.51, "yes"), (0.6, "no")])
-def test_reaches_within_two_standard_errors(value, holds):
-    verdict = claims.reaches("a", PANEL, 1.0, value)(results({"a": (0.1, 0.5)}), "published")
-    assert verdict.holds == holds
-    assert f"the paper's {value:.3f}" in verdict.words
-
-
-@pytest.mark.parametrize(("value", "holds"), [(0.5, "yes"), (0.58, "yes"), (0.42, "yes"), (0.7, "no"), (0.3, "no")])
-def test_near_what_is_printed(value, holds):
-    found = results({"a": (0.1, 0.5)}, reported=[Reported(PANEL, "a", 1.0, value)])
-    assert claims.near_reported(0.1)(found, "published").holds == holds
+def test_near_every_number_that_is_printed(value, expected):
+    printed = [Reported(PANEL, "a", 0.5, 0.5), Reported(PANEL, "a", 1.0, value)]
+    assert answer(claims.near_reported(0.1), {"a": (0.1, 0.5, 0.8)}, reported=printed) == expected
 
 
 def test_a_number_of_no_named_data_set_may_be_met_anywhere():
-    panels = [Panel("data"), Panel("other")]
-    found = results({"a": (0.1, 0.5)}, reported=[Reported(panel, "a", 1.0, 0.55) for panel in panels])
-    far = results({"a": (0.1, 0.5)}, reported=[Reported(panel, "a", 1.0, 0.9) for panel in panels])
-    check = claims.near_reported(0.1, anywhere=True)
-    assert str(check(found, "published")).startswith("yes: 1 of 1 numbers")
-    assert check(far, "published").holds == "no"
+    two = results({"a": (0.1, 0.5, 0.8)}), results({"a": (0.1, 0.5, 0.6)}, panel=Panel("other"))
+    experiment = replace(two[0].experiment, curves=two[0].experiment.curves + two[1].experiment.curves)
+    for value, expected in ((0.62, "holds"), (0.95, "does not")):
+        printed = tuple(Reported(panel, "a", 1.0, value) for panel in experiment.panels)
+        merged = Results(replace(experiment, reported=printed), {**two[0]._rows, **two[1]._rows}, 4)
+        assert claims.near_reported(0.1, anywhere=True)(merged, "published").answer == expected
+        assert claims.near_reported(0.1)(merged, "published").answer == "does not"
 
 
-@pytest.mark.parametrize(("ours", "holds"), [((0.5, 0.6), "yes"), ((0.5, 0.9), "no"), ((0.1, 0.2), "no")])
-def test_within_a_range(ours, holds):
-    assert claims.within("a", PANEL, 0.4, 0.7)(results({"a": ours}), "published").holds == holds
+@pytest.mark.parametrize("gap", [-0.2, 0.2])
+def test_a_number_is_missed_on_both_sides(gap):
+    """.938 does not meet a printed .799."""
+    assert answer(claims.is_near("a", PANEL, 1.0, 0.7), {"a": (0.7, 0.7, 0.7 + gap)}) == "does not"
+
+
+def test_a_number_that_the_majority_rule_meets_too_says_nothing():
+    check = claims.is_near("a", PANEL, 1.0, 0.8, 0.05)
+    values = {"a": (0.8, 0.8, 0.8), "majority rule": (0.79, 0.79, 0.79)}
+    verdict = check(results(values), "published")
+    assert verdict.answer == "cannot be told"
+    assert "the majority rule meets it too (0.790)" in verdict.words
+    assert answer(check, {**values, "majority rule": (0.7, 0.7, 0.7)}) == "holds"
+
+
+def test_a_trend_is_that_of_all_points():
+    """Ends that lie high or low by chance do not make a trend, and a clear one in the middle does."""
+    assert answer(claims.rises("a"), {"a": (0.5, 0.9, 0.5)}) == "cannot be told"
+    slope = claims.trend([Cell((value,), certain=True) for value in (0.1, 0.4, 0.3, 0.8)])
+    assert slope.gap == pytest.approx(3 * np.polyfit(range(4), (0.1, 0.4, 0.3, 0.8), 1)[0])
+
+
+def test_a_flat_curve_does_not_rise():
+    assert answer(claims.rises("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
+    assert answer(claims.falls("a"), {"a": (0.5, 0.5, 0.5)}, noise=0.0005) == "does not"
+    assert answer(claims.rises("a"), {"a": (0.5, 0.5, 0.5)}) == "cannot be told"
+
+
+def test_a_form_that_was_not_run_is_not_measured():
+    found = results({"a": (0.5, 0.5, 0.5), "b": (0.4, 0.4, 0.4)})
+    checks = [check for check, *_ in TYPES.values()]
+    assert {check(found, "private").answer for check in checks} == {"not measured"}
+
+
+def test_words_say_where_and_how_much():
+    verdict = claims.above("a", ["b"])(results({"a": (0.9, 0.505, 0.9), **BELOW}), "published")
+    assert "above in 3 of 3 places (clearly in 2, clearly not in 0); +0.005 to +0.400" in verdict.words
 
 
 def test_a_cell_is_the_mean_and_the_spread_of_its_runs(tmp_path):
-    found = results({"a": (0.1, 0.5)})
+    found = results({"a": (0.1, 0.3, 0.5)})
     cell = found.cell(PANEL, "a", "published", 1.0)
     assert cell.mean == pytest.approx(0.5)
-    assert cell.spread == pytest.approx(0.02 / 2**0.5)
-    assert cell.error == pytest.approx(0.01)
+    assert cell.spread == pytest.approx(0.02 / 3**0.5)
+    assert cell.error == pytest.approx(0.01 / 3**0.5)
     write_table(found, tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_text().splitlines()[1] == "data,accuracy,a,published,0.1,0.10000,0.01414,2"
+    assert (tmp_path / "t.csv").read_text().splitlines()[1] == "data,accuracy,a,published,0.1,0.10000,0.01155,4"
 
 
 def test_fewer_seeds_use_fewer_runs():
-    cell = results({"a": (0.1, 0.5)}, seeds=1).cell(PANEL, "a", "published", 1.0)
-    assert (cell.values, cell.spread) == ((0.49,), 0.0)
+    cell = results({"a": (0.1, 0.3, 0.5)}, seeds=1).cell(PANEL, "a", "published", 1.0)
+    assert (cell.values, cell.spread, cell.error) == ((0.49,), 0.0, math.inf)
 
 
-def test_a_claim_is_a_sentence_and_a_check():
-    claim = PaperClaim("a is above b", claims.above("a", ["b"]))
-    assert claim.check(results({"a": (0.5, 0.6), "b": (0.4, 0.4)}), "published").holds == "yes"
+def test_a_claim_is_a_section_a_sentence_and_a_check():
+    claim = PaperClaim("5.4", "a is above b", claims.above("a", ["b"]))
+    assert claim.check(results({"a": (0.6, 0.6, 0.6), **BELOW}), "published").answer in ANSWERS

@@ -1,11 +1,13 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from joblib import parallel_config
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.progress import Progress
-from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
+from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Fit, measured, number_of
 from hedgerow.reproduce.grid import read_rows, run_grid
 from hedgerow.reproduce.tasks import load_split
 
@@ -43,38 +45,57 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
 
 
 def test_nothing_is_run_twice(tmp_path):
-    run_grid(FITS, tmp_path / "rows.csv", work=Work(), progress=quiet)
+    run_grid(FITS, tmp_path / "rows", work=Work(), progress=quiet)
     again = Work()
-    run_grid(FITS, tmp_path / "rows.csv", work=again, progress=quiet)
+    run_grid(FITS, tmp_path / "rows", work=again, progress=quiet)
     assert again.done == []
     twice = Work()
-    run_grid([*FITS, *FITS], tmp_path / "others.csv", work=twice, progress=quiet)
+    run_grid([*FITS, *FITS], tmp_path / "others", work=twice, progress=quiet)
     assert twice.done == FITS
 
 
 @pytest.mark.parametrize("cut", [1, 9, 30])
 def test_a_line_that_was_cut_by_a_crash_is_run_again(tmp_path, cut):
-    path = tmp_path / "rows.csv"
+    path = tmp_path / "rows"
     run_grid(FITS, path, work=Work(), progress=quiet)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
+    file = path / "small.csv"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-cut])
     assert list(read_rows(path)) == [fit.key for fit in FITS[:4]]
     again = Work()
     run_grid(FITS, path, work=again, progress=quiet)
     assert again.done == FITS[4:]
-    assert path.read_bytes() == whole
+    assert file.read_bytes() == whole
 
 
 def test_other_rows_stay(tmp_path):
-    path = tmp_path / "rows.csv"
+    path = tmp_path / "rows"
     run_grid(FITS[:2], path, work=Work(), progress=quiet)
     assert len(run_grid(FITS[2:], path, work=Work(), progress=quiet)) == 5
 
 
+def test_each_data_set_has_a_file(tmp_path):
+    other = [replace(fit, data="other") for fit in FITS[:2]]
+    run_grid([*FITS, *other], tmp_path, work=Work(), progress=quiet)
+    assert {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()} == {
+        "small.csv": 6,
+        "other.csv": 3,
+    }
+    again = Work()
+    assert len(run_grid([*FITS, *other], tmp_path, work=again, progress=quiet)) == 7
+    assert again.done == []
+
+
+def test_rows_of_other_columns_are_refused(tmp_path):
+    (tmp_path / "small.csv").write_text("data,accuracy\nsmall,0.5\n")
+    with pytest.raises(ConfigurationError, match=r"small\.csv is no file of rows of this version"):
+        run_grid(FITS, tmp_path, work=Work(), progress=quiet)
+
+
 def test_the_bar_counts_what_was_there(tmp_path):
     file = io.StringIO()
-    run_grid(FITS[:2], tmp_path / "rows.csv", work=Work(), progress=quiet)
-    run_grid(FITS, tmp_path / "rows.csv", work=Work(), progress=lambda *given: Progress(*given, file=file))
+    run_grid(FITS[:2], tmp_path / "rows", work=Work(), progress=quiet)
+    run_grid(FITS, tmp_path / "rows", work=Work(), progress=lambda *given: Progress(*given, file=file))
     assert file.getvalue().splitlines()[0].split()[1] == "2/5"
     assert file.getvalue().splitlines()[-1].split()[1] == "5/5"
 
@@ -111,15 +132,20 @@ class TestMeasured:
     def test_adaboost_learns_the_rule(self):
         assert float(measured(Fit("small", "adaboost", "none", 0.0, (("n_estimators", 5),)))["accuracy"]) > 0.9
 
-    def test_only_learning_curves_have_a_training_accuracy(self):
-        assert measured(FITS[0])["training_accuracy"] == ""
-        few = Fit("small", "edprf", "private", 100.0, records=20)
-        assert 0 <= float(measured(few)["training_accuracy"]) <= 1
+    def test_a_roc_curve_is_kept_at_some_places(self):
+        row = measured(Fit("small", "adaboost", "none", 0.0, (("n_estimators", 5),)))
+        rates = [number_of(row, "roc", x) for x in FALSE_RATES]
+        assert rates == sorted(rates)
+        assert rates[-1] > 0.9
+        assert [number_of(measured(Fit("small", "majority", "none")), "roc", x) for x in FALSE_RATES] == list(
+            FALSE_RATES
+        )
+        assert number_of({"roc": "", "auc": ""}, "roc", 0.5) is number_of({"auc": ""}, "auc", 0.5) is None
 
     def test_several_jobs_write_the_same_rows(self, tmp_path):
-        alone = run_grid(FITS[:3], tmp_path / "alone.csv", progress=quiet)
+        alone = run_grid(FITS[:3], tmp_path / "alone", progress=quiet)
         with parallel_config(backend="threading"):  # processes would not know the made-up tasks
-            together = run_grid(FITS[:3], tmp_path / "together.csv", jobs=2, progress=quiet)
+            together = run_grid(FITS[:3], tmp_path / "together", jobs=2, progress=quiet)
         assert {key: row["accuracy"] for key, row in alone.items()} == {
             key: row["accuracy"] for key, row in together.items()
         }

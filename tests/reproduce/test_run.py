@@ -9,9 +9,10 @@ import pytest
 
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.reproduce import Request, pages, run, tasks
+from hedgerow.reproduce.account import readme
 from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.claims import above
-from hedgerow.reproduce.experiment import Axis, Experiment, Panel, PaperClaim, Reported, curves_of
+from hedgerow.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Verdict, curves_of
 from hedgerow.reproduce.tasks import load_split
 
 matplotlib.use("Agg")
@@ -29,7 +30,10 @@ def made_up_paper():
         axis=AXIS,
         curves=curves_of(AXIS, methods, ["small"]),
         reported=(Reported(Panel("made up"), "tree", 1.0, 0.5),),
-        claims=(PaperClaim("the tree is above the rule", above("tree", ["majority rule"])),),
+        claims=(
+            PaperClaim("4.2", "the tree is above the rule", above("tree", ["majority rule"])),
+            PaperClaim("", "the rule is above the tree (ours)", above("majority rule", ["tree"])),
+        ),
         notes=("Of no paper | at all.", f"A long note: {'epsilon / 10 - ln(alpha), ' * 12}and its end."),
     )
     other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))
@@ -46,10 +50,15 @@ def request_of(tmp_path, monkeypatch, small_tasks):
     monkeypatch.setattr("sys.stderr", io.StringIO())
 
     def make(*names, **changes):
-        given = {"seeds": 2, "jobs": 1, "quick": False, "out": tmp_path / "out", "rows": tmp_path / "rows.csv"}
+        given = {"seeds": 2, "jobs": 1, "quick": False, "out": tmp_path / "out", "rows": tmp_path / "rows"}
         return Request(names, **{**given, **changes})
 
     return make
+
+
+def pages_in(written):
+    """The page of the paper and its HTML twin, without the account above them."""
+    return [path for path in written if path.suffix in (".md", ".html") and path.name != "README.md"]
 
 
 def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
@@ -74,9 +83,15 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     ]
     text = markdown.decode()
     assert "![paper/fig1](figures/paper-fig1.png)" in text
-    assert "| claim | as printed | private form |" in text
-    assert "above in " in text
-    assert "| paper/fig1: A small figure | " in text
+    assert "| form | holds | does not | cannot be told | sentences |" in text
+    assert "| section | the paper says | run in | as printed | private form |" in text
+    said = [line for line in text.splitlines() if line.startswith("| 4.2 | the tree is above the rule | fig1 | ")]
+    assert len(said) == 1
+    assert said[0].count("above in ") == 2
+    assert (
+        "| our own check | as printed | private form |\n| -- | -- | -- |\n| the rule is above the tree (ours) | "
+        in text
+    )
     assert "- In short, nothing." not in text
     assert "| made up | tree | 1 | 0.500 | " in text
     assert "2 runs of every point" in text
@@ -106,9 +121,46 @@ def test_conclusions_stand_only_above_a_whole_run(request_of, monkeypatch, chang
     monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
     chosen = known[:1] if changes.pop("part", False) else known
     monkeypatch.setattr(run, "experiments_named", lambda names: chosen)
-    *_, markdown, page = run.reproduce(request_of("paper", **changes))
+    markdown, page = pages_in(run.reproduce(request_of("paper", **changes)))
     assert ("- In short, nothing." in markdown.read_text()) == printed
     assert ("<li>In short, nothing.</li>" in page.read_text()) == printed
+
+
+def answered(printed, private, section="4"):
+    verdicts = {FORMS["published"]: Verdict(printed), FORMS["private"]: Verdict(private)}
+    return pages.Finding("paper/fig1", section, f"{printed}, {private}", verdicts)
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_the_account_tells_what_stands_in_which_form():
+    answers = ("holds", "does not", "cannot be told")
+    findings = tuple(answered(printed, private) for printed in answers for private in answers)
+    booked = pages.Finding("paper/fig1", "5", "booked", {pages.EITHER: Verdict("holds")})
+    own = answered("does not", "holds", section="")
+    section = pages.Section("paper/fig1", "A small figure", "", (*findings, booked, own), None, (), None)
+    text = readme([(made_up_paper(), [section])], ("10 runs of every point.",))
+    *_, account = text.partition("## The account")
+    assert "| A paper | as printed | 3 | 3 | 3 | 9 |" in account
+    assert "| A paper | in any form | 1 | 0 | 0 | 1 |" in account
+    lists = dict(zip(*[iter(account.split("### A paper")[1].strip().split("\n\n"))] * 2, strict=True))
+    assert {words: len(lines.splitlines()) for words, lines in lists.items()} == {
+        "Stand as printed and in private form:": 2,
+        "Stand as printed only:": 2,
+        "Stand in private form only:": 2,
+        "Are contradicted:": 3,
+        "Cannot be told:": 1,
+    }
+    assert "- booked (5)" in lists["Stand as printed and in private form:"]
+    assert "- cannot be told, does not (4)" in lists["Are contradicted:"]
+
+
+def test_only_a_run_of_everything_writes_the_account(request_of, monkeypatch, tmp_path):
+    paper = made_up_paper()
+    whole = replace(paper, experiments=paper.experiments[:1])
+    for papers, written in (((paper,), False), ((whole,), True)):
+        monkeypatch.setattr(run, "PAPERS", papers)
+        names = [path.name for path in run.reproduce(request_of("paper/fig1"))]
+        assert ("README.md" in names) == written
 
 
 def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
@@ -117,7 +169,7 @@ def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
     known = (first, replace(first, name="paper/fig3", notes=(*first.notes, "Of figure 3 alone.")))
     monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
     monkeypatch.setattr(run, "experiments_named", lambda names: known)
-    *_, markdown, page = run.reproduce(request_of("paper", seeds=1))
+    markdown, page = pages_in(run.reproduce(request_of("paper", seeds=1)))
     for text in (markdown.read_text(), page.read_text()):
         assert text.count("Of no paper | at all.") == 1
         assert (
@@ -131,7 +183,7 @@ def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
 @pytest.mark.parametrize("sign", ["-", "+", "*", "#", ">", "1.", "2)"])
 def test_no_wrapped_line_begins_like_a_list(sign):
     for words in range(30, 45):
-        lines = pages._wrapped(f"{'ab ' * words}x {sign} y {'ab ' * 40}z", "- ")
+        lines = pages.wrapped(f"{'ab ' * words}x {sign} y {'ab ' * 40}z", "- ")
         assert all(not line.lstrip().startswith(f"{sign} ") for line in lines if not line.startswith("- "))
         assert not any(line.strip() == sign for line in lines)
         assert " ".join(line[2:] for line in lines) == f"{'ab ' * words}x {sign} y {'ab ' * 40}z"
@@ -139,9 +191,9 @@ def test_no_wrapped_line_begins_like_a_list(sign):
 
 def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of, tmp_path):
     first = {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))}
-    rows = (tmp_path / "rows.csv").read_bytes()
+    rows = (tmp_path / "rows/small.csv").read_bytes()
     assert {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))} == first
-    assert (tmp_path / "rows.csv").read_bytes() == rows
+    assert (tmp_path / "rows/small.csv").read_bytes() == rows
 
 
 def test_a_quick_run_says_so_and_has_fewer_points(request_of, tmp_path):

@@ -23,8 +23,9 @@ __all__ = ["reproduce"]
 )
 @click.option(
     "--rows",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The CSV file of single fits; what stands there is not run again.  [default: rows.csv in --out]",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder for rows of single fits, a CSV file for each data set; what stands there is not run again.  "
+    "[default: rows in --out]",
 )
 def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool, out: Path, rows: Path | None) -> None:
     """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
@@ -44,8 +45,6 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool,
             for experiment in paper.experiments:
                 click.echo(f"  {experiment.name:<26}{experiment.title}")
         return
-    request = Request(
-        names, seeds or (QUICK_SEEDS if quick else FULL_SEEDS), jobs, quick, out, rows or out / "rows.csv"
-    )
+    request = Request(names, seeds or (QUICK_SEEDS if quick else FULL_SEEDS), jobs, quick, out, rows or out / "rows")
     for path in run(request, say=lambda text: click.echo(text, err=True)):
         click.echo(path)

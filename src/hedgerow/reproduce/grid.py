@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.progress import Progress
 from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
 
@@ -16,52 +17,65 @@ Row = dict[str, str]
 FIELDS = (*KEY, *MEASURES)
 
 
-def read_rows(path: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
-    """Return the whole lines of a results file by the key of their fit; none where there is no file."""
-    if not Path(path).exists():
-        return {}
-    text = Path(path).read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1].splitlines()  # the last line may have been cut by a crash
-    return {tuple(row[name] for name in KEY): row for row in csv.DictReader(whole)}
+def read_rows(folder: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
+    """Return the whole lines of all results files in a folder by the key of their fit; none where there is no folder.
+
+    Raises
+    ------
+    ConfigurationError
+        If a file has other columns.
+    """
+    rows = {}
+    for path in sorted(Path(folder).glob("*.csv")):
+        text = path.read_text(encoding="utf-8")
+        reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())  # the last line may have been cut by a crash
+        if tuple(reader.fieldnames or FIELDS) != FIELDS:
+            raise ConfigurationError(f"{path} is no file of rows of this version: it has other columns. Move it away.")
+        rows.update({tuple(row[name] for name in KEY): row for row in reader})
+    return rows
 
 
 def run_grid(
     fits: Iterable[Fit],
-    path: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
     *,
     jobs: int = 1,
     work: Callable[[Fit], Row] = measured,
     progress: Callable[..., Progress] = Progress,
 ) -> dict[tuple[str, ...], Row]:
-    """Run the fits that the file lacks, write each as soon as it is done, and return all rows of the file.
+    """Run the fits that the folder lacks, write each as soon as it is done, and return all rows in the folder.
 
     Parameters
     ----------
     fits : iterable of Fit
         What is wanted; a fit that comes twice is run once.
-    path : path
-        The CSV file, which is made if it does not exist.
+    folder : path
+        Where one CSV file for each data set stands; it is made if it does not exist.
     jobs : int
         How many fits run at once, in processes of their own.
     work, progress : callable
         What runs a fit, and what shows how far the work is.
+
+    Raises
+    ------
+    ConfigurationError
+        If a file in the folder has other columns.
     """
-    rows = read_rows(path)
+    rows = read_rows(folder)
     wanted = list(dict.fromkeys(fits))
     left = [fit for fit in wanted if fit.key not in rows]
     if not left:
         return rows
-    _mend(Path(path))
-    with (
-        Path(path).open("a", newline="", encoding="utf-8") as file,
-        progress(map(_group, left), len(wanted) - len(left)) as bar,
-    ):
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if not file.tell():
-            writer.writeheader()
+    paths = {fit.data: Path(folder) / f"{fit.data}.csv" for fit in left}
+    for path in paths.values():
+        _mend(path)
+    with progress(map(_group, left), len(wanted) - len(left)) as bar:
         for fit, row in _worked(left, jobs, work):
-            writer.writerow(row)
-            file.flush()
+            with paths[fit.data].open("a", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+                if not file.tell():
+                    writer.writeheader()
+                writer.writerow(row)
             rows[fit.key] = row
             bar.step(_group(fit), f"{fit.data} {fit.system} {fit.variant}")
     return rows

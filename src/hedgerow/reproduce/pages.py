@@ -16,7 +16,21 @@ from hedgerow.reproduce.fits import Fit, estimator
 from hedgerow.reproduce.results import Results
 from hedgerow.schema import Categorical, Numeric, Schema
 
-__all__ = ["Guarantees", "Section", "guarantees", "html_page", "markdown_page", "sections_of"]
+__all__ = [
+    "EITHER",
+    "Finding",
+    "Guarantees",
+    "Section",
+    "bullets",
+    "guarantees",
+    "html_page",
+    "markdown_page",
+    "pipes",
+    "sections_of",
+    "short_name",
+    "tally",
+    "wrapped",
+]
 
 WIDTH = 130
 SHARED = "Notes on several experiments"
@@ -26,7 +40,7 @@ PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
 LEGEND = (
     "A sentence *holds* if it is clearly right at every place that it speaks of, it *does not* if it is clearly wrong at one, "
-    "and otherwise it *cannot be told* from these runs. Clearly is the 5 % level of Student's t over the runs, of a contradiction "
+    "and otherwise it *cannot be told* from these runs. Clearly is the 5 % level of Student's t over the runs, for a wrong place "
     "over all places together; a number is met within the tolerance that the sentence names, and not where the majority rule "
     "meets it too. Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; "
     "where one scale would press a row flat, each row has its own."
@@ -202,37 +216,39 @@ def _markdown(
     """Yield the lines of each block; between blocks stands an empty line."""
     shared, sections = _apart(sections)
     yield [f"# {paper.title}: the paper's experiments, run again"]
-    yield _wrapped(f"{paper.reference}.")
-    yield _wrapped(f"{LEGEND} {' '.join(settings)}")
+    yield wrapped(f"{paper.reference}.")
+    yield wrapped(f"{LEGEND} {' '.join(settings)}")
     yield ["## In short"]
-    yield list(_pipes(tally(sections)))
-    yield _bullets(paper.summary)
-    yield [f"## {SAID}"]
-    yield list(_pipes(claims_table(sections)))
+    yield list(pipes(tally(sections)))
+    yield bullets(paper.summary)
+    said = claims_table(sections)
+    if said.rows:
+        yield [f"## {SAID}"]
+        yield list(pipes(said))
     if shared:
         yield [f"## {SHARED}"]
-        yield _bullets(shared)
+        yield bullets(shared)
     for section in sections:
         yield from _markdown_section(section)
     yield ["## What the guarantees are worth"]
-    yield _wrapped(WORTH)
-    yield list(_pipes(found.table))
-    yield [line for number, reason in enumerate(found.reasons, 1) for line in _wrapped(f"{reason}.", f"{number}. ")]
-    yield _wrapped(_proofs(paper))
+    yield wrapped(WORTH)
+    yield list(pipes(found.table))
+    yield [line for number, reason in enumerate(found.reasons, 1) for line in wrapped(f"{reason}.", f"{number}. ")]
+    yield wrapped(_proofs(paper))
 
 
 def _markdown_section(section: Section) -> Iterator[Sequence[str]]:
     yield [f"## {section.name}: {section.title}"]
-    yield _wrapped(section.settings)
+    yield wrapped(section.settings)
     if section.png is not None:
         yield [f"![{section.name}](figures/{file_name(section.name)}.png)"]
     own = own_table(section)
     if own is not None:
-        yield list(_pipes(own))
+        yield list(pipes(own))
     if section.numbers is not None:
         yield ["The paper's numbers beside ours:"]
-        yield list(_pipes(section.numbers))
-    yield _bullets(section.notes)
+        yield list(pipes(section.numbers))
+    yield bullets(section.notes)
 
 
 def _apart(sections: Sequence[Section]) -> tuple[tuple[str, ...], tuple[Section, ...]]:
@@ -244,11 +260,12 @@ def _apart(sections: Sequence[Section]) -> tuple[tuple[str, ...], tuple[Section,
     return tuple(note for note, count in times.items() if count > 1), own
 
 
-def _bullets(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in _wrapped(text, "- ")]
+def bullets(texts: Iterable[str]) -> list[str]:
+    """Return the lines of a list."""
+    return [line for text in texts for line in wrapped(text, "- ")]
 
 
-def _wrapped(text: str, mark: str = "") -> list[str]:
+def wrapped(text: str, mark: str = "") -> list[str]:
     """Return text in lines behind a mark of a list; none begins with a sign that Markdown would read as such a mark."""
     kept = re.sub(r" (?=([-+*#>]|\d+[.)])( |$))", "\N{NO-BREAK SPACE}", text)
     lines = textwrap.wrap(
@@ -274,7 +291,8 @@ def file_name(experiment: str) -> str:
     return experiment.replace("/", "-")
 
 
-def _pipes(table: TextTable) -> Iterator[str]:
+def pipes(table: TextTable) -> Iterator[str]:
+    """Yield the lines of a table in Markdown."""
     yield "| " + " | ".join(table.headers) + " |"
     yield "|" + " -- |" * len(table.headers)
     for row in table.rows:
@@ -287,7 +305,9 @@ def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str]
     page = Page(f"{paper.title}: the paper's experiments, run again")
     page.text(f"{paper.reference}.\n\n{LEGEND} {' '.join(settings)}").heading("In short")
     short, said = tally(sections), claims_table(sections)
-    page.table(short.headers, short.rows).items(paper.summary).heading(SAID).table(said.headers, said.rows)
+    page.table(short.headers, short.rows).items(paper.summary)
+    if said.rows:
+        page.heading(SAID).table(said.headers, said.rows)
     if shared:
         page.heading(SHARED).items(shared)
     for section in sections:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
 from hedgerow.plots.axes import new_figure, png_bytes
+from hedgerow.reproduce.account import readme
 from hedgerow.reproduce.catalogue import PAPERS, Paper, experiments_named
 from hedgerow.reproduce.drawing import draw
 from hedgerow.reproduce.experiment import Experiment
 from hedgerow.reproduce.grid import Row, run_grid
-from hedgerow.reproduce.pages import file_name, guarantees, html_page, markdown_page, sections_of
+from hedgerow.reproduce.pages import Section, file_name, guarantees, html_page, markdown_page, sections_of, short_name
 from hedgerow.reproduce.results import Results, write_table
 from hedgerow.reproduce.tasks import TASKS, load_split
 
@@ -41,7 +42,7 @@ class Request:
     out : Path
         The folder for figures and pages.
     rows : Path
-        The CSV file of single fits, which is read first and added to.
+        The folder of CSV files of single fits, one for each data set, which are read first and added to.
     """
 
     names: tuple[str, ...]
@@ -87,7 +88,16 @@ def reproduce(request: Request, say: Callable[[str], None] = print) -> list[Path
         (fit for experiment in chosen for fit in experiment.fits(request.seeds)), key=lambda fit: (fit.run, fit.data)
     )
     rows = run_grid(by_data, request.rows, jobs=request.jobs)
-    return [path for paper in PAPERS for path in _write(paper, chosen, rows, request)]
+    written: list[Path] = []
+    pages: list[tuple[Paper, Sequence[Section]]] = []
+    for paper in PAPERS:
+        sections = _sections(paper, chosen, rows, request, written)
+        if sections:
+            written += _pages(paper, sections, request)
+            pages.append((paper, sections))
+    if all(_is_whole(paper, sections) for paper, sections in pages) and len(pages) == len(PAPERS):
+        written.append(_bytes(request.out / "README.md", readme(pages, request.words).encode("utf-8")))
+    return written
 
 
 def _at_hand(experiments: Sequence[Experiment], say: Callable[[str], None]) -> tuple[Experiment, ...]:
@@ -111,16 +121,15 @@ def _at_hand(experiments: Sequence[Experiment], say: Callable[[str], None]) -> t
     return tuple(kept)
 
 
-def _write(paper: Paper, chosen: Sequence[Experiment], rows: Rows, request: Request) -> list[Path]:
-    """Write what belongs to one paper; nothing if none of its experiments was chosen."""
+def _sections(
+    paper: Paper, chosen: Sequence[Experiment], rows: Rows, request: Request, written: list[Path]
+) -> tuple[Section, ...]:
+    """Write the figures and tables of a paper's experiments, add their paths to ``written``, and return what the page says."""
     mine = [experiment for experiment in chosen if experiment.name.startswith(f"{paper.name}/")]
-    if not mine:
-        return []
     figures = request.out / "figures"
-    figures.mkdir(exist_ok=True)
-    written: list[Path] = []
     results = []
     for experiment in mine:
+        figures.mkdir(exist_ok=True)
         found = Results(experiment, rows, request.seeds)
         figure = draw(found)
         png = None if figure is None else png_bytes(figure)
@@ -130,21 +139,28 @@ def _write(paper: Paper, chosen: Sequence[Experiment], rows: Rows, request: Requ
             written.append(figures / f"{file_name(experiment.name)}.csv")
             write_table(found, written[-1])
         results.append((found, png))
+    return sections_of(results)
+
+
+def _pages(paper: Paper, sections: Sequence[Section], request: Request) -> Iterator[Path]:
+    """Write a paper's pages."""
     table = guarantees(paper.systems)
-    sections = sections_of(results)
-    if not (request.is_conclusive and len(mine) == len(paper.experiments)):
+    if not (request.is_conclusive and _is_whole(paper, sections)):
         paper = replace(paper, summary=())
-    markdown = markdown_page(paper, sections, request.words, table)
-    written.append(_bytes(request.out / f"{_page_name(paper, mine)}.md", markdown.encode("utf-8")))
-    written.append(html_page(paper, sections, request.words, table).write(written[-1].with_suffix(".html")))
-    return written
+    path = request.out / f"{_page_name(paper, sections)}.md"
+    yield _bytes(path, markdown_page(paper, sections, request.words, table).encode("utf-8"))
+    yield html_page(paper, sections, request.words, table).write(path.with_suffix(".html"))
 
 
-def _page_name(paper: Paper, mine: Sequence[Experiment]) -> str:
+def _is_whole(paper: Paper, sections: Sequence[Section]) -> bool:
+    return len(sections) == len(paper.experiments)
+
+
+def _page_name(paper: Paper, sections: Sequence[Section]) -> str:
     """Return the paper's name if all of it was run, otherwise the names of what was."""
-    if len(mine) == len(paper.experiments):
+    if _is_whole(paper, sections):
         return paper.name
-    return "-".join([paper.name, *(experiment.name.partition("/")[2] for experiment in mine)])
+    return "-".join([paper.name, *(short_name(section.name) for section in sections)])
 
 
 def _bytes(path: Path, content: bytes) -> Path:

@@ -1,0 +1,128 @@
+"""The account of a whole run: how to run it, how to read it, and which sentences of the papers stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hedgerow.reproduce.catalogue import Paper
+from hedgerow.reproduce.experiment import FORMS
+from hedgerow.reproduce.pages import EITHER, Finding, Section, TextTable, bullets, pipes, tally, wrapped
+
+__all__ = ["readme"]
+
+HEAD = """# The papers' experiments, run again
+
+Every experiment of the three papers, on their data, with each system as its paper prints it and in the private form whose
+guarantee is proved:
+"""
+BODY = """Each page lists what its paper says, sentence by sentence in our own words with the section it stands in, and if our run
+bears it out: it holds, it does not, or it cannot be told. Then it shows figure by figure the settings, the picture in the
+paper's own axes (one row per form), checks of our own, the paper's numbers beside ours where it prints any, and what was inferred
+where the paper is silent. It ends with what the certificate of each form says. At the end of this page is the account of all.
+
+## Run it
+
+    pip install -e ".[plot]"
+    export HEDGEROW_DATA=/path/to/the/data        # the diabetes set must be there; the others are fetched
+    hedgerow reproduce list
+    hedgerow reproduce edprf/fig9 --out out       # one figure, 10 seeds
+    hedgerow reproduce all --quick --out out      # all of them, small: some minutes
+    hedgerow reproduce all --seeds 50 --jobs 2    # as often as the papers; a day
+
+The pages here, this one too, are written by
+
+    hedgerow reproduce all --seeds 10 --jobs 2 --out docs/reproductions
+
+Each fit is a line of a CSV file in `rows/`, written when it is done. These rows are kept here: the command above writes the pages
+from them at once, more seeds run only what is missing, and a run that was broken off goes on where it stopped. Rows belong to the
+sources that they were run with: whoever changes a system removes its rows. In `figures/` is each picture with a CSV file of its
+points (mean, standard deviation, runs). The command also writes each page as one HTML file that opens from disk.
+
+## Read it
+
+- *As printed* is the paper's algorithm with its gaps filled as the system's documentation says. It has no guarantee at any
+  epsilon. *Private form* is the nearest algorithm whose guarantee is proved, at the paper's size and not at its own defaults.
+- Splits are fixed and noise comes from seeds, so the same command gives the same figures. Seeded noise protects nothing, and
+  repeated runs on the same records add up: this is for public data.
+- A sentence holds if it is clearly right at every place that it speaks of; it does not if it is clearly wrong at one. A number is
+  met within a tolerance that is named, above or below, and not where the majority rule, which reads nothing, meets it too. Only
+  the noise differs between runs: what another split would give is not in the errors.
+- Papers that print pictures without numbers are compared by their words and not by readings off the picture.
+- Where a sweep is coarser than the paper's, the experiment's settings say so and why.
+"""
+PRINTED, PRIVATE = FORMS["published"], FORMS["private"]
+GROUPS = (
+    "Stand as printed and in private form",
+    "Stand as printed only",
+    "Stand in private form only",
+    "Are contradicted",
+    "Cannot be told",
+)
+
+
+def readme(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequence[str]) -> str:
+    """Return the page above the papers' pages, as Markdown."""
+    return "\n".join(_lines(papers, settings)) + "\n"
+
+
+def _lines(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequence[str]) -> Iterator[str]:
+    yield HEAD
+    yield from pipes(_contents(papers))
+    yield ""
+    yield BODY
+    yield "## The account"
+    yield ""
+    yield from wrapped(
+        f"How many sentences of each paper stand. {' '.join(settings)} What was found of each, and by how much, is on its "
+        "paper's page."
+    )
+    yield ""
+    yield from pipes(_totals(papers))
+    for paper, sections in papers:
+        yield ""
+        yield f"### {paper.title}"
+        findings = [finding for section in sections for finding in section.findings if finding.section]
+        for words in GROUPS:
+            mine = [f"{finding.text} ({finding.section})" for finding in findings if group_of(finding) == words]
+            if mine:
+                yield ""
+                yield f"{words}:"
+                yield ""
+                yield from bullets(mine)
+
+
+def _contents(papers: Sequence[tuple[Paper, Sequence[Section]]]) -> TextTable:
+    rows = tuple(
+        (
+            f"[{paper.title}]({paper.name}.md)",
+            paper.reference,
+            ", ".join(e.name.partition("/")[2] for e in paper.experiments),
+        )
+        for paper, _ in papers
+    )
+    return TextTable(("paper", "reference", "experiments"), rows)
+
+
+def _totals(papers: Sequence[tuple[Paper, Sequence[Section]]]) -> TextTable:
+    tables = [(paper, tally(sections)) for paper, sections in papers]
+    rows = tuple((paper.title, *row) for paper, table in tables for row in table.rows)
+    return TextTable(("paper", *tables[0][1].headers), rows)
+
+
+def group_of(finding: Finding) -> str:
+    """Return the group of the account that a sentence belongs to.
+
+    One that was asked of one form only, or of no form, is taken to be the same in both. A sentence that holds in one form stands
+    there, whatever the other does; one that holds in none is contradicted if either form contradicts it.
+    """
+    answers = {form: verdict.answer for form, verdict in finding.verdicts.items()}
+    either = answers.get(EITHER)
+    printed = answers.get(PRINTED, either or answers.get(PRIVATE))
+    private = answers.get(PRIVATE, either or printed)
+    if printed == "holds" and private == "holds":
+        return GROUPS[0]
+    if printed == "holds":
+        return GROUPS[1]
+    if private == "holds":
+        return GROUPS[2]
+    return GROUPS[3] if "does not" in (printed, private) else GROUPS[4]

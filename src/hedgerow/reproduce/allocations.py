@@ -35,9 +35,7 @@ def shrinking_parts(records: int, trees: int) -> list[int]:
 class ShrinkingParts(published.FixedSize):
     """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
 
-    def subsets(
-        self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness
-    ) -> list[npt.NDArray[np.int64]]:
+    def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> list[npt.NDArray[np.int64]]:
         """Return the rows of each tree."""
         order = randomness.draw(Permutation(), len(wrong))
         ends = np.cumsum(shrinking_parts(len(wrong), trees))

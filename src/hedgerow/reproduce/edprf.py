@@ -203,7 +203,7 @@ def _figure7() -> Experiment:
     )
 
 
-WITHOUT_TEST = "without the purity test"
+WITHOUT_TEST = "no purity test"
 
 
 def _figure8() -> Experiment:
@@ -245,8 +245,8 @@ def _figure8() -> Experiment:
             "size, which one record can change in every tree (up to 17.5 at epsilon 1); in the private form every record "
             "goes to a tree by its own coin, which costs nothing.",
             "A test that reads raw records ends a path where its node is of a single class. eDPRF's leaf then takes what the "
-            "path has left, a rival's only its level's share. The panels without the test take it from all four allocations, so that "
-            "the difference between the panels is what the test is worth to each.",
+            "path has left, a rival's only its level's share. The panels without the test take it from all four allocations, so "
+            "that the difference between the panels is what the test is worth to each.",
             "A thirty-fifth of the records at the whole epsilon and all records at a thirty-fifth of it give a selection "
             "the same signal, budget times count. In the private form, where nothing else differs but the levels, no "
             "allocation is therefore far ahead.",

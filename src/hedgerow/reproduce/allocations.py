@@ -26,7 +26,7 @@ ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), 
 
 def shrinking_parts(records: int, trees: int) -> list[int]:
     """Return how many records each tree gets if it takes a T-th of those that are left: eDPRF's algorithm 4, lines 5 and 6."""
-    sizes = []
+    sizes: list[int] = []
     for _ in range(trees):
         sizes.append((records - sum(sizes)) // trees)
     return sizes

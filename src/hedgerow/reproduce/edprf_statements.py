@@ -17,10 +17,10 @@ from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
 from hedgerow.reproduce.edprf_claims import NO_AXIS, always, stated
 from hedgerow.reproduce.edprf_mechanisms import MECHANISMS, PASSES
 from hedgerow.reproduce.experiment import Check, Experiment, PaperClaim, Verdict
+from hedgerow.reproduce.fits import Fit, estimator
 from hedgerow.reproduce.interface_mode import through_curator
 from hedgerow.reproduce.tasks import TASKS, load_split
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.systems import system_class
 from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
 
 __all__ = ["STATEMENTS", "SYSTEMS"]
@@ -198,7 +198,7 @@ def _leaks(kind: type[Any], records: int, **settings: Any) -> Check:
 def certified(system: str, variant: str) -> tuple[bool, int]:
     """Return whether a system's certificate at epsilon 1 holds, and how many steps are unprotected."""
     schema = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
-    model = system_class(system)(epsilon=1.0, schema=schema, variant=variant)
+    model = estimator(Fit("", system, variant), schema, None)
     certificate = model.fit([[0.2, "a"], [0.7, "b"]], ["no", "yes"]).certificate_
     return certificate.holds, len(list(unprotected(certificate.event)))
 

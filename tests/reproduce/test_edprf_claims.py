@@ -139,6 +139,7 @@ def answer(experiment, text):
         ("fig3", "together are all records", "does not"),
         ("theorems", "pfDPDT is", "does not"),
         ("theorems", "eDPRF is", "does not"),
+        ("theorems", "algorithm 6", "does not"),
         ("theorems", "all four", "does not"),
         ("theorems", "their private forms", "holds"),
         ("theorems", "curator", "holds"),

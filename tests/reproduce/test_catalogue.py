@@ -26,10 +26,12 @@ def named(name):
 def test_every_figure_and_table_of_the_papers_is_there():
     names = [experiment.name for experiment in EXPERIMENTS]
     assert len(set(names)) == len(names)
-    assert {f"edprf/{part}" for part in ("table2", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(names)
+    assert {f"edprf/{part}" for part in ("table2", "table3", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(
+        names
+    )
     assert {f"cart-dps-adaboost/{part}" for part in ("fig2", "fig3", "fig4", "fig5", "table3", "table4")} <= set(names)
     assert {f"dpada/fig{number}" for number in range(2, 7)} <= set(names)
-    assert len(names) == 18
+    assert len(names) == 27
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
@@ -42,7 +44,9 @@ def test_an_experiment_is_whole(experiment):
         assert (number.panel, number.label) in places
         assert number.x in experiment.axis.values
     if experiment.curves:
-        assert {"published", "private"} <= set(experiment.forms)
+        assert "published" in experiment.forms
+        if any(claim.section for claim in experiment.claims):
+            assert "private" in experiment.forms
         assert set(experiment.axis.quick) <= set(experiment.axis.values)
 
 
@@ -126,8 +130,8 @@ def test_numbers_of_the_papers():
 
 def test_the_budgets_of_figure_3_are_booked():
     experiment = named("edprf/fig3")
-    [claim] = experiment.claims
-    assert str(claim.check(Results(experiment, {}, 1), "published")) == "yes: booked: 0.18, 0.27, 0.55, 0.82"
+    [claim] = [claim for claim in experiment.claims if ".18, .27" in claim.text]
+    assert str(claim.check(Results(experiment, {}, 1), "published")) == "holds: booked: 0.18, 0.27, 0.55, 0.82"
     assert experiment.picture().axes
 
 

@@ -1,4 +1,4 @@
-"""eDPRF's forest with the budgets of other papers, for the figure that compares allocations and nothing else."""
+"""Forests with the budgets of other papers, for figures that compare allocations, or allocations on the traditional tree."""
 
 from __future__ import annotations
 
@@ -6,23 +6,50 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from hedgerow import published
+from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Boolean, Choice, Constraint, RandomSource
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.published.noise import Permutation
 from hedgerow.schema import Schema
 from hedgerow.systems.edprf import EDPRFClassifier
+from hedgerow.systems.tradition import TraditionClassifier
 from hedgerow.trees import AllRecords, Geometric, Harmonic, Levels, Linear, Recipe
 
-__all__ = ["ALLOCATIONS", "AllocationForest"]
+__all__ = ["ALLOCATIONS", "AllocationForest", "shrinking_parts"]
 
 ALLOCATIONS: Mapping[str, Levels] = {"deng": Geometric(), "tpdprf": Harmonic(), "linear": Linear()}
 
 
+def shrinking_parts(records: int, trees: int) -> list[int]:
+    """Return how many records each tree gets if it takes a T-th of those that are left: eDPRF's algorithm 4, lines 5 and 6."""
+    sizes: list[int] = []
+    for _ in range(trees):
+        sizes.append((records - sum(sizes)) // trees)
+    return sizes
+
+
+class ShrinkingParts(published.FixedSize):
+    """Each tree gets a T-th of the records that are left, and about 1 / e of all are in none (algorithm 4 to the letter)."""
+
+    def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> list[npt.NDArray[np.int64]]:
+        """Return the rows of each tree."""
+        order = randomness.draw(Permutation(), len(wrong))
+        ends = np.cumsum(shrinking_parts(len(wrong), trees))
+        return list(np.split(order[: ends[-1]], ends[:-1]))
+
+
 class AllocationForest(EDPRFClassifier):
-    """eDPRF's forest with its own budgets or with those of another paper.
+    """A forest with eDPRF's budgets or with those of another paper.
 
     With another's, every tree reads all records (published: a bootstrap sample) for an equal part of epsilon, and in the
     published form a leaf gets its level's share, as there, and not what its path has left.
+
+    On the traditional tree the published form is a rival as eDPRF's paper describes it: tests, leaves and stops of
+    ``TraditionClassifier``, the rival's level budgets, its bootstrap, and of TpDPRF the two phases.
 
     Parameters
     ----------
@@ -32,12 +59,23 @@ class AllocationForest(EDPRFClassifier):
         Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
     purity_test : bool
         Published form: whether a node of a single class is a leaf, without noise, as the paper prints.
+    tree : {"pfdpdt", "tradition"}
+        How trees are built: eDPRF's way or the traditional one, which needs the budgets of another paper.
+    reading : {"halved", "undivided"}
+        Published traditional trees, as in ``TraditionClassifier``: whether half of a level's budget buys a noisy number of
+        records. TpDPRF's is never divided.
+    parts : {"equal", "shrinking"}
+        Published eDPRF: whether a tree gets one of T equal parts of all records, as the text says, or a T-th of the records
+        that are left, as algorithm 4 does to the letter.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **EDPRFClassifier._constraints,
         "allocation": Choice(("own", *ALLOCATIONS)),
         "purity_test": Boolean(),
+        "tree": Choice(("pfdpdt", "tradition")),
+        "reading": Choice(("halved", "undivided")),
+        "parts": Choice(("equal", "shrinking")),
     }
 
     def __init__(
@@ -46,6 +84,9 @@ class AllocationForest(EDPRFClassifier):
         *,
         allocation: str = "own",
         purity_test: bool = True,
+        tree: str = "pfdpdt",
+        reading: str = "halved",
+        parts: str = "equal",
         n_estimators: int | None = None,
         stop: str = "none",
         variant: str = "private",
@@ -70,18 +111,32 @@ class AllocationForest(EDPRFClassifier):
         )
         self.allocation = allocation
         self.purity_test = purity_test
+        self.tree = tree
+        self.reading = reading
+        self.parts = parts
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
+        own = self.allocation == "own"
+        if self.tree == "tradition":
+            recipe = self._traditional()._private(schema, depth)
+            return recipe if own else replace(recipe, levels=ALLOCATIONS[self.allocation])
         recipe = super()._private(schema, depth)
-        if self.allocation == "own":
-            return recipe
-        return replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
+        return recipe if own else replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
 
     def _published(self) -> published.Recipe:
-        recipe = super()._published()
+        own = self.allocation == "own"
+        traditional = self.tree == "tradition"
+        recipe = self._traditional()._published() if traditional else super()._published()
         if not self.purity_test:
-            recipe = replace(recipe, stops=())
-        if self.allocation == "own":
-            return recipe
-        budgets = published.Undivided(ALLOCATIONS[self.allocation])
-        return replace(recipe, assign=published.Bootstrap(), budgets=budgets)
+            recipe = replace(recipe, stops=tuple(stop for stop in recipe.stops if stop != published.SingleClass()))
+        if own:
+            return replace(recipe, assign=ShrinkingParts()) if self.parts == "shrinking" else recipe
+        levels = ALLOCATIONS[self.allocation]
+        halved = traditional and self._traditional().reading == "halved"
+        budgets = published.Halved(levels) if halved else published.Undivided(levels)
+        phases = traditional and self.allocation == "tpdprf"
+        return replace(recipe, assign=published.TwoPhases() if phases else published.Bootstrap(), budgets=budgets)
+
+    def _traditional(self) -> TraditionClassifier:
+        """Return the traditional tree; with TpDPRF's budgets, which are not divided within a level, without counts."""
+        return TraditionClassifier(reading="undivided" if self.allocation == "tpdprf" else self.reading)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from hedgerow import datasets
 from hedgerow.datasets import Dataset
-from hedgerow.schema import Schema
+from hedgerow.schema import Numeric, Schema
 
-__all__ = ["TASKS", "Split", "Task", "load_split"]
+__all__ = ["MADE_UP", "TASKS", "Split", "Task", "load_split"]
 
 CENSUS_RECORDS = 20_000  # that train; half as many test
 
@@ -51,13 +51,27 @@ class Task:
     most: int = 0  # records to train on, and half as many to test on, at random; 0: all
 
 
+def _made_up(features: int, records: int) -> Dataset:
+    """Return numbers between 0 and 1; the label says of nine records in ten whether their first one is above 1/2."""
+    generator = np.random.RandomState(0)
+    X = generator.uniform(size=(records, features))
+    above = (X[:, 0] > 0.5) ^ (generator.uniform(size=records) < 0.1)
+    schema = Schema({f"f{place}": Numeric(0, 1) for place in range(features)}, classes=["no", "yes"])
+    return Dataset("made up", X, np.where(above, "yes", "no"), schema)
+
+
+MADE_UP = (64, 128, 256, 512)  # features of the sets on which time is measured
+
 TASKS: Mapping[str, Task] = {
     "diabetes": Task("diabetes", lambda: datasets.load_diabetes_prediction(balanced=True), 0.2, 42),
     "robot": Task("wall-following robot", lambda: datasets.load_wall_following(classes=2), 0.2, 42),
+    "robot-moves": Task("wall-following robot, four moves", datasets.load_wall_following, 0.2, 42),
     "adult": Task("Adult", datasets.load_adult),
     "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
     "census": Task("Census-Income", datasets.load_census_income, most=CENSUS_RECORDS),
+    "made-up": Task("made up, 8 features", partial(_made_up, 8, 80_000), 0.2, 0),
+    **{f"made-up-{n}": Task(f"made up, {n} features", partial(_made_up, n, 5000), 0.2, 0) for n in MADE_UP},
 }
 
 

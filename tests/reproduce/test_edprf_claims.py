@@ -1,0 +1,194 @@
+import numpy as np
+import pytest
+
+from hedgerow.reproduce import edprf_claims, edprf_mechanisms, edprf_statements, interface_mode
+from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
+from hedgerow.reproduce.experiment import MAJORITY, Axis, Curve, Experiment, Panel
+from hedgerow.reproduce.fits import Fit
+from hedgerow.reproduce.results import Results
+
+PANELS = (Panel("data"), Panel("other"))
+AXIS = Axis("records", "records", (10.0, 100.0, 1000.0), (10.0,))
+SEEDS = 4
+
+
+def results(values, *, noise=0.01, panels=PANELS[:1], trivial=()):
+    """Results whose runs are the given numbers times 1 - noise to 1 + noise, in a fixed order, the same in all panels."""
+    curves, rows = [], {}
+    for panel in panels:
+        for label, means in values.items():
+            form = None if label in trivial else "published"
+            points = []
+            for place, (x, mean) in enumerate(zip(AXIS.values, means, strict=True)):
+                fit = Fit(f"{panel.name} {x}", "majority" if form is None else label, form or "none")
+                points.append((x, fit))
+                for run in range(SEEDS):
+                    factor = 1 + noise * (-1.0, 1.0, 0.5, -0.5)[(run + place) % SEEDS]
+                    rows[fit.numbered(run).key] = {"accuracy": str(mean * factor if form else mean)}
+            curves.append(Curve(panel, label, form, tuple(points)))
+    return Results(Experiment(name="p/f", title="", settings="", axis=AXIS, curves=tuple(curves)), rows, SEEDS)
+
+
+@pytest.mark.parametrize(
+    ("series", "noise", "answer"),
+    [
+        ((1, 10, 100), 0.01, "holds"),
+        ((1, 1, 1), 0.01, "does not"),
+        ((1, 100, 10_000), 0.01, "does not"),
+        ((1, 9, 81), 0.9, "cannot be told"),
+    ],
+)
+def test_growth_is_a_power_within_a_tolerance(series, noise, answer):
+    check = edprf_claims.grows("a", 1.0, 0.25)
+    assert check(results({"a": series}, noise=noise), "published").answer == answer
+
+
+def test_one_slow_run_changes_no_growth():
+    found = results({"a": (1, 10, 100)})
+    slow = next(iter(found._rows.values()))
+    slow["accuracy"] = "50"
+    assert edprf_claims.grows("a", 1.0, 0.25)(found, "published").answer == "holds"
+
+
+@pytest.mark.parametrize(
+    ("other", "noise", "answer"),
+    [
+        ((0.9, 0.7, 0.5), 0.005, "holds"),
+        ((0.8, 0.8, 0.8), 0.005, "does not"),
+        ((0.81, 0.7, 0.72), 0.2, "cannot be told"),
+    ],
+)
+def test_which_curve_moves_less(other, noise, answer):
+    found = results({"a": (0.6, 0.7, 0.65), "b": other}, noise=noise)
+    assert edprf_claims.moves_less("a", ["b"])(found, "published").answer == answer
+
+
+@pytest.mark.parametrize(
+    ("ours", "noise", "answer"),
+    [(0.81, 0.001, "holds"), (0.9, 0.001, "does not"), (0.7, 0.001, "does not"), (0.82, 0.05, "cannot be told")],
+)
+def test_a_number_of_no_named_set_is_met_somewhere(ours, noise, answer):
+    found = results({"a": (ours, ours, ours)}, noise=noise)
+    assert edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02)(found, "published").answer == answer
+
+
+def test_one_of_several_sets_is_enough_and_the_majority_rule_is_not():
+    both = results({"a": (0.8, 0.9, 0.9)}, noise=0.001, panels=PANELS)
+    far = edprf_claims.met_somewhere("a", 100.0, 0.8, 0.02)(both, "published")
+    assert edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02)(both, "published").answer == "holds"
+    assert (far.answer, far.words.count("from the paper's")) == ("does not", 2)
+    [rule] = MAJORITY
+    trivial = results({"a": (0.8, 0.8, 0.8), rule: (0.8, 0.8, 0.8)}, noise=0.001, trivial=(rule,))
+    assert edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02)(trivial, "published").answer == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        edprf_claims.grows("a", 1.0, 0.1),
+        edprf_claims.moves_less("a", ["b"]),
+        edprf_claims.met_somewhere("a", 10.0, 0.8, 0.02),
+    ],
+)
+def test_what_was_not_run_is_not_measured(check):
+    assert str(check(results({"a": (1, 1, 1), "b": (1, 1, 1)}), "private")) == "not measured"
+
+
+def test_what_has_no_noise_holds_or_does_not():
+    assert str(edprf_claims.stated(True, "so")) == "holds: so"
+    assert str(edprf_claims.always(lambda: edprf_claims.stated(False, "not so"))(None, "private")) == "does not: not so"
+
+
+def test_laws_of_two_candidates():
+    # The lesser one, at e ** -1 of the other, wins if it comes first and its coin shows heads.
+    assert edprf_mechanisms.flip_law(np.array([0.0, 2.0]), 0.5) == pytest.approx([np.exp(-1) / 2, 1 - np.exp(-1) / 2])
+    assert edprf_mechanisms.flip_law(np.array([1.0, 5.0, 3.0, 2.0]), 0.25).sum() == pytest.approx(1)
+    assert edprf_mechanisms.wrong_by_flips(0) == edprf_mechanisms.wrong_by_counts(0) == 0.5
+
+
+def test_how_often_labels_are_wrong():
+    generator = np.random.default_rng(0)
+    noisy = np.array([0.0, 2.0]) + generator.laplace(size=(200_000, 2))
+    assert edprf_mechanisms.wrong_by_counts(2.0) == pytest.approx(np.mean(noisy[:, 0] > noisy[:, 1]), abs=0.003)
+    assert edprf_mechanisms.wrong_by_flips(2.0) == pytest.approx(
+        edprf_mechanisms.flip_law(np.array([0.0, 2.0]), 0.5)[0]
+    )
+
+
+def test_loops_visit_each_choice_up_to_three_times():
+    for choices in (2, 10):
+        found = edprf_mechanisms.passes(choices)
+        assert found["noisy counts"] == 1 + choices
+        for name in ("permute-and-flip", "exponential"):
+            assert 2 * choices + 1 <= found[name] <= 3 * choices
+
+
+def answer(experiment, text):
+    [claim] = [claim for claim in edprf_statements.STATEMENTS[experiment].claims if text in claim.text]
+    return claim.check(None, "published").answer
+
+
+@pytest.mark.parametrize(
+    ("experiment", "text", "found"),
+    [
+        ("fig3", ".18, .27", "holds"),
+        ("fig3", "every path", "holds"),
+        ("fig3", "deeper levels", "holds"),
+        ("fig3", "whole epsilon", "holds"),
+        ("fig3", "idle", "holds"),
+        ("fig3", "together are all records", "does not"),
+        ("theorems", "pfDPDT is", "does not"),
+        ("theorems", "eDPRF is", "does not"),
+        ("theorems", "algorithm 6", "does not"),
+        ("theorems", "all four", "does not"),
+        ("theorems", "their private forms", "holds"),
+        ("theorems", "curator", "holds"),
+        ("mechanisms", "differentially private", "holds"),
+        ("mechanisms", "expected error", "holds"),
+        ("mechanisms", "best option", "holds"),
+        ("mechanisms", "one record", "holds"),
+        ("mechanisms", "a label by it", "does not"),
+        ("passes", "up to three times", "holds"),
+        ("passes", "1 + O(m)", "holds"),
+        ("passes", "three times that", "does not"),
+    ],
+)
+def test_what_needs_no_run(experiment, text, found):
+    assert answer(experiment, text) == found
+
+
+def test_wrong_numbers_do_not_hold(monkeypatch):
+    monkeypatch.setattr(edprf_statements, "booked", lambda: (0.55, 0.27, 0.18, 0.82))
+    assert answer("fig3", ".18, .27") == "does not"
+    assert answer("fig3", "deeper levels") == "does not"
+    monkeypatch.setattr(edprf_statements, "certified", lambda system, variant: (variant == "published", 0))
+    assert answer("theorems", "all four") == "holds"
+    assert answer("theorems", "their private forms") == "does not"
+
+
+def test_answers_that_one_record_does_not_change_tell_nothing(monkeypatch):
+    monkeypatch.setattr(edprf_statements, "answers_differ", lambda *_, **__: 0)
+    assert answer("theorems", "pfDPDT is") == "cannot be told"
+
+
+def test_a_system_that_refuses_a_curator_is_named():
+    found = interface_mode.through_curator(["edprf", "hedgerow"])(None, "published")
+    assert found.answer == "does not"
+    assert found.words.startswith("hedgerow: ")
+    assert interface_mode.through_curator(interface_mode.INTERFACE)(None, "published").answer == "holds"
+
+
+def test_parts_of_what_is_left():
+    assert shrinking_parts(100, 2) == [50, 25]
+    assert sum(shrinking_parts(10_000, 35)) / 10_000 == pytest.approx(1 - (34 / 35) ** 35, abs=0.01)
+
+
+@pytest.mark.parametrize(("allocation", "counts"), [("linear", True), ("deng", True), ("tpdprf", False)])
+def test_a_rival_on_the_traditional_tree(allocation, counts):
+    forest = AllocationForest(variant="published", tree="tradition", allocation=allocation)
+    recipe = forest._published()
+    assert type(recipe.leaf).__name__ == "LaplaceCounts"
+    assert type(recipe.tests).__name__ == "NodeBins"
+    assert type(recipe.assign).__name__ == ("TwoPhases" if allocation == "tpdprf" else "Bootstrap")
+    assert any(type(stop).__name__ == "UnreadCount" for stop in recipe.stops) == counts
+    assert type(recipe.budgets).__name__ == ("Halved" if counts else "Undivided")

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from hedgerow import datasets
 from hedgerow.datasets import Dataset
-from hedgerow.schema import Schema
+from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.schema.encoder import category_readers, raw_columns
 
 __all__ = ["TASKS", "Split", "Task", "load_split"]
 
@@ -81,15 +82,26 @@ def load_split(name: str) -> Split:
     if task.most:
         X_train, y_train = _some(X_train, y_train, task.most, task.seed)
         X_test, y_test = _some(X_test, y_test, task.most // 2, task.seed)
-    return Split(data.schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
+    schema = _in_numbers(data.schema)
+    return Split(schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
+
+
+def _in_numbers(schema: Schema) -> Schema:
+    """Return a schema whose categories are named by their codes instead of by words."""
+    features = {
+        name: feature if isinstance(feature, Numeric) else Categorical(range(len(feature.values)))
+        for name, feature in schema.features.items()
+    }
+    return Schema(features, schema.classes)
 
 
 def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
-    """Return records column by column, numbers that were text as numbers: read once, and not in every fit."""
-    return {
-        name: X[:, place].astype(np.float64) if schema.is_numeric[place] else X[:, place]
-        for place, name in enumerate(schema.names)
-    }
+    """Return records as float64, column by column, for the schema in numbers: text is read once, and not in every fit."""
+    values = raw_columns(X, schema)
+    for place, reader in enumerate(category_readers(schema)):
+        if reader is not None:
+            values[values[:, place] == reader.missing, place] = np.nan
+    return dict(zip(schema.names, np.ascontiguousarray(values.T), strict=True))
 
 
 def _some(X: npt.NDArray[Any], y: npt.NDArray[Any], most: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

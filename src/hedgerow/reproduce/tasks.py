@@ -57,6 +57,7 @@ TASKS: Mapping[str, Task] = {
     "robot": Task("wall-following robot", lambda: datasets.load_wall_following(classes=2), 0.2, 42),
     "adult": Task("Adult", datasets.load_adult),
     "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
+    "adult-us-fnlwgt": Task("Adult, born in the US, with fnlwgt", lambda: datasets.load_adult(us_born=True)),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
     "census": Task("Census-Income", datasets.load_census_income, most=CENSUS_RECORDS),
 }

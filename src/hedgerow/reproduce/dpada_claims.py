@@ -76,13 +76,13 @@ def _changed(changes: Sequence[Contrast], sign: float) -> Verdict:
     contrasts = []
     for change in changes:
         wanted = change if sign > 0 else -change
-        flat = wanted.gap + wanted.bound(LEVEL) < FLAT
-        contrasts.append(Contrast(-1.0) if flat and not wanted.fails(len(changes)) else wanted)
+        flat = wanted.gap + wanted.bound(LEVEL / len(changes)) < FLAT
+        contrasts.append(Contrast(-1.0) if flat else wanted)
     sizes = [change.gap for change in changes]
-    word = "up" if sign > 0 else "down"
     words = (
-        f"{word} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves (clearly in {sum(c.holds for c in contrasts)}, "
-        f"clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); fitted changes {min(sizes):+.3f} to {max(sizes):+.3f}"
+        f"{'up' if sign > 0 else 'down'} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves (clearly in "
+        f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); fitted changes "
+        f"{min(sizes):+.3f} to {max(sizes):+.3f}"
     )
     return judged(contrasts, words)
 
@@ -182,7 +182,7 @@ def settles(curves: Sequence[Place]) -> Check:
 
 
 def strays(results: Measured, form: Form, place: Place) -> Cell | None:
-    """Return the mean distance of each run of a curve from the line fitted to its means; None where it has fewer than 3 points."""
+    """Return the mean distance of each run of a curve from the line fitted to its means; None for fewer than 3 points."""
     panel = next(panel for panel in results.experiment.panels if panel.name == place[0])
     cells = list(cells_of(results, form, place[1], panel).values())
     if len(cells) < 3:

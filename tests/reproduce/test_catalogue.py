@@ -29,7 +29,7 @@ def test_every_figure_and_table_of_the_papers_is_there():
     assert {f"edprf/{part}" for part in ("table2", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(names)
     assert {f"cart-dps-adaboost/{part}" for part in ("fig2", "fig3", "fig4", "fig5", "table3", "table4")} <= set(names)
     assert {f"dpada/fig{number}" for number in range(2, 7)} <= set(names)
-    assert len(names) == 18
+    assert {f"dpada/{part}" for part in ("table2", "theorem1", "fig2-one", "fig6-one", "cost-records")} <= set(names)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
@@ -42,7 +42,7 @@ def test_an_experiment_is_whole(experiment):
         assert (number.panel, number.label) in places
         assert number.x in experiment.axis.values
     if experiment.curves:
-        assert {"published", "private"} <= set(experiment.forms)
+        assert "published" in experiment.forms
         assert set(experiment.axis.quick) <= set(experiment.axis.values)
 
 
@@ -51,7 +51,7 @@ def test_without_rows_no_claim_holds(experiment):
     found = Results(experiment, {}, 3)
     for claim in experiment.claims:
         if experiment.curves:
-            assert claim.check(found, "published").holds == "not measured", claim.text
+            assert claim.check(found, "published").answer == "not measured", claim.text
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)

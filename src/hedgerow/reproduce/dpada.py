@@ -27,8 +27,8 @@ __all__ = ["EXPERIMENTS", "SUMMARY", "SYSTEMS"]
 SYSTEMS = ("dpada", "dp-adaboost", "cart-dps-adaboost")
 SUMMARY: tuple[str, ...] = ()
 BUDGETS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 3.0, 5.0)
-BUDGET = Axis("epsilon", "epsilon", BUDGETS, (0.1, 1.0, 5.0), log=True)
-FEWER = Axis("epsilon", "epsilon", (0.1, 0.5, 1.0, 5.0), (0.1, 1.0, 5.0), log=True)
+BUDGET = Axis("epsilon", "epsilon", BUDGETS, (0.1, 5.0), log=True)
+FEWER = Axis("epsilon", "epsilon", (0.1, 0.5, 1.0, 5.0), (0.1, 5.0), log=True)
 AGAINST_ALL = (50, 70, 90)  # the numbers of rounds of figures 4 to 6
 DATA = ("adult-us", "bank")
 THREE = ("DPAda_Swing", "DPAda_Random", "DPAda_Improved")
@@ -235,7 +235,7 @@ def _against_all(number: int, rounds: int, reading: Reading) -> Experiment:
 
 def _over_rounds(task: str, reading: Reading) -> Experiment:
     """Return figures 4 to 6 of one data set, against the number of rounds: no fit is new."""
-    axis = Axis("n_estimators", "rounds m", AGAINST_ALL, AGAINST_ALL)
+    axis = Axis("n_estimators", "rounds m", AGAINST_ALL, (50, 90))
     budgets = [f"epsilon = {epsilon:g}" for epsilon in reading.axis.values]
     methods = {label: method for label, method in _methods(reading).items() if label != "DPAda_Random"}
     curves = tuple(
@@ -306,8 +306,8 @@ def _algorithm3() -> Experiment:
         ),
         notes=(
             "The paper leaves round 1 out since noise of the wrong sign makes a largest or a least weight the mean. That happens "
-            "to about every second noisy weight in every later round too (dpada/round1), for the scale is many times the distance "
-            "from the mean.",
+            "to about every second noisy weight in later rounds too, for the scale is many times what is left to the mean "
+            "(dpada/round1).",
         ),
     )
 
@@ -323,11 +323,10 @@ def _ties() -> Experiment:
         for curve in curves_of(
             FEWER,
             {
-                label: (system, {**settings, "schedule": SCHEDULES[name]})
-                for label, (system, settings) in methods.items()
-            }
-            | MAJORITY
-            | {"AdaBoost": ("adaboost", {"n_estimators": 50})},
+                **{label: (system, {**own, "schedule": SCHEDULES[name]}) for label, (system, own) in methods.items()},
+                **MAJORITY,
+                "AdaBoost": ("adaboost", {"n_estimators": 50}),
+            },
             DATA,
             panel=f"{name}, {{task}}",
             forms=("published",),
@@ -348,7 +347,7 @@ def _ties() -> Experiment:
 
 
 def _fnlwgt() -> Experiment:
-    axis = Axis("n_estimators", "rounds m", AGAINST_ALL, AGAINST_ALL)
+    axis = Axis("n_estimators", "rounds m", AGAINST_ALL, (50, 90))
     methods: Methods = {"AdaBoost": ("adaboost", {}), "DPAda_Improved": ("dpada", {"schedule": "improved"})}
     curves = tuple(
         curve
@@ -406,7 +405,7 @@ def _costs(name: str, axis: Axis, words: str, settings: str, fixed: Mapping[str,
 
 def _every_cost() -> tuple[Experiment, ...]:
     records = Axis("records", "training records n", (3600, 7200, 14400, 28800), (3600,), log=True)
-    rounds = Axis("n_estimators", "rounds m", ROUNDS, ROUNDS)
+    rounds = Axis("n_estimators", "rounds m", ROUNDS, (30, 100))
     return (
         _costs("dpada/cost-records", records, "records", "m = 100 rounds.", {"n_estimators": 100}),
         _costs("dpada/cost-rounds", rounds, "rounds", "All records.", {}),

@@ -30,8 +30,9 @@ ROUNDS = (30, 50, 70, 90, 100)
 NONE = Axis("", "", (), ())
 RUNS = 10
 SCHEMA = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
-RECORDS = [[(7 * i % 40) / 40, "ab"[i % 3 == 0]] for i in range(40)]
-LABELS = ["yes" if (i % 5 < 2) != (cell[0] > 0.6) else "no" for i, cell in enumerate(RECORDS)]  # no stump is right
+NUMBERS = [(7 * i % 40) / 40 for i in range(40)]
+RECORDS = [[number, "ab"[i % 3 == 0]] for i, number in enumerate(NUMBERS)]
+LABELS = ["yes" if (i % 5 < 2) != (number > 0.6) else "no" for i, number in enumerate(NUMBERS)]  # no stump is right
 
 
 def _fitted(schedule: str, rounds: int, run: int | None, form: str = "published") -> Any:

@@ -173,7 +173,9 @@ def test_both_readings_of_ties_are_asked_the_same():
     named = {experiment.name: experiment for experiment in dpada.EXPERIMENTS}
     for number in range(2, 7):
         each, one = named[f"dpada/fig{number}"], named[f"dpada/fig{number}-one"]
-        assert [claim.text for claim in each.claims] == [claim.text for claim in one.claims]
+        without_ties = ("DP-AdaBoost rises", "CART-DPsAdaBoost rises")
+        texts = [claim.text for claim in each.claims if not claim.text.startswith(without_ties)]
+        assert texts == [claim.text for claim in one.claims]
         assert each.axis.values == (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 3.0, 5.0)
         fits = itertools.chain.from_iterable(curve.points for curve in one.curves)
         assert all(("ties", "one") in fit.settings for _, fit in fits if fit.system == "dpada")

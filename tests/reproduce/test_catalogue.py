@@ -138,7 +138,7 @@ def test_treedepth_counts_levels():
 
 def test_a_papers_name_stands_for_all_of_its_own():
     assert experiments_named(["edprf"]) == edprf.EXPERIMENTS
-    assert experiments_named(["dpada/fig2", "dpada"]) == dpada.EXPERIMENTS
+    assert experiments_named(["dpada/table2", "dpada"]) == dpada.EXPERIMENTS
     assert len(EXPERIMENTS) == sum(len(paper.experiments) for paper in PAPERS)
 
 

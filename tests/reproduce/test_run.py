@@ -7,6 +7,8 @@ import matplotlib
 import numpy as np
 import pytest
 
+import hedgerow as hr
+from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.reproduce import Request, pages, run, tasks
 from hedgerow.reproduce.account import readme
@@ -14,6 +16,7 @@ from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.claims import above
 from hedgerow.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Verdict, curves_of
 from hedgerow.reproduce.tasks import load_split
+from hedgerow.schema import Encoder
 
 matplotlib.use("Agg")
 
@@ -237,10 +240,25 @@ def test_fewer_records_are_a_part_of_more(small_tasks):
     assert (len(split.y_train), len(split.y_test)) == (90, 30)
 
 
-def test_numbers_are_numbers_and_words_stay_words(small_tasks):
+def test_words_are_read_once_and_become_their_codes(small_tasks):
     split = load_split("small")
-    assert split.X_train["a"].dtype == np.float64
-    assert split.X_train["b"].dtype == object
+    assert split.schema.features["b"] == hr.Categorical(range(2))
+    assert {column.dtype for column in (*split.X_train.values(), *split.X_test.values())} == {np.dtype(np.float64)}
+    assert sorted(np.bincount(split.X_train["b"].astype(int)) + np.bincount(split.X_test["b"].astype(int))) == [60, 60]
+
+
+def test_cells_that_are_missing_or_undeclared_stay_so(small_tasks, monkeypatch):
+    schema = hr.Schema(
+        {"b": hr.Categorical(["x", "y"]), "c": hr.Numeric(0, 9)}, classes=["no", "yes"], missing=["?", "-1"]
+    )
+    X = np.array([["y", "3"], ["?", "-1"], ["z", "4"], ["x", "5"]], dtype=object)
+    data = Dataset("made up", X, np.array(["no", "yes"] * 2), schema, X_test=X, y_test=np.array(["no", "yes"] * 2))
+    monkeypatch.setitem(tasks.TASKS, "small", tasks.Task("made up", lambda: data))
+    split = load_split("small")
+    before, after = (
+        Encoder(known, 4).transform(cells) for known, cells in ((schema, X), (split.schema, split.X_train))
+    )
+    assert np.array_equal(before, after)
 
 
 def test_a_random_part_of_a_large_set_is_the_same_each_time(small_tasks, monkeypatch):

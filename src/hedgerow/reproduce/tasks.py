@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from hedgerow import datasets
 from hedgerow.datasets import Dataset
-from hedgerow.schema import Numeric, Schema
+from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.schema.encoder import category_readers, raw_columns
 
 __all__ = ["MADE_UP", "TASKS", "Split", "Task", "load_split"]
 
@@ -68,6 +69,7 @@ TASKS: Mapping[str, Task] = {
     "robot-moves": Task("wall-following robot, four moves", datasets.load_wall_following, 0.2, 42),
     "adult": Task("Adult", datasets.load_adult),
     "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
+    "adult-us-fnlwgt": Task("Adult, born in the US, with fnlwgt", lambda: datasets.load_adult(us_born=True)),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
     "census": Task("Census-Income", datasets.load_census_income, most=CENSUS_RECORDS),
     "made-up": Task("made up, 8 features", partial(_made_up, 8, 80_000), 0.2, 0),
@@ -95,15 +97,26 @@ def load_split(name: str) -> Split:
     if task.most:
         X_train, y_train = _some(X_train, y_train, task.most, task.seed)
         X_test, y_test = _some(X_test, y_test, task.most // 2, task.seed)
-    return Split(data.schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
+    schema = _in_numbers(data.schema)
+    return Split(schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
+
+
+def _in_numbers(schema: Schema) -> Schema:
+    """Return a schema whose categories are named by their codes instead of by words."""
+    features = {
+        name: feature if isinstance(feature, Numeric) else Categorical(range(len(feature.values)))
+        for name, feature in schema.features.items()
+    }
+    return Schema(features, schema.classes)
 
 
 def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
-    """Return records column by column, numbers that were text as numbers: read once, and not in every fit."""
-    return {
-        name: X[:, place].astype(np.float64) if schema.is_numeric[place] else X[:, place]
-        for place, name in enumerate(schema.names)
-    }
+    """Return records as float64, column by column, for the schema in numbers: text is read once, and not in every fit."""
+    values = raw_columns(X, schema)
+    for place, reader in enumerate(category_readers(schema)):
+        if reader is not None:
+            values[values[:, place] == reader.missing, place] = np.nan
+    return dict(zip(schema.names, np.ascontiguousarray(values.T), strict=True))
 
 
 def _some(X: npt.NDArray[Any], y: npt.NDArray[Any], most: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

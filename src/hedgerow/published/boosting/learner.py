@@ -25,6 +25,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
+FEW_CELLS = 1 << 22  # are summed in less time than a second thread takes to start
+
 
 class Fitter(Protocol):
     """A weak learner with its records."""
@@ -108,7 +110,12 @@ class Ranked:
         """Return the weight of some records by value and class, of shape (values, 2)."""
         out = np.zeros((len(self.values), 2), dtype=weights.dtype)
         labels = self.data.labels
-        for_each(range(len(self.ranks)), lambda i: kernels.class_weights(self.ranks[i], records, labels, weights, out))
+        few = len(self.ranks) * len(records) < FEW_CELLS
+        for_each(
+            range(len(self.ranks)),
+            lambda i: kernels.class_weights(self.ranks[i], records, labels, weights, out),
+            threads=1 if few else None,
+        )
         return out
 
 

@@ -1,0 +1,238 @@
+"""What only the paper of DPAda says of figures: several curves at once, how far runs stray, and how seconds grow."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from hedgerow.reproduce.claims import (
+    FLAT,
+    LEVEL,
+    Contrast,
+    Pick,
+    cells_of,
+    compared,
+    difference,
+    everywhere,
+    judged,
+    trend,
+)
+from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
+
+__all__ = [
+    "above_in_panel",
+    "above_on_the_whole",
+    "all_fall",
+    "all_rise",
+    "falls_on_the_whole",
+    "grows",
+    "same",
+    "settles",
+    "steadier",
+]
+
+Place = tuple[str, str]  # a panel's name and a label
+
+
+def all_rise(labels: Sequence[str], *, panels: Pick = everywhere) -> Check:
+    """Return the check that each of several curves rises, in every panel; what counts is the line fitted to a curve."""
+    return _all_change(labels, panels, 1.0)
+
+
+def all_fall(labels: Sequence[str], *, panels: Pick = everywhere) -> Check:
+    """Return the check that each of several curves falls, in every panel."""
+    return _all_change(labels, panels, -1.0)
+
+
+def _all_change(labels: Sequence[str], panels: Pick, sign: float) -> Check:
+    def check(results: Measured, form: Form) -> Verdict:
+        curves = [list(cells.values()) for cells in _curves(results, form, labels, panels)]
+        return _changed([trend(cells) for cells in curves if len(cells) > 1], sign)
+
+    return check
+
+
+def falls_on_the_whole(labels: Sequence[str], *, panels: Pick = everywhere) -> Check:
+    """Return the check that the average of several curves falls, in every panel: what "by and large" asks for."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        changes = []
+        for panel in filter(panels, results.experiment.panels):
+            curves = [cells_of(results, form, label, panel) for label in labels]
+            places = [x for x in results.experiment.axis.values if curves and all(x in cells for cells in curves)]
+            if len(places) > 1:
+                changes.append(trend([averaged([cells[x] for cells in curves]) for x in places]))
+        return _changed(changes, -1.0)
+
+    return check
+
+
+def _changed(changes: Sequence[Contrast], sign: float) -> Verdict:
+    """Return whether every fitted change has a sign; one that is clearly smaller than ``FLAT`` has none."""
+    if not changes:
+        return Verdict("not measured")
+    contrasts = []
+    for change in changes:
+        wanted = change if sign > 0 else -change
+        flat = wanted.gap + wanted.bound(LEVEL / len(changes)) < FLAT
+        contrasts.append(Contrast(-1.0) if flat else wanted)
+    sizes = [change.gap for change in changes]
+    words = (
+        f"{'up' if sign > 0 else 'down'} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves (clearly in "
+        f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); fitted changes "
+        f"{min(sizes):+.3f} to {max(sizes):+.3f}"
+    )
+    return judged(contrasts, words)
+
+
+def above_in_panel(first: str, others: Sequence[str], labels: Sequence[str]) -> Check:
+    """Return the check that curves of the same labels are higher in one panel than in each of the others, at every x."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        gaps = []
+        for label in labels:
+            curves = {panel.name: cells_of(results, form, label, panel) for panel in results.experiment.panels}
+            here = curves.get(first, {})
+            for other in others:
+                there = curves.get(other, {})
+                gaps += [difference(here[x], there[x]) for x in here if x in there]
+        return compared(gaps)
+
+    return check
+
+
+def above_on_the_whole(first: str, others: Sequence[str], *, panels: Pick = everywhere) -> Check:
+    """Return the check that one method's average over the axis is above that of all others, in every panel."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        gaps = []
+        for panel in filter(panels, results.experiment.panels):
+            here = cells_of(results, form, first, panel)
+            for other in others:
+                there = cells_of(results, form, other, panel)
+                both = [x for x in here if x in there]
+                if both:
+                    gaps.append(difference(averaged([here[x] for x in both]), averaged([there[x] for x in both])))
+        return compared(gaps)
+
+    return check
+
+
+def same(first: str, second: str, tolerance: float) -> Check:
+    """Return the check that two methods differ by so much at most, in every panel at every x."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        gaps = []
+        for panel in results.experiment.panels:
+            here, there = (cells_of(results, form, label, panel) for label in (first, second))
+            gaps += [difference(here[x], there[x]) for x in here if x in there]
+        if not gaps:
+            return Verdict("not measured")
+        contrasts = [Contrast(tolerance - abs(gap.gap), gap.error, gap.freedom) for gap in gaps]
+        sizes = [gap.gap for gap in gaps]
+        return judged(contrasts, f"differences {min(sizes):+.4f} to {max(sizes):+.4f}")
+
+    return check
+
+
+def steadier(steady: Iterable[Place], others: Iterable[Place]) -> Check:
+    """Return the check that the runs of curves stray less than those of others.
+
+    How far a curve strays is the mean distance of its single runs from the line that is fitted to its means: what wavers along
+    the axis counts, and so does what differs between runs, of which a mean of few runs would waver. The curves are paired in
+    their order.
+    """
+    pairs = list(zip(steady, others, strict=True))
+
+    def check(results: Measured, form: Form) -> Verdict:
+        found = [
+            (calm, wild)
+            for first, second in pairs
+            for calm in [strays(results, form, first)]
+            for wild in [strays(results, form, second)]
+            if calm is not None and wild is not None
+        ]
+        if not found:
+            return Verdict("not measured")
+        contrasts = [difference(wild, calm) for calm, wild in found]
+        words = (
+            f"less in {sum(c.gap > 0 for c in contrasts)} of {len(contrasts)} comparisons (clearly in "
+            f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); "
+            f"{_range(calm for calm, _ in found)} against {_range(wild for _, wild in found)}"
+        )
+        return judged(contrasts, words)
+
+    return check
+
+
+def settles(curves: Sequence[Place]) -> Check:
+    """Return the check that the runs of curves stray less from each to the next: their fitted line is down; see ``steadier``."""
+
+    def check(results: Measured, form: Form) -> Verdict:
+        cells = [cell for place in curves for cell in [strays(results, form, place)] if cell is not None]
+        if len(cells) < 2:
+            return Verdict("not measured")
+        change = trend(cells)
+        words = f"{cells[0].mean:.3f} to {cells[-1].mean:.3f}, fitted change {change.gap:+.3f} ± {change.error:.3f}"
+        return judged([-change], words)
+
+    return check
+
+
+def strays(results: Measured, form: Form, place: Place) -> Cell | None:
+    """Return the mean distance of each run of a curve from the line fitted to its means; None for fewer than 3 points."""
+    panel = next(panel for panel in results.experiment.panels if panel.name == place[0])
+    cells = list(cells_of(results, form, place[1], panel).values())
+    if len(cells) < 3:
+        return None
+    means, at = [cell.mean for cell in cells], np.arange(len(cells))
+    line = np.polyval(np.polyfit(at, means, 1), at)
+    distances = [Cell(tuple(abs(value - y) for value in cell.values)) for cell, y in zip(cells, line, strict=True)]
+    return averaged(distances)
+
+
+def averaged(cells: Sequence[Cell]) -> Cell:
+    """Return the average of several points run by run: the noise of a run, its schedule too, is the same in all of them."""
+    certain = all(cell.certain for cell in cells)
+    runs = min((len(cell.values) for cell in cells if not cell.certain), default=1)
+    rows = [cell.values[:1] * runs if cell.certain else cell.values[:runs] for cell in cells]
+    return Cell(tuple(statistics.fmean(values) for values in zip(*rows, strict=True)), certain)
+
+
+def grows(label: str, power: float, tolerance: float) -> Check:
+    """Return the check that a curve of seconds grows with the axis as a power: the one fitted to medians, within a tolerance.
+
+    Its error is that of the powers fitted to each run.
+    """
+
+    def check(results: Measured, form: Form) -> Verdict:
+        contrasts, words = [], []
+        for panel in results.experiment.panels:
+            curve = cells_of(results, form, label, panel)
+            if len(curve) < 3:
+                continue
+            runs = min(len(cell.values) for cell in curve.values())
+            each = Cell(tuple(_power(curve, [cell.values[run] for cell in curve.values()]) for run in range(runs)))
+            found = _power(curve, [statistics.median(cell.values) for cell in curve.values()])
+            contrasts.append(Contrast(tolerance - abs(found - power), each.error, each.freedom))
+            words.append(f"{panel.name}: power {found:.2f} ± {each.error:.2f}")
+        return judged(contrasts, "; ".join(words))
+
+    return check
+
+
+def _power(sizes: Iterable[float], seconds: Sequence[float]) -> float:
+    return float(np.polyfit(np.log(list(sizes)), np.log(seconds), 1)[0])
+
+
+def _range(cells: Iterable[Cell]) -> str:
+    means = [cell.mean for cell in cells]
+    return f"{min(means):.3f} to {max(means):.3f}"
+
+
+def _curves(results: Measured, form: Form, labels: Sequence[str], panels: Pick) -> Iterator[dict[float, Cell]]:
+    for panel in filter(panels, results.experiment.panels):
+        for label in labels:
+            yield cells_of(results, form, label, panel)

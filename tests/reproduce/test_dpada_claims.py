@@ -1,0 +1,181 @@
+import itertools
+
+import pytest
+
+from hedgerow.reproduce import dpada, dpada_claims, dpada_facts
+from hedgerow.reproduce.claims import above
+from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel
+from hedgerow.reproduce.fits import Fit
+from hedgerow.reproduce.results import Results
+
+AXIS = Axis("epsilon", "epsilon", (0.1, 1.0, 3.0, 5.0), (1.0,))
+HOLDS, DOES_NOT, UNKNOWN = "holds", "does not", "cannot be told"
+NOISE = (-1.1, -0.9, 0.9, 1.1)  # of the four runs
+
+
+def results(values, *, noise=0.01, measure="accuracy"):
+    """Results in which a curve's runs, at each x, are the number given and some multiples of its noise away from it.
+
+    A curve is named by its label, or by its panel and label; its noise may be given for itself.
+    """
+    curves, rows = [], {}
+    for name, means in values.items():
+        place, label = name if isinstance(name, tuple) else ("data", name)
+        panel, points = Panel(place, measure), []
+        own = noise.get(name, 0.01) if isinstance(noise, dict) else noise
+        for x, mean in zip(AXIS.values, means, strict=True):
+            fit = Fit(place, label, "published", x)
+            points.append((x, fit))
+            for run, times in enumerate(NOISE):
+                rows[fit.numbered(run).key] = {measure: str(mean + times * own)}
+        curves.append(Curve(panel, label, "published", tuple(points)))
+    experiment = Experiment(name="p/f", title="", settings="", axis=AXIS, curves=tuple(curves))
+    return Results(experiment, rows, len(NOISE))
+
+
+def answer(check, found, form="published"):
+    return check(found, form).answer
+
+
+UP, DOWN, LEVEL = (0.5, 0.6, 0.7, 0.8), (0.8, 0.7, 0.6, 0.5), (0.6, 0.6, 0.6, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("second", "noise", "up", "down"),
+    [
+        (UP, 0.01, HOLDS, DOES_NOT),
+        (DOWN, 0.01, DOES_NOT, DOES_NOT),
+        (UP, 1.0, UNKNOWN, UNKNOWN),
+        (LEVEL, 0.0001, DOES_NOT, DOES_NOT),
+    ],
+)
+def test_several_curves_rise_or_fall(second, noise, up, down):
+    found = results({"a": UP, "b": second}, noise=noise)
+    assert answer(dpada_claims.all_rise(["a", "b"]), found) == up
+    assert answer(dpada_claims.all_fall(["a", "b"]), found) == down
+    falling = results({"a": DOWN, "b": tuple(1 - value for value in second)}, noise=noise)
+    assert answer(dpada_claims.all_fall(["a", "b"]), falling) == up
+
+
+@pytest.mark.parametrize(
+    ("second", "noise", "answers"),
+    [
+        ((0.7, 0.7, 0.7, 0.69), 0.01, HOLDS),  # b alone does not fall, both together do
+        ((0.3, 0.7, 1.1, 1.5), 0.01, DOES_NOT),
+        (LEVEL, 1.0, UNKNOWN),
+    ],
+)
+def test_what_falls_on_the_whole(second, noise, answers):
+    assert (
+        answer(dpada_claims.falls_on_the_whole(["a", "b"]), results({"a": DOWN, "b": second}, noise=noise)) == answers
+    )
+
+
+@pytest.mark.parametrize(
+    ("there", "noise", "answers"), [(LEVEL, 0.01, HOLDS), ((0.6, 0.6, 0.6, 0.9), 0.01, DOES_NOT), (LEVEL, 1.0, UNKNOWN)]
+)
+def test_a_curve_above_that_of_the_same_label_in_another_panel(there, noise, answers):
+    found = results({("one", "a"): (0.8,) * 4, ("two", "a"): there}, noise=noise)
+    assert answer(dpada_claims.above_in_panel("one", ["two"], ["a"]), found) == answers
+
+
+@pytest.mark.parametrize(
+    ("there", "noise", "answers"),
+    [((0.6, 0.6, 0.6, 0.9), 0.01, HOLDS), ((0.9, 0.9, 0.9, 0.6), 0.01, DOES_NOT), ((0.6, 0.6, 0.6, 0.9), 1.0, UNKNOWN)],
+)
+def test_above_on_the_whole_is_not_above_everywhere(there, noise, answers):
+    found = results({"a": (0.8,) * 4, "b": there}, noise=noise)
+    assert answer(dpada_claims.above_on_the_whole("a", ["b"]), found) == answers
+    assert answer(above("a", ["b"]), found) in (DOES_NOT, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("there", "noise", "answers"), [(0.601, 0.0005, HOLDS), (0.64, 0.0005, DOES_NOT), (0.601, 0.1, UNKNOWN)]
+)
+def test_the_same_within_a_tolerance(there, noise, answers):
+    found = results({"a": LEVEL, "b": (there,) * 4}, noise=noise)
+    assert answer(dpada_claims.same("a", "b", 0.005), found) == answers
+    assert answer(dpada_claims.same("b", "a", 0.005), found) == answers
+
+
+@pytest.mark.parametrize(("calm", "wild", "answers"), [(0.01, 0.1, HOLDS), (0.1, 0.01, DOES_NOT), (0.1, 0.11, UNKNOWN)])
+def test_runs_that_stray_less(calm, wild, answers):
+    found = results({"a": UP, "b": UP}, noise={"a": calm, "b": wild})
+    assert answer(dpada_claims.steadier([("data", "a")], [("data", "b")]), found) == answers
+
+
+def test_a_curve_that_wavers_strays_and_one_that_rises_does_not():
+    found = results({"a": UP, "b": (0.5, 0.9, 0.5, 0.9)}, noise=0.001)
+    assert answer(dpada_claims.steadier([("data", "a")], [("data", "b")]), found) == HOLDS
+    assert dpada_claims.strays(found, "published", ("data", "a")).mean == pytest.approx(0.001)
+    assert dpada_claims.strays(found, "published", ("data", "b")).mean > 0.1
+
+
+@pytest.mark.parametrize(
+    ("noises", "answers"), [((0.3, 0.2, 0.01), HOLDS), ((0.01, 0.2, 0.3), DOES_NOT), ((0.2, 0.21, 0.2), UNKNOWN)]
+)
+def test_curves_that_settle(noises, answers):
+    names = "abc"
+    found = results(dict.fromkeys(names, UP), noise=dict(zip(names, noises, strict=True)))
+    assert answer(dpada_claims.settles([("data", name) for name in names]), found) == answers
+
+
+@pytest.mark.parametrize(
+    ("power", "noise", "answers"),
+    [(1.0, 0.001, HOLDS), (2.0, 0.001, DOES_NOT), (0.3, 0.001, DOES_NOT), (1.0, 0.08, UNKNOWN)],
+)
+def test_growth_by_a_power(power, noise, answers):
+    seconds = tuple(x**power for x in AXIS.values)
+    found = results({"a": seconds}, noise=noise, measure="seconds")
+    assert answer(dpada_claims.grows("a", 1.0, 0.25), found) == answers
+
+
+def test_what_was_not_run_is_not_measured():
+    found = results({"a": UP, "b": UP})
+    places = [("data", "a")], [("data", "b")]
+    checks = (
+        dpada_claims.all_rise(["a"]),
+        dpada_claims.falls_on_the_whole(["a"]),
+        dpada_claims.above_in_panel("data", ["data"], ["a"]),
+        dpada_claims.above_on_the_whole("a", ["b"]),
+        dpada_claims.same("a", "b", 1.0),
+        dpada_claims.steadier(*places),
+        dpada_claims.settles(places[0]),
+        dpada_claims.grows("a", 1.0, 1.0),
+    )
+    assert [str(check(found, "private")) for check in checks] == ["not measured"] * len(checks)
+
+
+@pytest.mark.parametrize(
+    ("says", "answers"),
+    [
+        (lambda m, of: of["DPAda_Swing"] == m // 2, HOLDS),
+        (lambda m, of: of["DPAda_Swing"] < m // 2, DOES_NOT),
+        (lambda m, of: of["DPAda_Random"] < m - 1, DOES_NOT),  # right of every fit here, and not of all coins
+    ],
+)
+def test_numbers_of_noisy_rounds(says, answers, monkeypatch):
+    monkeypatch.setattr(dpada_facts, "ROUNDS", (30,))
+    assert answer(dpada_facts.counted(["DPAda_Swing", "DPAda_Random"], says), None) == answers
+
+
+def test_the_printed_algorithm_perturbs_after_round_1():
+    assert set(dpada_facts.noisy_rounds("", 30)) == {30}
+    assert set(dpada_facts.noisy_rounds("all", 30)) == {29}
+
+
+def test_the_guarantee_is_the_private_forms():
+    verdicts = [claim.check(None, "published").answer for claim in dpada_facts.FACTS[2].claims]
+    assert verdicts == [DOES_NOT, HOLDS]
+
+
+def test_both_readings_of_ties_are_asked_the_same():
+    named = {experiment.name: experiment for experiment in dpada.EXPERIMENTS}
+    for number in range(2, 7):
+        each, one = named[f"dpada/fig{number}"], named[f"dpada/fig{number}-one"]
+        without_ties = ("DP-AdaBoost rises", "CART-DPsAdaBoost rises")
+        texts = [claim.text for claim in each.claims if not claim.text.startswith(without_ties)]
+        assert texts == [claim.text for claim in one.claims]
+        assert each.axis.values == (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 3.0, 5.0)
+        fits = itertools.chain.from_iterable(curve.points for curve in one.curves)
+        assert all(("ties", "one") in fit.settings for _, fit in fits if fit.system == "dpada")

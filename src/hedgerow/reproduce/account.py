@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.experiment import FORMS
-from hedgerow.reproduce.pages import EITHER, Finding, Section, TextTable, bullets, pipes, tally, wrapped
+from hedgerow.reproduce.pages import EITHER, Finding, Section, TextTable, bullets, pipes, sentences, tally, wrapped
 
 __all__ = ["readme"]
 
@@ -81,7 +81,7 @@ def _lines(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequence
     for paper, sections in papers:
         yield ""
         yield f"### {paper.title}"
-        findings = [finding for section in sections for finding in section.findings if finding.section]
+        findings = sentences(sections)
         for words in GROUPS:
             mine = [f"{finding.text} ({finding.section})" for finding in findings if group_of(finding) == words]
             if mine:

@@ -121,6 +121,7 @@ def _by_rounds(number: int, task: str, reading: Reading) -> Experiment:
     where = f"4.2, figure {number}"
     return Experiment(
         name=f"dpada/fig{number}{reading.name}",
+        reading=reading.title.removeprefix(", "),
         title=f"Three schedules on {TASKS[task].title}{reading.title}",
         settings=f"m = 30, 50, 70, 90 and 100 rounds. {reading.words} {SPLIT}",
         axis=axis,
@@ -191,6 +192,7 @@ def _against_all(number: int, rounds: int, reading: Reading) -> Experiment:
     where, end = f"4.2, figure {number}", f"4.2, last paragraph, figure {number}"
     return Experiment(
         name=f"dpada/fig{number}{reading.name}",
+        reading=reading.title.removeprefix(", "),
         title=f"Seven methods at m = {rounds}{reading.title}",
         settings=(
             f"m = {rounds} rounds. {reading.words} {SPLIT} AdaBoost is scikit-learn's on stumps, without privacy. The paper does "
@@ -249,6 +251,7 @@ def _over_rounds(task: str, reading: Reading) -> Experiment:
     title = TASKS[task].title
     return Experiment(
         name=f"dpada/rounds-{task.partition('-')[0]}{reading.name}",
+        reading=reading.title.removeprefix(", "),
         title=f"Figures 4 to 6 against the number of rounds on {title}{reading.title}",
         settings=f"The fits of figures 4 to 6. {reading.words} {SPLIT}",
         axis=axis,

@@ -187,6 +187,8 @@ class Experiment:
         What does not follow from the numbers alone: readings, reasons.
     picture : callable or None
         Draws the figure where it is none of curves.
+    reading : str
+        What is read otherwise in the published form than in the experiment that makes the same claims; empty for a first reading.
     """
 
     name: str
@@ -198,6 +200,7 @@ class Experiment:
     claims: tuple[PaperClaim, ...] = ()
     notes: tuple[str, ...] = ()
     picture: Callable[[], Any] | None = field(default=None, compare=False)
+    reading: str = ""
 
     @property
     def panels(self) -> tuple[Panel, ...]:

@@ -27,6 +27,7 @@ __all__ = [
     "markdown_page",
     "pipes",
     "sections_of",
+    "sentences",
     "short_name",
     "tally",
     "wrapped",
@@ -122,21 +123,43 @@ def _findings(results: Results) -> tuple[Finding, ...]:
             experiment.name,
             claim.section,
             claim.text,
-            {FORMS[form] if experiment.forms else EITHER: claim.check(results, form) for form in _forms(experiment)},
+            {_words(experiment, form): claim.check(results, form) for form in _forms(experiment)},
         )
         for claim in experiment.claims
     )
 
 
+def _words(experiment: Experiment, form: Form) -> str:
+    """Return what the column of a form is called."""
+    if not experiment.forms:
+        return EITHER
+    return f"{FORMS[form]}, {experiment.reading}" if experiment.reading and form == "published" else FORMS[form]
+
+
+def sentences(sections: Sequence[Section]) -> list[Finding]:
+    """Return what was found of each sentence of a paper; that of another reading stands with that of the first."""
+    found: dict[tuple[str, str], Finding] = {}
+    for finding in (finding for section in sections for finding in section.findings if finding.section):
+        place = finding.section, finding.text
+        if place not in found:
+            found[place] = finding
+        else:
+            first = found[place]
+            both = f"{first.experiment}, {short_name(finding.experiment)}"
+            found[place] = replace(first, experiment=both, verdicts={**finding.verdicts, **first.verdicts})
+    return list(found.values())
+
+
 def _asked(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Return the forms that some claim was checked for, in their usual order."""
-    seen = {form for finding in findings for form in finding.verdicts}
-    return tuple(form for form in (EITHER, *FORMS.values()) if form in seen)
+    seen = dict.fromkeys(form for finding in findings for form in finding.verdicts)
+    order = {words: place for place, words in enumerate((EITHER, *FORMS.values()))}
+    return tuple(sorted(seen, key=lambda words: order[words.partition(",")[0]]))
 
 
 def claims_table(sections: Sequence[Section]) -> TextTable:
     """Return the sentences of a paper in one table: where each stands, what it says, and what was found in each form."""
-    findings = [finding for section in sections for finding in section.findings if finding.section]
+    findings = sentences(sections)
     forms = _asked(findings)
     rows = tuple(
         (finding.section, finding.text, short_name(finding.experiment), *map(finding.said, forms))
@@ -155,7 +178,7 @@ def own_table(section: Section) -> TextTable | None:
 
 def tally(sections: Sequence[Section]) -> TextTable:
     """Return how many of a paper's sentences hold, do not, and cannot be told, in each form."""
-    findings = [finding for section in sections for finding in section.findings if finding.section]
+    findings = sentences(sections)
     rows = []
     for form in _asked(findings):
         answers = Counter(finding.verdicts[form].answer for finding in findings if form in finding.verdicts)

@@ -16,8 +16,6 @@ from hedgerow.schema import Schema
 
 __all__ = ["TASKS", "Split", "Task", "load_split"]
 
-CENSUS_RECORDS = 20_000  # that train; half as many test
-
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
@@ -48,7 +46,6 @@ class Task:
     load: Callable[[], Dataset]
     test_share: float = 0.0
     seed: int = 0
-    most: int = 0  # records to train on, and half as many to test on, at random; 0: all
 
 
 TASKS: Mapping[str, Task] = {
@@ -57,11 +54,11 @@ TASKS: Mapping[str, Task] = {
     "adult": Task("Adult", datasets.load_adult),
     "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
-    "census": Task("Census-Income", datasets.load_census_income, most=CENSUS_RECORDS),
+    "census": Task("Census-Income", datasets.load_census_income),
 }
 
 
-@lru_cache(maxsize=len(TASKS))  # a split of Census-Income is small, once it is drawn
+@lru_cache(maxsize=len(TASKS))
 def load_split(name: str) -> Split:
     """Return the records of a task.
 
@@ -78,9 +75,6 @@ def load_split(name: str) -> Split:
         assert data.X_test is not None
         assert data.y_test is not None
         X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
-    if task.most:
-        X_train, y_train = _some(X_train, y_train, task.most, task.seed)
-        X_test, y_test = _some(X_test, y_test, task.most // 2, task.seed)
     return Split(data.schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
 
 
@@ -90,8 +84,3 @@ def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
         name: X[:, place].astype(np.float64) if schema.is_numeric[place] else X[:, place]
         for place, name in enumerate(schema.names)
     }
-
-
-def _some(X: npt.NDArray[Any], y: npt.NDArray[Any], most: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    rows = np.random.RandomState(seed).permutation(len(y))[:most]
-    return X[rows], y[rows]

@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.reproduce.baselines import BASELINES, Baseline
+from hedgerow.reproduce.cart_readings import EqualRoundsCART
 from hedgerow.reproduce.tasks import Split, load_split
 from hedgerow.schema import Schema
 from hedgerow.systems import system_class
@@ -20,6 +21,8 @@ from hedgerow.systems import system_class
 __all__ = ["FALSE_RATES", "KEY", "MEASURES", "Fit", "estimator", "measured", "number_of"]
 
 Setting = str | int | bool
+
+READINGS: Mapping[str, type[Any]] = {"allocation": AllocationForest, "cart-equal-rounds": EqualRoundsCART}
 
 KEY = ("data", "records", "system", "variant", "epsilon", "settings", "run")
 MEASURES = ("accuracy", "auc", "precision", "recall", "f1", "training_accuracy", "seconds", "roc")
@@ -35,8 +38,7 @@ class Fit:
     data : str
         A task of ``TASKS``.
     system : str
-        A system of the registry; ``"allocation"``, eDPRF's trees with another paper's budgets; ``"adaboost"``, scikit-learn's;
-        or ``"majority"``.
+        A system of the registry; another reading of one, of ``READINGS``; ``"adaboost"``, scikit-learn's; or ``"majority"``.
     variant : str
         ``"published"``, ``"private"``, or ``"none"`` where there is no privacy.
     epsilon : float
@@ -77,7 +79,7 @@ def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     """Return the estimator of a fit."""
     if fit.system in BASELINES:
         return Baseline(fit.system, schema, **dict(fit.settings))
-    kind: type[Any] = AllocationForest if fit.system == "allocation" else system_class(fit.system)
+    kind: type[Any] = READINGS.get(fit.system) or system_class(fit.system)
     return kind(
         epsilon=fit.epsilon, schema=schema, random_state=random_state, variant=fit.variant, **dict(fit.settings)
     )

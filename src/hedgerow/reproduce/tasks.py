@@ -47,6 +47,7 @@ class Task:
     load: Callable[[], Dataset]
     test_share: float = 0.0
     seed: int = 0
+    even: bool = False  # as many records to train on of the larger class as of the smaller one, at random once
 
 
 TASKS: Mapping[str, Task] = {
@@ -56,6 +57,7 @@ TASKS: Mapping[str, Task] = {
     "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
     "census": Task("Census-Income", datasets.load_census_income),
+    "census-even": Task("Census-Income, trained on even classes", datasets.load_census_income, even=True),
 }
 
 
@@ -76,8 +78,18 @@ def load_split(name: str) -> Split:
         assert data.X_test is not None
         assert data.y_test is not None
         X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
+    if task.even:
+        rows = _even(y_train, task.seed)
+        X_train, y_train = X_train[rows], y_train[rows]
     X_train, X_test = (_columns(data.schema, X) for X in (X_train, X_test))
     return Split(_coded(data.schema), X_train, y_train, X_test, y_test)
+
+
+def _even(y: npt.NDArray[Any], seed: int) -> npt.NDArray[np.int64]:
+    """Return the rows of every record of the smallest class, and of as many of each other one."""
+    classes, counts = np.unique(y, return_counts=True)
+    random = np.random.RandomState(seed)
+    return np.sort(np.concatenate([random.permutation(np.flatnonzero(y == one))[: counts.min()] for one in classes]))
 
 
 def _coded(schema: Schema) -> Schema:

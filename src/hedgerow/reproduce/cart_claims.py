@@ -57,7 +57,10 @@ def _counted(contrasts: Sequence[Contrast], sizes: Sequence[float], what: str) -
         return Verdict("not measured")
     right = sum(contrast.holds for contrast in contrasts)
     wrong = sum(contrast.fails(len(contrasts)) for contrast in contrasts)
-    words = f"{what} {min(sizes):+.3f} to {max(sizes):+.3f}; clearly so in {right} of {len(contrasts)} places, clearly not in {wrong}"
+    words = (
+        f"{what} {min(sizes):+.3f} to {max(sizes):+.3f}; clearly so in {right} of {len(contrasts)} places, clearly not in "
+        f"{wrong}"
+    )
     return judged(contrasts, words)
 
 
@@ -128,7 +131,7 @@ def best_everywhere(places: Sequence[Place], x: float) -> Check:
                 contrasts += [difference(cells[x], cell) for other, cell in cells.items() if other != x]
         if not contrasts:
             return Verdict("not measured")
-        verdict = _counted(contrasts, [contrast.gap for contrast in contrasts], f"ahead of another by")
+        verdict = _counted(contrasts, [contrast.gap for contrast in contrasts], "ahead of another by")
         return Verdict(verdict.answer, f"highest at {', '.join(f'{one:g}' for one in best)}; {verdict.words}")
 
     return check
@@ -182,7 +185,8 @@ def approach(rows: Sequence[Sequence[Place]], without: Sequence[Place], toleranc
                 ends += [free.mean - cells[0].mean, free.mean - cells[-1].mean]
         if not contrasts:
             return Verdict("not measured")
-        words = f"below the one without noise by {_mean(ends[::2]):+.3f} at first and {_mean(ends[1::2]):+.3f} in the end, on average"
+        first, end = _mean(ends[::2]), _mean(ends[1::2])
+        words = f"on average {first:+.3f} below the one without noise at first, {end:+.3f} in the end"
         return judged(contrasts, words)
 
     return check
@@ -204,7 +208,7 @@ def overfits_beyond(test: Place, training: Place, x: float) -> Check:
     """Return the check that beyond x the accuracy in testing falls while its distance from that in training grows."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        rows = {at: cells for at, cells in _rows(results, form, (test, training))}
+        rows = dict(_rows(results, form, (test, training)))
         if x not in rows:
             return Verdict("not measured")
         here, contrasts, words = rows[x], [], []
@@ -288,7 +292,9 @@ def fluctuate_more(pairs: Pairs) -> Check:
             ratios.append(math.exp(_mean(logs)))
         if not contrasts:
             return Verdict("not measured")
-        return judged(contrasts, f"standard deviations are {', '.join(f'{ratio:.2f}' for ratio in ratios)} times as large")
+        return judged(
+            contrasts, f"standard deviations are {', '.join(f'{ratio:.2f}' for ratio in ratios)} times as large"
+        )
 
     return check
 
@@ -297,9 +303,7 @@ def costs_more(first: tuple[Place, Place], second: tuple[Place, Place]) -> Check
     """Return the check that noise costs one method more than another at every x, each a curve and the one without noise."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        gaps = [
-            combined((-1.0, 1.0, 1.0, -1.0), cells) for _, cells in _rows(results, form, (*first, *second))
-        ]
+        gaps = [combined((-1.0, 1.0, 1.0, -1.0), cells) for _, cells in _rows(results, form, (*first, *second))]
         return _counted(gaps, [gap.gap for gap in gaps], "cost less the other's cost:")
 
     return check

@@ -81,8 +81,7 @@ def load_split(name: str) -> Split:
     if task.even:
         rows = _even(y_train, task.seed)
         X_train, y_train = X_train[rows], y_train[rows]
-    X_train, X_test = (_columns(data.schema, X) for X in (X_train, X_test))
-    return Split(_coded(data.schema), X_train, y_train, X_test, y_test)
+    return Split(_coded(data.schema), _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
 
 
 def _even(y: npt.NDArray[Any], seed: int) -> npt.NDArray[np.int64]:

@@ -92,7 +92,7 @@ def _figure2() -> Experiment:
         ),
         PaperClaim(
             "4.2 (1); 1, contribution 1",
-            "from epsilon .75 on noise does less than the sampling of records (one standard deviation of runs without noise)",
+            "from epsilon .75 on noise does less than sampling (one standard deviation of runs without noise; depths together)",
             own.less_than_sampling([(one, free[task]) for task, row in rows.items() for one in row[-2:]]),
         ),
         PaperClaim(

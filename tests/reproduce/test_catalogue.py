@@ -28,7 +28,7 @@ def test_every_figure_and_table_of_the_papers_is_there():
     assert len(set(names)) == len(names)
     assert {f"edprf/{part}" for part in ("table2", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(names)
     assert [experiment.name.partition("/")[2] for experiment in cart.EXPERIMENTS] == [
-        *("section3", "table2", "fig2", "fig3", "fig4", "fig5", "fig5ab", "table3", "table4", "time", "budgets", "even")
+        *("text", "table2", "fig2", "fig3", "fig4", "fig5", "fig5ab", "table3", "table4", "time", "budgets", "even")
     ]
     assert {f"dpada/fig{number}" for number in range(2, 7)} <= set(names)
 

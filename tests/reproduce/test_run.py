@@ -7,12 +7,14 @@ import matplotlib
 import numpy as np
 import pytest
 
+from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.reproduce import Request, pages, run, tasks
 from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.claims import above
 from hedgerow.reproduce.experiment import Axis, Experiment, Panel, PaperClaim, Reported, curves_of
 from hedgerow.reproduce.tasks import load_split
+from hedgerow.schema import Encoder, Schema
 
 matplotlib.use("Agg")
 
@@ -185,17 +187,37 @@ def test_fewer_records_are_a_part_of_more(small_tasks):
     assert (len(split.y_train), len(split.y_test)) == (90, 30)
 
 
-def test_numbers_are_numbers_and_words_stay_words(small_tasks):
+def test_numbers_are_numbers_and_words_are_their_places(small_tasks):
     split = load_split("small")
-    assert split.X_train["a"].dtype == np.float64
-    assert split.X_train["b"].dtype == object
+    assert split.X_train["a"].dtype == split.X_train["b"].dtype == np.float64
+    X_train = small_tasks["small"].load().split(0.25, 3)[0]
+    assert split.X_train["b"].tolist() == [float("xy".index(cell)) for cell in X_train[:, 1]]
+    assert split.schema.features["b"].values == (0, 1)
 
 
-def test_a_random_part_of_a_large_set_is_the_same_each_time(small_tasks, monkeypatch):
-    monkeypatch.setitem(tasks.TASKS, "part", replace(small_tasks["small"], most=40))
+def test_missing_and_undeclared_words_stay_what_they_are(small_tasks, monkeypatch):
+    data = small_tasks["small"].load()
+    data.X[:2, 1] = "?", "z"
+    schema = Schema(data.schema.features, data.schema.classes, missing=["?"])
+    data = Dataset("odd", data.X, data.y, schema)
+    monkeypatch.setitem(tasks.TASKS, "odd", replace(small_tasks["small"], load=lambda: data))
+    split = load_split("odd")
+    cells = np.concatenate([split.X_train["b"], split.X_test["b"]])
+    assert (np.isnan(cells).sum(), (cells == -1).sum()) == (1, 1)
+    by_text, by_place = (Encoder(one, 2) for one in (schema, split.schema))
+    X_train, X_test, _, _ = data.split(0.25, 3)
+    assert np.array_equal(by_text.transform(X_train), by_place.transform(split.X_train))
+    assert np.array_equal(by_text.transform(X_test), by_place.transform(split.X_test))
+
+
+def test_even_classes_are_the_same_each_time(small_tasks, monkeypatch):
+    monkeypatch.setitem(tasks.TASKS, "even", replace(small_tasks["small"], even=True))
     splits = []
     for _ in range(2):
         load_split.cache_clear()
-        splits.append(load_split("part"))
-    assert [len(splits[0].y_train), len(splits[0].y_test)] == [40, 20]
+        splits.append(load_split("even"))
+    counts = np.unique(splits[0].y_train, return_counts=True)[1]
+    whole = load_split("small")
+    assert counts.tolist() == [np.unique(whole.y_train, return_counts=True)[1].min()] * 2
+    assert len(splits[0].y_test) == len(whole.y_test)
     assert np.array_equal(splits[0].X_train["a"], splits[1].X_train["a"])

@@ -67,8 +67,8 @@ POSITIVE = (
 RAW = (
     "As printed, tests on categories are chosen by the exact Gini index, samples are drawn by exact weights and the trees' votes "
     "follow from exact errors; that is what reading raw records looks like, not a good use of the budget. Besides, "
-    "each round's budget is epsilon / T - log(alpha) [inferred: alpha of the round before]: the second term adds .1 to 4 "
-    "whatever epsilon is. Experiment budgets shows the run without it."
+    "each round's budget is epsilon / T - log(alpha) [inferred: alpha of the round before]: the second term, often 1 "
+    "and more, does not depend on epsilon. Experiment budgets shows the run without it."
 )
 CODED = (
     "As coded is the authors' public code where it differs from the paper: no bootstrap, no random features, the mean of 100 "

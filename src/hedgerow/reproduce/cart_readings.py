@@ -13,8 +13,8 @@ __all__ = ["EqualRoundsCART"]
 class EqualRoundsCART(CARTDPsAdaBoostClassifier):
     """CART-DPsAdaBoost as printed with an equal part of epsilon for each round.
 
-    The paper takes log(alpha) off that part, which adds .1 to 4 to a round whatever epsilon is, and is not known before the
-    round has been trained.
+    The paper takes log(alpha) off that part: a number that does not depend on epsilon, often -1 and less, and is not known
+    before the round has been trained.
     """
 
     def _published(self) -> published.PublishedBoosting:

@@ -251,8 +251,8 @@ def _even() -> Experiment:
         name="cart-dps-adaboost/even",
         title="Census-Income with even classes to train on",
         settings=(
-            "Ours: depth 5, trained on the 12 382 records of the smaller class and as many of the larger one, drawn at random "
-            f"once; tested on all. {PROTOCOL}"
+            "Ours: depth 5, T = 10, k = 5, trained on the 12 382 records of the smaller class and as many of the larger one, "
+            "drawn at random once; tested on all test records."
         ),
         axis=EPSILON,
         curves=tuple(curves),

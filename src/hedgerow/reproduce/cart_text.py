@@ -210,7 +210,7 @@ def _implied(task: str) -> Verdict:
 
 TITLES = {"adult": "Adult", "census": "Census-Income"}
 ALGORITHM = Experiment(
-    name="cart-dps-adaboost/section3",
+    name="cart-dps-adaboost/text",
     title="What is said of the algorithm",
     settings="Small fits and counts; the answers are those for the form as printed.",
     axis=NOWHERE,

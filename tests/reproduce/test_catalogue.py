@@ -29,7 +29,9 @@ def test_every_figure_and_table_of_the_papers_is_there():
     assert {f"edprf/{part}" for part in ("table2", "table3", "fig3", "fig5", "fig6", "fig7", "fig8", "fig9")} <= set(
         names
     )
-    assert {f"cart-dps-adaboost/{part}" for part in ("fig2", "fig3", "fig4", "fig5", "table3", "table4")} <= set(names)
+    assert [experiment.name.partition("/")[2] for experiment in cart.EXPERIMENTS] == [
+        *("text", "table2", "fig2", "fig3", "fig4", "fig5", "fig5ab", "table3", "table4", "time", "budgets", "even")
+    ]
     assert {f"dpada/fig{number}" for number in range(2, 7)} <= set(names)
     assert {f"dpada/{part}" for part in ("table2", "theorem1", "fig2-one", "fig6-one", "cost-records")} <= set(names)
 

@@ -261,11 +261,29 @@ def test_cells_that_are_missing_or_undeclared_stay_so(small_tasks, monkeypatch):
     assert np.array_equal(before, after)
 
 
-def test_a_random_part_of_a_large_set_is_the_same_each_time(small_tasks, monkeypatch):
-    monkeypatch.setitem(tasks.TASKS, "part", replace(small_tasks["small"], most=40))
+def test_missing_and_undeclared_words_stay_what_they_are(small_tasks, monkeypatch):
+    data = small_tasks["small"].load()
+    data.X[:2, 1] = "?", "z"
+    schema = hr.Schema(data.schema.features, data.schema.classes, missing=["?"])
+    data = Dataset("odd", data.X, data.y, schema)
+    monkeypatch.setitem(tasks.TASKS, "odd", replace(small_tasks["small"], load=lambda: data))
+    split = load_split("odd")
+    cells = np.concatenate([split.X_train["b"], split.X_test["b"]])
+    assert (np.isnan(cells).sum(), (~np.isin(cells, (0, 1)) & ~np.isnan(cells)).sum()) == (1, 1)
+    by_text, by_place = (Encoder(one, 2) for one in (schema, split.schema))
+    X_train, X_test, _, _ = data.split(0.25, 3)
+    assert np.array_equal(by_text.transform(X_train), by_place.transform(split.X_train))
+    assert np.array_equal(by_text.transform(X_test), by_place.transform(split.X_test))
+
+
+def test_even_classes_are_the_same_each_time(small_tasks, monkeypatch):
+    monkeypatch.setitem(tasks.TASKS, "even", replace(small_tasks["small"], even=True))
     splits = []
     for _ in range(2):
         load_split.cache_clear()
-        splits.append(load_split("part"))
-    assert [len(splits[0].y_train), len(splits[0].y_test)] == [40, 20]
+        splits.append(load_split("even"))
+    counts = np.unique(splits[0].y_train, return_counts=True)[1]
+    whole = load_split("small")
+    assert counts.tolist() == [np.unique(whole.y_train, return_counts=True)[1].min()] * 2
+    assert len(splits[0].y_test) == len(whole.y_test)
     assert np.array_equal(splits[0].X_train["a"], splits[1].X_train["a"])

@@ -25,6 +25,7 @@ class Baseline:
 
     def __init__(self, system: str, schema: Schema, **settings: Any) -> None:
         self._schema = schema
+        self._reads = system != "majority"
         self._model = BASELINES[system](**settings)
 
     def fit(self, columns: Mapping[str, npt.NDArray[Any]], y: npt.NDArray[Any]) -> Self:
@@ -42,6 +43,8 @@ class Baseline:
         return np.asarray(self._model.predict_proba(self._matrix(columns)))
 
     def _matrix(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
+        if not self._reads:
+            return np.zeros((len(next(iter(columns.values()))), 1), dtype=np.float32)
         parts = [
             columns[name][:, None] == np.array(feature.values, dtype=object)
             if isinstance(feature, Categorical)

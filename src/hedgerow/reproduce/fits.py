@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.reproduce.baselines import BASELINES, Baseline
+from hedgerow.reproduce.cart_readings import EqualRoundsCART
 from hedgerow.reproduce.dpada_readings import FromRoundOne
 from hedgerow.reproduce.tasks import Split, load_split
 from hedgerow.schema import Schema
@@ -22,10 +23,15 @@ __all__ = ["FALSE_RATES", "KEY", "MEASURES", "Fit", "estimator", "measured", "nu
 
 Setting = str | int | bool
 
+READINGS: Mapping[str, type[Any]] = {
+    "allocation": AllocationForest,
+    "cart-equal-rounds": EqualRoundsCART,
+    "dpada-from-round-1": FromRoundOne,
+}
+
 KEY = ("data", "records", "system", "variant", "epsilon", "settings", "run")
 MEASURES = ("accuracy", "auc", "precision", "recall", "f1", "training_accuracy", "seconds", "roc")
 FALSE_RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # where ROC curves are kept
-OF_PAPERS: Mapping[str, type[Any]] = {"allocation": AllocationForest, "dpada-from-round-1": FromRoundOne}
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,7 @@ class Fit:
     data : str
         A task of ``TASKS``.
     system : str
-        A system of the registry; ``"allocation"``, eDPRF's trees with another paper's budgets; ``"dpada-from-round-1"``, DPAda
-        with noise after the first round too; ``"adaboost"``, scikit-learn's; or ``"majority"``.
+        A system of the registry; another reading of one, of ``READINGS``; ``"adaboost"``, scikit-learn's; or ``"majority"``.
     variant : str
         ``"published"``, ``"private"``, or ``"none"`` where there is no privacy.
     epsilon : float
@@ -79,7 +84,7 @@ def estimator(fit: Fit, schema: Schema, random_state: int | None) -> Any:
     """Return the estimator of a fit."""
     if fit.system in BASELINES:
         return Baseline(fit.system, schema, **dict(fit.settings))
-    kind: type[Any] = OF_PAPERS[fit.system] if fit.system in OF_PAPERS else system_class(fit.system)
+    kind: type[Any] = READINGS.get(fit.system) or system_class(fit.system)
     return kind(
         epsilon=fit.epsilon, schema=schema, random_state=random_state, variant=fit.variant, **dict(fit.settings)
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import hedgerow as hr
+from hedgerow.curator import Curator
+from hedgerow.errors import HedgerowError
 from hedgerow.reproduce.experiment import Check, Form, Measured, Verdict
+from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.systems import system_class
 
 __all__ = ["INTERFACE", "through_curator"]
@@ -28,11 +30,11 @@ def through_curator(systems: Sequence[str]) -> Check:
 
 def _refusal(system: str) -> str:
     """Return why a system does not learn through a curator, or nothing."""
-    schema = hr.Schema({"number": hr.Numeric(0, 1), "word": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
+    schema = Schema({"number": Numeric(0, 1), "word": Categorical(["a", "b"])}, classes=["no", "yes"])
     X = [[0.1, "a"], [0.3, "a"], [0.7, "b"], [0.9, "b"]] * 5
-    curator = hr.Curator(X, ["no", "no", "yes", "yes"] * 5, schema, epsilon=1.0)
+    curator = Curator(X, ["no", "no", "yes", "yes"] * 5, schema, epsilon=1.0)
     try:
         model = system_class(system)(epsilon=1.0).fit_curator(curator)
-    except hr.HedgerowError as error:
+    except HedgerowError as error:
         return f"{system}: {error}"
     return "" if len(model.predict(X)) == len(X) and curator.spent > 0 else f"{system}: the curator was asked nothing"

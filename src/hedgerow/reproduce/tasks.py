@@ -17,8 +17,6 @@ from hedgerow.schema.encoder import category_readers, raw_columns
 
 __all__ = ["MADE_UP", "TASKS", "Split", "Task", "load_split"]
 
-CENSUS_RECORDS = 20_000  # that train; half as many test
-
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
@@ -49,7 +47,7 @@ class Task:
     load: Callable[[], Dataset]
     test_share: float = 0.0
     seed: int = 0
-    most: int = 0  # records to train on, and half as many to test on, at random; 0: all
+    even: bool = False  # as many records to train on of the larger class as of the smaller one, at random once
 
 
 def _made_up(features: int, records: int) -> Dataset:
@@ -71,13 +69,14 @@ TASKS: Mapping[str, Task] = {
     "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True)),
     "adult-us-fnlwgt": Task("Adult, born in the US, with fnlwgt", lambda: datasets.load_adult(us_born=True)),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0),
-    "census": Task("Census-Income", datasets.load_census_income, most=CENSUS_RECORDS),
+    "census": Task("Census-Income", datasets.load_census_income),
+    "census-even": Task("Census-Income, trained on even classes", datasets.load_census_income, even=True),
     "made-up": Task("made up, 8 features", partial(_made_up, 8, 80_000), 0.2, 0),
     **{f"made-up-{n}": Task(f"made up, {n} features", partial(_made_up, n, 5000), 0.2, 0) for n in MADE_UP},
 }
 
 
-@lru_cache(maxsize=len(TASKS))  # a split of Census-Income is small, once it is drawn
+@lru_cache(maxsize=len(TASKS))
 def load_split(name: str) -> Split:
     """Return the records of a task.
 
@@ -94,9 +93,9 @@ def load_split(name: str) -> Split:
         assert data.X_test is not None
         assert data.y_test is not None
         X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
-    if task.most:
-        X_train, y_train = _some(X_train, y_train, task.most, task.seed)
-        X_test, y_test = _some(X_test, y_test, task.most // 2, task.seed)
+    if task.even:
+        rows = _even(y_train, task.seed)
+        X_train, y_train = X_train[rows], y_train[rows]
     schema = _in_numbers(data.schema)
     return Split(schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
 
@@ -119,6 +118,8 @@ def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
     return dict(zip(schema.names, np.ascontiguousarray(values.T), strict=True))
 
 
-def _some(X: npt.NDArray[Any], y: npt.NDArray[Any], most: int, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    rows = np.random.RandomState(seed).permutation(len(y))[:most]
-    return X[rows], y[rows]
+def _even(y: npt.NDArray[Any], seed: int) -> npt.NDArray[np.int64]:
+    """Return the rows of every record of the smallest class, and of as many of each other one."""
+    classes, counts = np.unique(y, return_counts=True)
+    random = np.random.RandomState(seed)
+    return np.sort(np.concatenate([random.permutation(np.flatnonzero(y == one))[: counts.min()] for one in classes]))

@@ -1,0 +1,222 @@
+"""Each claim that only the paper of CART-DPsAdaBoost makes: right, wrong, and lost in the noise of the runs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hedgerow.reproduce import cart, cart_claims, cart_text
+from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel
+from hedgerow.reproduce.fits import Fit
+from hedgerow.reproduce.results import Results
+
+PANEL, OTHER = Panel("data"), Panel("other")
+AXIS = Axis("max_depth", "depth", (2, 4, 6), (2,))
+RUNS = 4
+STEPS = (-1.5, -0.5, 0.5, 1.5)
+SURE, NOISY = 0.001, 0.2
+ANSWERS = ("holds", "does not", "cannot be told")
+
+
+def results(values, *, noise=SURE, panels=None, seconds=False):
+    """Results in which the runs of each curve lie around the means given, as far apart as its noise says."""
+    curves, rows = [], {}
+    for number, (label, means) in enumerate(values.items(), 1):
+        panel = (panels or {}).get(label, PANEL)
+        apart = noise[label] if isinstance(noise, dict) else noise
+        points = []
+        for place, (x, mean) in enumerate(zip(AXIS.values, means, strict=True)):
+            fit = Fit(panel.name, label, "published", settings=(("max_depth", x),))
+            points.append((x, fit))
+            steps = np.random.RandomState(10 * number + place).permutation(STEPS)
+            for run in range(RUNS):
+                value = mean * math.exp(apart * steps[run]) if seconds else mean + apart * steps[run]
+                rows[fit.numbered(run).key] = {panel.measure: str(value)}
+        curves.append(Curve(panel, label, "published", tuple(points)))
+    return Results(Experiment(name="p/f", title="", settings="", axis=AXIS, curves=tuple(curves)), rows, RUNS)
+
+
+def places(*labels):
+    return [(PANEL, label) for label in labels]
+
+
+A, B, C = places("a", "b", "c")
+UP, DOWN, FLAT = (0.5, 0.6, 0.7), (0.7, 0.6, 0.5), (0.6, 0.6, 0.6)
+LOW, MIDDLE, HIGH = (0.5,) * 3, (0.6,) * 3, (0.7,) * 3
+
+# The check, and values that agree with it, contradict it; with much noise the first cannot be told.
+CASES = {
+    "rise": (cart_claims.rise([A, B]), {"a": UP, "b": UP}, {"a": UP, "b": DOWN}),
+    "flat does not rise": (cart_claims.rise([A]), {"a": UP}, {"a": FLAT}),
+    "rise together": (
+        cart_claims.rise_together([[A, B, C]]),
+        {"a": LOW, "b": MIDDLE, "c": HIGH},
+        {"a": LOW, "b": MIDDLE, "c": (0.7, 0.7, 0.3)},
+    ),
+    "steady together": (
+        cart_claims.steady_together([[A, B, C]], 0.05),
+        {"a": MIDDLE, "b": (0.61,) * 3, "c": (0.62,) * 3},
+        {"a": MIDDLE, "b": (0.61,) * 3, "c": (0.6, 0.6, 0.7)},
+    ),
+    "moves": (cart_claims.moves(A, 2, 4, 0.05), {"a": UP}, {"a": (0.6, 0.61, 0.9)}),
+    "best everywhere": (
+        cart_claims.best_everywhere([A, B], 4),
+        {"a": (0.5, 0.7, 0.6), "b": (0.1, 0.3, 0.2)},
+        {"a": (0.5, 0.7, 0.6), "b": UP},
+    ),
+    "within everywhere": (
+        cart_claims.within_everywhere([A, B], 0.6, 0.05),
+        {"a": FLAT, "b": (0.62, 0.58, 0.6)},
+        {"a": FLAT, "b": (0.62, 0.58, 0.7)},
+    ),
+    "approach": (
+        cart_claims.approach([[A, B]], [C], 0.05, 1),
+        {"a": LOW, "b": (0.68,) * 3, "c": HIGH},
+        {"a": LOW, "b": (0.52,) * 3, "c": HIGH},
+    ),
+    "approach from above": (
+        cart_claims.approach([[A, B]], [C], 0.05, 1),
+        {"a": (0.9,) * 3, "b": (0.72,) * 3, "c": HIGH},
+        {"a": (0.72,) * 3, "b": (0.72,) * 3, "c": HIGH},
+    ),
+    "overfits": (
+        cart_claims.overfits_beyond(A, B, 4),
+        {"a": (0.6, 0.7, 0.6), "b": (0.6, 0.7, 0.8)},
+        {"a": UP, "b": (0.6, 0.7, 0.9)},
+    ),
+    "starts overfitted": (
+        cart_claims.starts_overfitted([(A, B)]),
+        {"a": UP, "b": (0.9, 0.6, 0.6)},
+        {"a": UP, "b": (0.4, 0.7, 0.7)},
+    ),
+    "settles": (
+        cart_claims.settles([(A, B)], 0.02),
+        {"a": (0.5, 0.7, 0.705), "b": (0.9, 0.75, 0.71)},
+        {"a": (0.5, 0.6, 0.7), "b": (0.9, 0.75, 0.71)},
+    ),
+    "no better later": (
+        cart_claims.no_better_later(A, 4, 0.02),
+        {"a": (0.5, 0.7, 0.71)},
+        {"a": UP},
+    ),
+    "costs more": (
+        cart_claims.costs_more((A, B), (A, C)),
+        {"a": LOW, "b": HIGH, "c": MIDDLE},
+        {"a": LOW, "b": MIDDLE, "c": HIGH},
+    ),
+    "trade off": (
+        cart_claims.trade_off([(A, B)]),
+        {"a": UP, "b": DOWN},
+        {"a": UP, "b": UP},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_claim_holds_does_not_or_cannot_be_told(case):
+    check, right, wrong = case
+    answers = [
+        check(results(values, noise=noise), "published").answer
+        for values, noise in ((right, SURE), (wrong, SURE), (right, NOISY))
+    ]
+    assert answers == list(ANSWERS)
+    assert check(results(right), "private").answer == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("here", "noise", "answer"),
+    [(0.601, (0.001, 0.02), "holds"), (0.7, (0.01, 0.02), "does not"), (0.61, (0.05, 0.01), "cannot be told")],
+)
+def test_noise_against_sampling(here, noise, answer):
+    found = results({"a": (here,) * 3, "b": MIDDLE}, noise=dict(zip("ab", noise, strict=True)))
+    assert cart_claims.less_than_sampling([(A, B)])(found, "published").answer == answer
+
+
+@pytest.mark.parametrize(
+    ("apart", "answer"), [((0.1, 0.01), "holds"), ((0.01, 0.1), "does not"), ((0.1, 0.09), "cannot be told")]
+)
+def test_fluctuation(apart, answer):
+    found = results({"a": MIDDLE, "b": MIDDLE}, noise=dict(zip("ab", apart, strict=True)))
+    verdict = cart_claims.fluctuate_more([(A, B)])(found, "published")
+    assert verdict.answer == answer
+    assert verdict.words == f"standard deviations are {apart[0] / apart[1]:.2f} times as large"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "apart", "answer"), [(1.0, 0.02, "holds"), (4.0, 0.02, "does not"), (1.0, 1.0, "cannot be told")]
+)
+def test_time_for_a_record(seconds, apart, answer):
+    panels = {"a": Panel("data", "seconds"), "b": Panel("other", "seconds")}
+    found = results({"a": (seconds,) * 3, "b": (1.0,) * 3}, noise=apart, panels=panels, seconds=True)
+    pair = ((panels["a"], "a"), (panels["b"], "b"))
+    check = cart_claims.quicker([pair], {"data": lambda: 200, "other": lambda: 100})
+    assert check(found, "published").answer == answer
+
+
+def test_one_slow_run_decides_no_time():
+    logs = cart_claims._median_log(cart_claims.Cell((1.0, 1.1, 0.9, 12.0)), 10)
+    assert max(logs) < math.log(0.2)
+
+
+def test_a_measure_that_does_not_move_has_no_trade_off():
+    found = results({"a": FLAT, "b": UP}, noise=0.0)
+    assert str(cart_claims.trade_off([(A, B)])(found, "published")) == "cannot be told: one of them does not move"
+
+
+def test_what_noise_does_within_runs_of_one_seed_is_told():
+    # Each run rises by .01, and the runs differ by ten times that.
+    values = {x: tuple(0.5 + step / 10 + (x - 2) / 400 for step in STEPS) for x in AXIS.values}
+    found = cart_claims.trend([cart_claims.Cell(values[x]) for x in AXIS.values])
+    assert found.gap == pytest.approx(0.01)
+    assert found.error == pytest.approx(0, abs=1e-12)
+
+
+def test_a_single_run_tells_nothing():
+    found = Results(results({"a": UP}).experiment, results({"a": UP})._rows, 1)
+    assert cart_claims.rise([A])(found, "published").answer == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("section", "answer"),
+    [
+        ("3.3, property 3", "does not"),
+        ("3.3, equation 8", "does not"),
+        ("2.2", "does not"),
+        ("3.1", "holds"),
+        ("3.3 (2)", "holds"),
+        ("1, contribution 3; 4.2.2", "holds"),
+    ],
+)
+def test_what_is_said_of_the_algorithm(section, answer):
+    [claim] = [claim for claim in cart_text.ALGORITHM.claims if claim.section == section]
+    assert claim.check(None, "published").answer == answer
+
+
+def test_a_sensitivity_above_the_printed_one_would_be_found(monkeypatch):
+    monkeypatch.setattr(cart_text, "TWICE_SENSITIVITY", 2)
+    assert cart_text._sensitivity().answer == "does not"
+
+
+def test_the_depth_1_comparison_is_not_turned_around():
+    # 4.2.2: at depth 1 "some accuracy of the model is sacrificed" against DP-AdaBoost.
+    [fig5] = [experiment for experiment in cart.EXPERIMENTS if experiment.name.endswith("fig5")]
+    claim = fig5.claims[0]
+    panel = Panel("Adult, depth 1")
+    rows = {}
+    for curve in fig5.curves:
+        if curve.panel == panel and curve.form == "private":
+            for _, fit in curve.points:
+                for run in range(2):
+                    value = 0.8 if curve.label == "DP-AdaBoost" else 0.7
+                    rows[fit.numbered(run).key] = {"accuracy": str(value + run / 1000)}
+    assert claim.check(Results(fig5, rows, 2), "private").answer == "holds"
+
+
+def test_the_private_form_has_the_papers_size():
+    for experiment in cart.EXPERIMENTS:
+        for curve in experiment.curves:
+            for _, fit in curve.points:
+                settings = dict(fit.settings)
+                if fit.system.startswith("cart"):
+                    assert (settings["subspace"], settings["n_estimators"]) == (5, 10)
+                assert fit.records == 0 or experiment.name.endswith("fig3")

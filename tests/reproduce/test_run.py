@@ -144,7 +144,7 @@ def test_the_account_tells_what_stands_in_which_form():
     text = readme([(made_up_paper(), [section])], ("10 runs of every point.",))
     *_, account = text.partition("## The account")
     assert "| A paper | as printed | 3 | 3 | 3 | 9 |" in account
-    assert "| A paper | in any form | 1 | 0 | 0 | 1 |" in account
+    assert "| A paper | without runs | 1 | 0 | 0 | 1 |" in account
     lists = dict(zip(*[iter(account.split("### A paper")[1].strip().split("\n\n"))] * 2, strict=True))
     assert {words: len(lines.splitlines()) for words, lines in lists.items()} == {
         "Stand as printed and in private form:": 2,

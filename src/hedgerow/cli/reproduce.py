@@ -40,10 +40,11 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool,
     from hedgerow.reproduce.run import FULL_SEEDS, QUICK_SEEDS
 
     if names == ("list",):
+        width = max(len(experiment.name) for paper in PAPERS for experiment in paper.experiments)
         for paper in PAPERS:
             click.echo(f"{paper.title}: {paper.reference}")
             for experiment in paper.experiments:
-                click.echo(f"  {experiment.name:<26}{experiment.title}")
+                click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
     request = Request(names, seeds or (QUICK_SEEDS if quick else FULL_SEEDS), jobs, quick, out, rows or out / "rows")
     for path in run(request, say=lambda text: click.echo(text, err=True)):

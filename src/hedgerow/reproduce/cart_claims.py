@@ -1,7 +1,6 @@
 """What only the paper of CART-DPsAdaBoost says of a figure: of several curves at once, of their noise and of their order.
 
-A place is a curve: its panel and its label. See ``hedgerow.reproduce.claims`` for what a contrast is. Here each is taken within
-runs: those of one seed share their samples, and what noise does to them shows in their differences.
+A place is a curve: its panel and its label. See ``hedgerow.reproduce.claims`` for what a contrast is.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hedgerow.reproduce import claims
-from hedgerow.reproduce.claims import FLAT, LEVEL, Contrast, cells_of, judged
+from hedgerow.reproduce.claims import FLAT, LEVEL, Contrast, cells_of, combined, difference, judged, trend
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Panel, Verdict
 
 __all__ = [
@@ -51,26 +49,6 @@ def _rows(results: Measured, form: Form, places: Sequence[Place]) -> Iterator[tu
     for x in results.experiment.axis.values:
         if all(x in cells for cells in curves):
             yield x, [cells[x] for cells in curves]
-
-
-def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
-    """Return a weighted sum of means, its error from the sums of the single runs."""
-    if len({len(cell.values) for cell in cells}) > 1:
-        return claims.combined(weights, cells)
-    runs = zip(*(cell.values for cell in cells), strict=True)
-    sums = Cell(tuple(sum(weight * value for weight, value in zip(weights, run, strict=True)) for run in runs))
-    return Contrast(sums.mean, sums.error, max(sums.freedom, 1.0))
-
-
-def difference(here: Cell, there: Cell) -> Contrast:
-    """Return the mean of one point less that of another."""
-    return combined((1.0, -1.0), (here, there))
-
-
-def trend(cells: Sequence[Cell]) -> Contrast:
-    """Return the change from the first to the last of some points on the line fitted to them, evenly spaced."""
-    places = np.arange(len(cells)) - (len(cells) - 1) / 2
-    return combined((places / (places @ places) * (len(cells) - 1)).tolist(), cells)
 
 
 def _counted(contrasts: Sequence[Contrast], sizes: Sequence[float], what: str) -> Verdict:
@@ -367,7 +345,7 @@ def quicker(pairs: Pairs, sizes: Mapping[str, Callable[[], int]]) -> Check:
         for pair in pairs:
             for _, row in _rows(results, form, pair):
                 logs = [_median_log(cell, sizes[panel.name]()) for cell, (panel, _) in zip(row, pair, strict=True)]
-                contrasts.append(claims.difference(*(Cell(values) for values in reversed(logs))))
+                contrasts.append(difference(*(Cell(values) for values in reversed(logs))))
                 ratios.append(math.exp(-contrasts[-1].gap))
         if not contrasts:
             return Verdict("not measured")

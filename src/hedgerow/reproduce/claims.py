@@ -26,6 +26,7 @@ __all__ = [
     "best_at",
     "cells_of",
     "closest",
+    "combined",
     "difference",
     "falls",
     "is_near",
@@ -33,10 +34,12 @@ __all__ = [
     "near_reported",
     "rises",
     "steady",
+    "trend",
     "within",
 ]
 
 LEVEL = 0.05
+ROUNDING = 1e-9  # of sums of values that are kept with four digits
 FLAT = 0.005  # a change between the ends of a curve of less than this is none
 
 Pick = Callable[[Panel], bool]
@@ -78,13 +81,22 @@ class Contrast:
 
 
 def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
-    """Return a weighted sum of means, with the degrees of freedom of Welch and Satterthwaite."""
+    """Return a weighted sum of means; runs of one seed are taken together where all points have as many.
+
+    Runs share their seeds, so that two points may move together or not; otherwise the degrees of freedom are those of Welch and
+    Satterthwaite.
+    """
     gap = sum(weight * cell.mean for weight, cell in zip(weights, cells, strict=True))
-    variances = [(weight * cell.error) ** 2 for weight, cell in zip(weights, cells, strict=True)]
+    noisy = [(weight, cell) for weight, cell in zip(weights, cells, strict=True) if not cell.certain]
+    if len({len(cell.values) for _, cell in noisy}) == 1 and len(noisy[0][1].values) > 1:
+        runs = np.sum([weight * np.array(cell.values) for weight, cell in noisy], axis=0)
+        error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
+        return Contrast(gap, error if error > ROUNDING else 0.0, len(runs) - 1)
+    variances = [(weight * cell.error) ** 2 for weight, cell in noisy]
     total = sum(variances)
     if not 0 < total < math.inf:
         return Contrast(gap, math.sqrt(total))
-    spread = sum(variance**2 / cell.freedom for variance, cell in zip(variances, cells, strict=True) if variance)
+    spread = sum(variance**2 / cell.freedom for variance, (_, cell) in zip(variances, noisy, strict=True) if variance)
     return Contrast(gap, math.sqrt(total), total**2 / spread)
 
 

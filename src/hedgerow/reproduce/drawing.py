@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hedgerow.plots import PrivacyUtilityDisplay
@@ -14,6 +15,8 @@ __all__ = ["draw"]
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
+LEAST_GAP = 0.1  # of the width of an axis
+WORDS = {"auc": "ROC AUC", "roc": "true positives", "f1": "F1", "training_accuracy": "accuracy in training"}
 
 
 def draw(results: Results) -> Any | None:
@@ -73,7 +76,7 @@ def _last_form(experiment: Experiment, panel: Panel) -> Form | None:
 
 
 def _word(panel: Panel) -> str:
-    return {"auc": "ROC AUC", "f1": "F1", "training_accuracy": "accuracy in training"}.get(panel.measure, panel.measure)
+    return WORDS.get(panel.measure, panel.measure)
 
 
 def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]:
@@ -101,13 +104,24 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
         order=list(labels),
     ).plot(ax, legend=False)
     if not experiment.axis.log:
-        ax.set_xticks(experiment.axis.values, [f"{value:g}" for value in experiment.axis.values])
+        ticks = _apart(experiment.axis.values)
+        ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
     for curve in curves:
         if curve.form is None:
             _rule(ax, results.line(curve), display.artists_)
     if panel.measure != "seconds":
         ax.set_ylim(top=min(ax.get_ylim()[1], 1.01))  # where a band would leave what is possible
     return display.artists_
+
+
+def _apart(values: Sequence[float]) -> list[float]:
+    """Return those of the values whose labels do not run into each other."""
+    least = LEAST_GAP * (max(values) - min(values))
+    kept: list[float] = []
+    for value in values:
+        if not kept or value - kept[-1] >= least:
+            kept.append(value)
+    return kept
 
 
 def _numbers(experiment: Experiment, panel: Panel, label: str) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -52,6 +52,15 @@ def test_a_place_among_many_contradicts_less_easily():
     assert not contrast.fails(20)
 
 
+@pytest.mark.parametrize(
+    ("clear", "unclear", "wrong", "expected"),
+    [(9, 1, 0, "holds"), (8, 1, 0, "cannot be told"), (10, 2, 0, "cannot be told"), (19, 0, 1, "cannot be told")],
+)
+def test_of_many_places_nine_in_ten_have_to_be_clear_and_all_right(clear, unclear, wrong, expected):
+    gaps = [Contrast(0.1, 0.01, 9)] * clear + [Contrast(0.01, 0.01, 9)] * unclear + [Contrast(-0.001, 0.01, 9)] * wrong
+    assert claims.judged(gaps, "").answer == expected
+
+
 def test_by_chance_alone_a_true_statement_is_seldom_contradicted():
     """Twenty places, all equal: in at most about 5 % of the runs is the claim contradicted, and it never holds."""
     generator = np.random.default_rng(0)

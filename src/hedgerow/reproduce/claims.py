@@ -1,9 +1,9 @@
 """What a paper says of a figure, as a function of what was measured, that can be wrong.
 
 Every statement becomes contrasts: numbers that are positive where it is right, each with a standard error. It *holds* if every
-contrast is clearly positive, it *does not* if one is clearly negative, and otherwise it *cannot be told* from these runs. Clearly
-means at the two-sided 5 % level of Student's t, and for a contradiction at that level over all contrasts together: of many
-places that agree by chance alone, one would soon be found to contradict.
+contrast is positive and nine in ten of them clearly (of fewer than ten, all), it *does not* if one is clearly negative, and
+otherwise it *cannot be told* from these runs. Clearly means at the two-sided 5 % level of Student's t, and for a contradiction at
+that level over all contrasts together: of many places that agree by chance alone, one would soon be found to contradict.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 LEVEL = 0.05
+MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
 ROUNDING = 1e-9  # of sums of values that are kept with four digits
 FLAT = 0.005  # a change between the ends of a curve of less than this is none
 
@@ -111,7 +112,8 @@ def judged(contrasts: Sequence[Contrast], words: str) -> Verdict:
         return Verdict("not measured")
     if any(contrast.fails(len(contrasts)) for contrast in contrasts):
         return Verdict("does not", words)
-    return Verdict("holds" if all(contrast.holds for contrast in contrasts) else "cannot be told", words)
+    clear = sum(contrast.holds for contrast in contrasts) >= MOST * len(contrasts)
+    return Verdict("holds" if clear and all(contrast.gap > 0 for contrast in contrasts) else "cannot be told", words)
 
 
 def cells_of(results: Measured, form: Form, label: str, panel: Panel) -> dict[float, Cell]:

@@ -44,10 +44,10 @@ points (mean, standard deviation, runs). The command also writes each page as on
   epsilon. *Private form* is the nearest algorithm whose guarantee is proved, at the paper's size and not at its own defaults.
 - Splits are fixed and noise comes from seeds, so the same command gives the same figures. Seeded noise protects nothing, and
   repeated runs on the same records add up: this is for public data.
-- A sentence holds if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten, at all);
-  it does not if it is clearly wrong at one. A number is
-  met within a tolerance that is named, above or below, and not where the majority rule, which reads nothing, meets it too. Only
-  the noise differs between runs: what another split would give is not in the errors.
+- A sentence holds if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten at all);
+  it does not if it is clearly wrong at one. A number is met within a tolerance that is named, above or below, and not where the
+  majority rule, which reads nothing, meets it too. Only the noise differs between runs: what another split would give is not in
+  the errors.
 - Papers that print pictures without numbers are compared by their words and not by readings off the picture.
 - Where a sweep is coarser than the paper's, the experiment's settings say so and why.
 """

@@ -40,8 +40,8 @@ EITHER = "without runs"  # of an experiment that has none
 PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
 LEGEND = (
-    "A sentence *holds* if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten at "
-    "all), it *does not* if it is clearly wrong at one, "
+    "A sentence *holds* if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten "
+    "at all), it *does not* if it is clearly wrong at one, "
     "and otherwise it *cannot be told* from these runs. Clearly is the 5 % level of Student's t over the runs, for a wrong place "
     "over all places together; a number is met within the tolerance that the sentence names, and not where the majority rule "
     "meets it too. Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; "

@@ -179,6 +179,19 @@ class Ceiling:
             )
         return after
 
+    def raised_to(self, other: Ceiling) -> Ceiling:
+        """Return the other ceiling, or raise ConfigurationError unless it is this one raised."""
+        kind = (self.adjacency, self.records_per_person, self.rho is None, self.epsilon is None)
+        if kind != (other.adjacency, other.records_per_person, other.rho is None, other.epsilon is None):
+            raise ConfigurationError(
+                f"a ceiling keeps its kind, adjacency and unit: it is {self}, and cannot become {other}; create another ledger."
+            )
+        if other.limit < self.limit or other.delta < self.delta or other.draws < self.draws or other == self:
+            raise ConfigurationError(
+                f"the ceiling is {self}, and a ceiling can only be raised, as what was spent under it is spent; pass more."
+            )
+        return other
+
     def left(self, spent: Amount) -> Fraction:
         """Return what is left: an epsilon, or a rho where the ceiling is one."""
         return self.limit - self.counted(spent)

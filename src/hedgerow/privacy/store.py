@@ -467,6 +467,11 @@ class StoredLedger(Ledger):
         return self._store
 
     @property
+    def ceiling(self) -> Ceiling:
+        """All that may be spent, as one value."""
+        return self._ceiling
+
+    @property
     def parent(self) -> str | None:
         """The name of the ledger of which this one is a share."""
         return self._store._standing(self._name).parent

@@ -7,7 +7,7 @@ MUTANTS_STAMP := .venv/.installed-mutants
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants
+.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers
 
 venv: $(STAMP)
 
@@ -33,6 +33,16 @@ test: lint
 
 test-slow: venv
 	$(BIN)/pytest -n 2 -m slow
+
+# Ledger stores on PostgreSQL, which other targets skip where it is not installed.
+test-postgres: venv
+	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || { echo "PostgreSQL is not installed: apt-get install postgresql" >&2; exit 1; }
+	$(BIN)/pytest -n 2 tests/privacy -k "postgresql or server"
+
+# Thousands of processes that race for one ledger or are killed, on both stores (docs/ledgers.md).
+test-ledgers: venv
+	$(BIN)/python tests/privacy/store_processes.py sqlite --kills 2000 --attempts 4000
+	$(BIN)/python tests/privacy/store_processes.py postgresql --kills 200 --attempts 4000
 
 # The whole suite with other seeds: no test hangs on its own.
 test-seeds: venv

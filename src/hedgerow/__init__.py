@@ -17,7 +17,9 @@ if TYPE_CHECKING:
         DatasetError,
         FileFormatError,
         HedgerowError,
+        LedgerDamaged,
         LedgerPickleError,
+        LedgerUnavailable,
         MissingExtraError,
         PrivacyLeakWarning,
         SchemaError,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from hedgerow.plots import AuditDisplay, BudgetDisplay, PrivacyUtilityDisplay, TreeDisplay
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
+    from hedgerow.privacy.store import LedgerStore
     from hedgerow.schema import Categorical, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
     from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
@@ -78,7 +81,10 @@ _HOME = {
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
     "Ledger": "hedgerow.privacy.ledger",
+    "LedgerDamaged": "hedgerow.errors",
     "LedgerPickleError": "hedgerow.errors",
+    "LedgerStore": "hedgerow.privacy.store",
+    "LedgerUnavailable": "hedgerow.errors",
     "MissingExtraError": "hedgerow.errors",
     "Numeric": "hedgerow.schema",
     "PFDPDTClassifier": "hedgerow.systems.edprf",
@@ -124,7 +130,10 @@ __all__ = [
     "HedgerowClassifier",
     "HedgerowError",
     "Ledger",
+    "LedgerDamaged",
     "LedgerPickleError",
+    "LedgerStore",
+    "LedgerUnavailable",
     "MissingExtraError",
     "Numeric",
     "PFDPDTClassifier",

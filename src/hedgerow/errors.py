@@ -5,7 +5,9 @@ HedgerowError (Exception)
     SchemaError                             the schema is wrong, or does not fit the data's columns
   FileFormatError (also ValueError)         a model or schema file cannot be read
   DatasetError (also OSError)               a data set could not be found, fetched or verified
+  LedgerDamaged                             a stored ledger was changed by other means than its own
   LedgerPickleError (also TypeError)        a ledger was about to be copied to another process
+  LedgerUnavailable (also OSError)          a ledger's store cannot be read or written
   MissingExtraError (also ImportError)      an optional package is not installed
 BudgetExceeded (BaseException)              the ledger refused; nothing was drawn
 PrivacyLeakWarning (UserWarning)            a step reads records without protection
@@ -21,7 +23,9 @@ __all__ = [
     "DatasetError",
     "FileFormatError",
     "HedgerowError",
+    "LedgerDamaged",
     "LedgerPickleError",
+    "LedgerUnavailable",
     "MissingExtraError",
     "PrivacyLeakWarning",
     "SchemaError",
@@ -51,8 +55,16 @@ class DatasetError(HedgerowError, OSError):
     """A data set could not be found, fetched or verified."""
 
 
+class LedgerDamaged(HedgerowError):  # noqa: N818 - it names what happened, as BudgetExceeded does
+    """A stored ledger was changed by other means than its own; the message names the first broken link."""
+
+
 class LedgerPickleError(HedgerowError, TypeError):
     """A ledger cannot be pickled: two copies of a budget are two budgets."""
+
+
+class LedgerUnavailable(HedgerowError, OSError):  # noqa: N818 - as above
+    """A ledger's store cannot be read or written; the message says what became of the reservation."""
 
 
 class MissingExtraError(HedgerowError, ImportError):

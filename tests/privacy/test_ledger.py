@@ -2,6 +2,7 @@
 
 import copy
 import multiprocessing
+import os
 import pickle
 import threading
 import time
@@ -190,6 +191,106 @@ def test_a_ceiling_that_lets_whole_records_go_is_warned_of():
     with pytest.warns(UserWarning, match=r"delta is 0\.001, the probability with which the guarantee may fail"):
         Ledger(1, 1e-3)
     Ledger(1, 9e-4)
+
+
+# how a fit ended
+
+
+def test_an_entry_says_how_its_fit_ended_and_its_charge_stands_either_way():
+    ledger = Ledger(1)
+    ledger.reserve(fit(0.25))
+    with ledger.reserve(fit(0.25)):
+        assert [entry.state for entry in ledger.entries] == ["unfinished", "unfinished"]
+    with pytest.raises(KeyboardInterrupt), ledger.reserve(fit(0.25)):
+        raise KeyboardInterrupt
+    assert [entry.state for entry in ledger.entries] == ["unfinished", "finished", "failed"]
+    assert ledger.spent == Fraction(3, 4)
+    entry = ledger.entries[0]
+    assert entry.process == os.getpid()
+    assert "@" in entry.who
+    assert entry.age.total_seconds() >= 0
+
+
+# a rho for a ceiling
+
+
+def normal(mu_squared, draws=1, adjacency="add-remove"):
+    return fit(10, 1e-3, adjacency, event=Gaussian(Fraction(mu_squared), draws, "sums"))
+
+
+def test_a_rho_adds_up_what_the_events_state():
+    ledger = Ledger(rho=0.1)
+    ledger.reserve(normal("0.1"))
+    assert ledger.spent == Fraction(1, 20)
+    ledger.reserve(fit("0.01"))  # epsilon^2 / 2, as so small an epsilon is charged by the simple bound or less
+    assert 0 < ledger.spent - Fraction(1, 20) <= Fraction(1, 20000)
+    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05 .* left of 0\.1 .* nothing was drawn"):
+        ledger.reserve(normal("0.1"))
+    assert len(ledger.entries) == 2
+    assert ledger.epsilon is None
+    assert ledger.rho == Fraction(1, 10)
+
+
+def test_a_sum_of_thousands_of_digits_is_refused():
+    ledger, odd = Ledger(1), [fit(Fraction(1, 10**900 + 2 * step + 1) + Fraction(1, 100)) for step in range(5)]
+    for certificate in odd[:4]:
+        ledger.reserve(certificate)
+    with pytest.raises(BudgetExceeded, match="thousands of digits"):
+        ledger.reserve(odd[4])
+    assert len(ledger.entries) == 4
+
+
+def test_normal_draws_have_a_ceiling_of_their_own():
+    ledger = Ledger(rho=1, draws=10)
+    ledger.reserve(normal("0.001", 6))
+    with pytest.raises(BudgetExceeded, match="5 normal draws"):
+        ledger.reserve(normal("0.001", 5))
+    ledger.reserve(normal("0.001", 4))
+    assert ledger.spent_draws == 10
+
+
+def test_one_record_replaced_is_four_times_the_rho_and_the_same_draws():
+    ledger = Ledger(rho=1, adjacency="replace-one")
+    ledger.reserve(normal("0.1", 7))
+    assert (ledger.spent, ledger.spent_draws) == (Fraction(1, 5), 7)
+    ledger.reserve(normal("0.1", 7, "replace-one"))  # its events are stated for add/remove, too
+    assert ledger.spent == Fraction(2, 5)
+    with pytest.raises(BudgetExceeded):
+        Ledger(rho=1).reserve(normal("0.1", 7, "replace-one"))
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9])
+@pytest.mark.parametrize("rho", [1e-6, 0.01, 0.1, 1])
+def test_the_epsilon_of_a_ceiling_is_covered_and_nearly_the_least(rho, delta):
+    ledger = Ledger(rho=rho, draws=1000)
+    epsilon = ledger.epsilon_at(delta)
+    assert ledger._ceiling.delta_at(epsilon) <= delta < ledger._ceiling.delta_at(epsilon * (1 - 1e-9))
+    ledger.reserve(normal(Fraction(str(rho)), 10))
+    assert ledger.epsilon_at(delta) == epsilon  # of the ceiling, whatever was spent
+
+
+def test_a_ceiling_says_nothing_where_its_draws_alone_take_more():
+    ledger = Ledger(rho=0.1, draws=2**50)
+    with pytest.raises(ConfigurationError, match="says nothing for a delta of 1e-6"):
+        ledger.epsilon_at(1e-6)
+    with pytest.raises(ConfigurationError, match="says nothing"):
+        Ledger(rho=0.1, delta=1e-5).epsilon_at(1e-6)
+    with pytest.raises(ConfigurationError, match="says nothing"):
+        Ledger(rho=0.1).epsilon_at(0)
+
+
+def test_the_epsilon_of_an_epsilon_is_itself():
+    assert Ledger(3, 1e-6).epsilon_at(1e-6) == 3
+    with pytest.raises(ConfigurationError):
+        Ledger(3, 1e-6).epsilon_at(1e-7)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"epsilon": 1, "rho": 1}, {"epsilon": 1, "draws": 3}, {"rho": 1, "draws": 0}]
+)
+def test_a_ceiling_is_one_of_two(arguments):
+    with pytest.raises(ConfigurationError):
+        Ledger(**arguments)
 
 
 # seeds

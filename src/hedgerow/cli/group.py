@@ -70,7 +70,11 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in self._homes:
             return None
-        command: click.Command = getattr(import_module(self._homes[cmd_name][0]), cmd_name)
+        module = import_module(self._homes[cmd_name][0])
+        name = (
+            cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_"
+        )  # what is a word of Python's takes an underscore
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,6 +11,7 @@ import click
 
 from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.holdout import NOT_COVERED, Score, hold_out, measure
+from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
     checked_delta,
@@ -76,6 +77,7 @@ __all__ = ["train"]
     metavar="SHARE",
     help="Keep about this share of the lines out of training and print the accuracy on it, which no guarantee covers.",
 )
+@ledger_options
 @separator_option
 @json_option
 def train(
@@ -91,6 +93,8 @@ def train(
     adjacency: str,
     pairs: Sequence[str],
     holdout: float | None,
+    address: str | None,
+    dataset: str | None,
     separator: str,
     as_json: bool,
 ) -> None:
@@ -99,13 +103,17 @@ def train(
     DATA is a Parquet file if its name ends in .parquet or .pq. Otherwise it is CSV in UTF-8: one line per record, its
     first line the names of the schema's features and of the target. A line with another number of cells, or whose label
     is missing or undeclared, is left out by public rule, and nobody is told.
+
+    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
+    no model is written.
     """
     refuse_overwriting(out, force, data, schema_path)
     kind = system_class(system)
     settings = {**read_parameters(kind, pairs), **read_variant(kind, variant), **read_delta(kind, delta)}
     schema = load_schema(schema_path, target)
     _warn_of_inferred(schema, schema_path)
-    model = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, **settings)
+    ledger = ledger_or_none(address, dataset)
+    model = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, ledger=ledger, **settings)
 
     check_stdout()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -126,12 +127,12 @@ class Curator:
         self._named = columns.named
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
-        if ledger is not None:
-            ledger.reserve(self.certificate)
-        table = MemoryTable.of(self._encoder, columns, labels)
-        self._queryable = Queryable(table, self._claim.pure, self._randomness)
-        self._questions: list[Question] = []
-        self.root = self._queryable.assign(PerRecordCoin(1))
+        # The whole budget is booked at once, so the entry is finished when the curator stands ready to answer.
+        with nullcontext() if ledger is None else ledger.reserve(self.certificate):
+            table = MemoryTable.of(self._encoder, columns, labels)
+            self._queryable = Queryable(table, self._claim.pure, self._randomness)
+            self._questions: list[Question] = []
+            self.root = self._queryable.assign(PerRecordCoin(1))
 
     @property
     def schema(self) -> Schema:

@@ -7,6 +7,7 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -182,11 +183,10 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plan = plan_of(estimator, schema, claim, coins)
         certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded)
         warn_of_delta(claim.delta, STACK)
-        if self.ledger is not None:
-            self.ledger.reserve(certificate)
-        self._forget()
-        model, doubts = run(plan, columns, labels, randomness)
-        self._fitted = Fitted(schema, certificate, model, estimator._stored(), columns.named, coins)
+        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
+            self._forget()
+            model, doubts = run(plan, columns, labels, randomness)
+            self._fitted = Fitted(schema, certificate, model, estimator._stored(), columns.named, coins)
         _tell(doubts)
         return self
 

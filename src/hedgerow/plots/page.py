@@ -20,6 +20,7 @@ h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
 table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
 th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
 th { background: #f2f2f2; }
+pre { font-size: 13px; overflow-x: auto; }
 figure { margin: 1.5em 0; } img { max-width: 100%; } figcaption { font-size: 14px; color: #555; }
 """
 
@@ -58,6 +59,11 @@ class Page:
         entries = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
         if entries:
             self._parts.append(f"<ul>{entries}</ul>")
+        return self
+
+    def lines(self, text: str) -> Self:
+        """Add text whose lines and spaces stay as they are."""
+        self._parts.append(f"<pre>{html.escape(text)}</pre>")
         return self
 
     def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]]) -> Self:

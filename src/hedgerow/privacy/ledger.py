@@ -2,46 +2,105 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import NoReturn
+from getpass import getuser
+from types import TracebackType
+from typing import Any, Literal, Self
 
 from hedgerow.errors import BudgetExceeded, LedgerPickleError
-from hedgerow.privacy.accounting import Adjacency, check_adjacency
+from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.atomic import Atomic
+from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
-from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.privacy.exact import decimal_text
 
-__all__ = ["Ledger", "LedgerEntry"]
+__all__ = ["Ledger", "LedgerEntry", "Reservation", "who_am_i"]
+
+State = Literal["unfinished", "finished", "failed"]
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One booked fit: its certificate, and its (epsilon, delta) under the ledger's adjacency."""
+    """One booked fit.
+
+    Parameters
+    ----------
+    label : str
+        The system that was fitted.
+    epsilon, delta, rho : Fraction
+        What it counts under the ledger's adjacency: an epsilon and a delta, or a rho where the ceiling is one.
+    certificate : Certificate
+        The plan that was booked.
+    draws : int
+        The normal draws that it counts, where the ceiling is a rho.
+    state : {"unfinished", "finished", "failed"}
+        What became of the fit. Its charge is the same in all three.
+    time : datetime
+        When it was booked, in UTC, by the clock of the machine that booked it.
+    who : str
+        The user and the machine that booked it.
+    process : int
+        The number of the process there.
+    through : str or None
+        The sub-ledger that it was booked through, if any.
+    """
 
     label: str
     epsilon: Fraction
     delta: Fraction
     certificate: Certificate
+    rho: Fraction = Fraction(0)
+    draws: int = 0
+    state: State = "unfinished"
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    who: str = field(default_factory=lambda: who_am_i())
+    process: int = field(default_factory=os.getpid)
+    through: str | None = None
+
+    @property
+    def age(self) -> timedelta:
+        """How long ago it was booked; never negative."""
+        return max(datetime.now(UTC) - self.time, timedelta(0))
+
+
+class Reservation:
+    """A booked plan that is about to run: leaving its context notes how it ended. Its charge stands either way."""
+
+    def __init__(self, end: Callable[[State], None]) -> None:
+        self._end = end
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end("finished" if error is None else "failed")
 
 
 @dataclass(frozen=True, eq=False)
 class _Booked:
-    """An entry behind those before it, and what all of them add up to."""
+    """An entry, or an entry's end, behind those before it, and what all of them add up to."""
 
     before: _Booked | None = None
     entry: LedgerEntry | None = None
-    spent: Fraction = Fraction(0)
-    spent_delta: Fraction = Fraction(0)
+    ends: tuple[LedgerEntry, State] | None = None
+    spent: Amount = field(default_factory=Amount)
 
     def entries(self) -> Iterator[LedgerEntry]:
         """Yield the entries, the last first."""
         booked: _Booked | None = self
-        while booked is not None and booked.entry is not None:
-            yield booked.entry
+        ended: dict[int, State] = {}
+        while booked is not None:
+            if booked.ends is not None:
+                ended[id(booked.ends[0])] = booked.ends[1]
+            if booked.entry is not None:
+                yield replace(booked.entry, state=ended.get(id(booked.entry), "unfinished"))
             booked = booked.before
 
 
@@ -50,21 +109,28 @@ class Ledger:
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float or None
         The ceiling, read as its shortest decimal.
     delta : float, default 0
-        The ceiling on the sum of the fits' deltas.
+        The ceiling on the sum of the fits' deltas. Beside a rho: on the deltas of thresholded steps, of which no system has
+        any yet.
     adjacency : {"add-remove", "replace-one"}
         What a neighboring data set is, for the ceiling. In a replace-one ledger a fit planned for add/remove is booked
-        at twice its epsilon and (1 + e**epsilon) times its delta; a fit planned for replace-one is refused in an
-        add/remove ledger.
+        at twice its epsilon and (1 + e**epsilon) times its delta (four times its rho); a fit planned for replace-one is
+        refused in an add/remove ledger.
+    rho : float or None
+        In place of epsilon: a ceiling on the sum of what the fits cost in zero-concentrated DP. Many fits then add up to less
+        (docs/proofs/ledgers.md), and ``epsilon_at`` says what the ceiling is worth.
+    draws : int, default 2**30
+        Beside a rho: the ceiling on the number of normal draws.
 
     Notes
     -----
     A fit books its whole plan before anything is drawn, and nothing is refunded once a draw began; a fit that is interrupted
     stays booked. Copies made by
     ``sklearn.base.clone``, ``copy`` and ``deepcopy`` are this same ledger; pickling is refused, since two copies of a
-    budget are two budgets. Thread-safe. Basic composition: Dwork and Roth 2014, theorem 3.16.
+    budget are two budgets: between processes, use a ledger of an ``hr.LedgerStore``. Thread-safe. Basic composition: Dwork
+    and Roth 2014, theorem 3.16.
 
     Examples
     --------
@@ -74,64 +140,90 @@ class Ledger:
     1.0
     """
 
-    def __init__(self, epsilon: float, delta: float = 0.0, adjacency: Adjacency = "add-remove") -> None:
-        self._epsilon = exact(epsilon)
-        self._delta = exact_delta(delta)
-        warn_of_delta(self._delta, stacklevel=2)
-        self._adjacency = check_adjacency(adjacency)
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        adjacency: Adjacency = "add-remove",
+        *,
+        rho: float | None = None,
+        draws: int | None = None,
+    ) -> None:
+        self._fixed = Ceiling.of(epsilon, delta, adjacency, rho=rho, draws=draws)
+        warn_of_delta(self._fixed.delta, stacklevel=2)
         self._booked = Atomic(_Booked())
         self._process = os.getpid()
 
-    def reserve(self, certificate: Certificate) -> None:
-        """Book a plan by its certificate, or raise BudgetExceeded with nothing booked."""
-        label, epsilon, delta = certificate.system, certificate.epsilon, certificate.delta
-        if certificate.unprotected:
-            raise BudgetExceeded(
-                f"{label} has unprotected steps, so no budget covers it and the ledger refused it: "
-                f"{'; '.join(certificate.unprotected)}."
-            )
-        if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
-            raise BudgetExceeded(
-                f"{label} is planned for one record replaced, which says nothing about one record added or removed; "
-                "fit with adjacency='add-remove' or open the ledger with adjacency='replace-one'."
-            )
-        if not certificate.covers_its_steps:
-            raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
-        if certificate.adjacency != self.adjacency:
-            delta = _group_delta(epsilon, delta)
-            epsilon = 2 * epsilon
+    def reserve(self, certificate: Certificate) -> Reservation:
+        """Book a plan by its certificate, or raise BudgetExceeded with nothing booked.
+
+        What is returned is a context in which the plan runs; leaving it notes whether the plan finished or failed.
+        """
+        label, amount = certificate.system, self._fixed.amount(certificate)
         if os.getpid() != self._process:
             raise BudgetExceeded(
                 f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
             )
-        entry = LedgerEntry(label, epsilon, delta, certificate)
+        entry = LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
 
         def booked(before: _Booked) -> _Booked:
-            after = _Booked(before, entry, before.spent + epsilon, before.spent_delta + delta)
-            if after.spent > self.epsilon or after.spent_delta > self.delta:
-                raise BudgetExceeded(
-                    f"{label} asks for epsilon {decimal_text(epsilon)} and delta {decimal_text(delta)}, but the ledger has "
-                    f"{decimal_text(self.epsilon - before.spent)} and {decimal_text(self.delta - before.spent_delta)} left of "
-                    f"{decimal_text(self.epsilon)} and {decimal_text(self.delta)}; nothing was drawn."
-                )
-            return after
+            return _Booked(before, entry, spent=self._fixed.check(label, amount, before.spent))
+
+        def end(state: State) -> None:
+            self._booked.update(lambda before: _Booked(before, ends=(entry, state), spent=before.spent))
 
         self._booked.update(booked)
+        return Reservation(end)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return an epsilon such that everything that this ledger will ever book is (epsilon, delta)-DP together.
+
+        It is read off the ceiling, whatever was spent, and holds for all deltas at once.
+
+        Raises
+        ------
+        ConfigurationError
+            If the ceiling says nothing for such a delta.
+        """
+        return self._ceiling.epsilon_at(delta)
 
     @property
-    def epsilon(self) -> Fraction:
-        """The ceiling on the sum of epsilons, exact."""
-        return self._epsilon
+    def _ceiling(self) -> Ceiling:
+        return self._fixed
+
+    @property
+    def _spent(self) -> Amount:
+        return self._booked.value.spent
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The ceiling on the sum of epsilons, exact; None where the ceiling is a rho."""
+        return self._ceiling.epsilon
 
     @property
     def delta(self) -> Fraction:
         """The ceiling on the sum of deltas, exact."""
-        return self._delta
+        return self._ceiling.delta
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The ceiling on the sum of rho, exact; None where the ceiling is an epsilon."""
+        return self._ceiling.rho
+
+    @property
+    def draws(self) -> int:
+        """The ceiling on normal draws, where the ceiling is a rho."""
+        return self._ceiling.draws
 
     @property
     def adjacency(self) -> Adjacency:
         """What a neighboring data set is, for the ceiling."""
-        return self._adjacency
+        return self._ceiling.adjacency
+
+    @property
+    def records_per_person(self) -> int:
+        """How many records of one person are protected together; a fit that protects another number is refused."""
+        return self._ceiling.records_per_person
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -140,30 +232,46 @@ class Ledger:
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon booked so far, exact."""
-        return self._booked.value.spent
+        """The epsilon booked so far, exact; the rho where the ceiling is one, which is no guarantee by itself."""
+        return self._ceiling.counted(self._spent)
 
     @property
     def spent_delta(self) -> Fraction:
         """The delta booked so far, exact."""
-        return self._booked.value.spent_delta
+        return self._spent.delta
+
+    @property
+    def spent_draws(self) -> int:
+        """The normal draws booked so far, where the ceiling is a rho."""
+        return self._spent.draws
 
     @property
     def remaining(self) -> Fraction:
-        """The epsilon left, exact."""
-        return self.epsilon - self.spent
+        """The epsilon left, exact; the rho where the ceiling is one."""
+        return self._ceiling.left(self._spent)
 
     @property
     def holds(self) -> bool:
         """Whether every booked fit drew its noise from the operating system; a seeded fit voids the sum."""
-        return not any(entry.certificate.seeded for entry in self.entries)
+        return self._spent.seeded == 0
 
     def __repr__(self) -> str:
-        note = "" if self.holds else ", a seeded fit voids the guarantee"
-        return (
-            f"Ledger(epsilon={decimal_text(self.epsilon)}, delta={decimal_text(self.delta)}, adjacency={self.adjacency!r}, "
-            f"spent={decimal_text(self.spent)} in {len(self.entries)} fits{note})"
-        )
+        return f"Ledger({', '.join(self._shown(self._ceiling, self._spent))})"
+
+    @staticmethod
+    def _shown(ceiling: Ceiling, spent: Amount) -> list[str]:
+        """Return what a ledger shows of itself."""
+        kind = "epsilon" if ceiling.rho is None else "rho"
+        draws = [] if ceiling.rho is None else [f"draws={ceiling.draws}"]
+        note = [] if spent.seeded == 0 else ["a seeded fit voids the guarantee"]
+        return [
+            f"{kind}={decimal_text(ceiling.limit)}",
+            f"delta={decimal_text(ceiling.delta)}",
+            *draws,
+            f"adjacency={ceiling.adjacency!r}",
+            f"spent={decimal_text(ceiling.counted(spent))} in {spent.fits} fits",
+            *note,
+        ]
 
     def __sklearn_clone__(self) -> Ledger:
         return self
@@ -174,17 +282,18 @@ class Ledger:
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         return self
 
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self) -> Any:
         raise LedgerPickleError(
             "a ledger cannot be pickled or sent to another process, because each copy would spend the whole budget again; "
-            "use n_jobs=1 or a threading backend, and save models with model.save(path)."
+            "use n_jobs=1 or a threading backend, or a ledger of an hr.LedgerStore, which all processes share; save models with "
+            "model.save(path)."
         )
 
 
-def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return at least (1 + e**epsilon) delta: what an add/remove delta becomes for one record replaced."""
-    if delta == 0:
-        return delta
-    if epsilon > 700:  # beyond the largest float; no ceiling below 1 could hold it
-        return Fraction(1)
-    return delta * (1 + Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40)))
+def who_am_i() -> str:
+    """Return the user and the machine of this process."""
+    try:
+        user = getuser()
+    except (OSError, KeyError, ImportError):  # the system knows the user by a number alone
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,273 @@
+"""Where ledgers are stored: addresses of stores, their tables, and transactions that are on disk when they end."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.pool import NullPool
+
+from hedgerow.errors import ConfigurationError, LedgerPickleError, LedgerUnavailable, MissingExtraError
+
+__all__ = ["Address", "Database", "heads", "links", "store"]
+
+BUSY_SECONDS = 60  # how long a writer waits for the others
+ENVIRONMENT = "env:"
+
+tables = sa.MetaData()
+# One row: the store's id, and the version of its tables.
+store = sa.Table(
+    "hedgerow_store",
+    tables,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("format", sa.Integer, nullable=False),
+)
+# One row for each ledger: the number and the hash of its last link. This row is what writers lock.
+heads = sa.Table(
+    "hedgerow_ledgers",
+    tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("parent", sa.Text),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+)
+# Appended only.
+links = sa.Table(
+    "hedgerow_links",
+    tables,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("previous", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+
+# What SQLite answers, as one sentence each; every one leaves the store as it was.
+SQLITE_SENTENCES = {
+    sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
+    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user",
+    sqlite3.SQLITE_BUSY: f"another process has kept the file locked for {BUSY_SECONDS} seconds; end it, or try again",
+    sqlite3.SQLITE_LOCKED: f"another process has kept the file locked for {BUSY_SECONDS} seconds; end it, or try again",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
+    sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep it as it is, and go back to a copy",
+    sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
+}
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a store is: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
+
+    Parameters
+    ----------
+    given : str
+        What the user passed; a path is made absolute.
+    """
+
+    given: str
+
+    @classmethod
+    def of(cls, given: str | os.PathLike[str]) -> Address:
+        """Return the address that a user names, or raise ConfigurationError."""
+        text = os.fspath(given)
+        if not isinstance(text, str) or not text or text == ":memory:":
+            raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
+        if text.startswith(ENVIRONMENT) or "://" in text:
+            address = cls(text)
+            if not text.startswith(ENVIRONMENT):
+                address.url()
+            return address
+        return cls(os.path.abspath(text))
+
+    def url(self) -> URL:
+        """Return what SQLAlchemy connects to, or raise ConfigurationError without showing a credential."""
+        text = self.given
+        if text.startswith(ENVIRONMENT):
+            name = text.removeprefix(ENVIRONMENT)
+            text = os.environ.get(name, "")
+            if not text or text.startswith(ENVIRONMENT):
+                raise ConfigurationError(
+                    f"the environment variable {name} names no ledger store; set it to a path or a URL."
+                )
+        if "://" not in text:
+            return URL.create("sqlite", database=os.path.abspath(text))
+        try:
+            url = make_url(text)
+        except (sa.exc.ArgumentError, ValueError):
+            url = None
+        if url is not None and url.drivername in ("postgresql", "postgresql+psycopg"):
+            return url.set(drivername="postgresql+psycopg")
+        if (
+            url is not None
+            and url.drivername == "sqlite"
+            and url.database not in (None, "", ":memory:")
+            and not url.query
+        ):
+            return url.set(database=os.path.abspath(str(url.database)))
+        raise ConfigurationError(
+            "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
+            "postgresql+psycopg://user@host/database."
+        )
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the address itself holds a credential."""
+        if self.given.startswith(ENVIRONMENT):
+            return False
+        url = self.url()
+        return url.password is not None or any("pass" in key.lower() for key in url.query)
+
+    def for_pickle(self) -> str:
+        """Return the address as text that others may see, or raise LedgerPickleError."""
+        if self.is_secret:
+            raise LedgerPickleError(
+                "the ledger store's URL holds a password, which a pickle would give away; set an environment variable to the "
+                "URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
+                "(postgresql+psycopg:///?service=NAME)."
+            )
+        return self.given
+
+    def __str__(self) -> str:
+        if self.given.startswith(ENVIRONMENT) or "://" not in self.given:
+            return self.given
+        url = self.url()
+        query = {key: "***" if "pass" in key.lower() else value for key, value in url.query.items()}
+        return url.set(query=query).render_as_string(hide_password=True)
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+
+class Database:
+    """Transactions on a store.
+
+    Every transaction opens a connection of its own, so none is ever shared with another thread or a forked process.
+
+    Parameters
+    ----------
+    address : Address
+        Where the store is.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._engines: dict[tuple[URL, bool, bool], Engine] = {}
+
+    @property
+    def path(self) -> Path | None:
+        """The file of a SQLite store; None for a server."""
+        url = self.address.url()
+        return Path(str(url.database)) if url.drivername == "sqlite" else None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file; a server is taken to be there."""
+        return self.path is None or self.path.exists()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection that sees one state of the store."""
+        with self._transaction(reading=True, create=False) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, create: bool = False) -> Iterator[Connection]:
+        """Yield a connection whose changes are on disk when this ends without an error, and otherwise never were."""
+        with self._transaction(reading=False, create=create) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, *, reading: bool, create: bool) -> Iterator[Connection]:
+        engine = self._engine(reading, create)
+        begun = False
+        try:
+            with engine.connect() as connection, connection.begin():
+                begun = True
+                yield connection
+        except sa.exc.DBAPIError as error:  # its own text may quote what was sent
+            raise LedgerUnavailable(self._sentence(error.orig, begun and not reading)) from None
+
+    def _engine(self, reading: bool, create: bool) -> Engine:
+        """Return what opens connections; it holds none, so it may be kept, also across a fork."""
+        url = self.address.url()
+        key = url, reading, create
+        if key not in self._engines:
+            kind = _sqlite_engine if url.drivername == "sqlite" else _server_engine
+            self._engines[key] = kind(url, reading, create)
+        return self._engines[key]
+
+    def _sentence(self, error: BaseException | None, writing: bool) -> str:
+        kind = type(error).__name__
+        if isinstance(error, sqlite3.Error):
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            what = SQLITE_SENTENCES.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
+            # What was written may be found again after a disk failed.
+            booked = (
+                "its entries show whether anything was booked" if code == sqlite3.SQLITE_IOERR else "nothing was booked"
+            )
+            return f"the ledger store {self.address} cannot be used: {what}. Nothing was drawn, and {booked}."
+        outcome = (
+            "Nothing was drawn; the ledger's entries show whether anything was booked."
+            if writing
+            else "Nothing was booked and nothing was drawn."
+        )
+        return (
+            f"the ledger store {self.address} cannot be used: the server did not answer as it should ({kind}); look whether it "
+            f"runs, and whether this user may write. {outcome}"
+        )
+
+
+def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
+    try:
+        engine = sa.create_engine(
+            url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": BUSY_SECONDS}
+        )
+    except ImportError as error:
+        raise MissingExtraError(
+            'a ledger store on PostgreSQL needs psycopg: install it with pip install "hedgerow[postgres]".'
+        ) from error
+
+    def begin(connection: Connection) -> None:
+        if reading:
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        else:  # whatever the server's default is: what was committed is on disk, and who waited reads what was committed
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+
+    event.listen(engine, "begin", begin)
+    return engine
+
+
+def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
+    path, mode = quote(str(url.database)), "rwc" if create else "rw"
+
+    def connect() -> sqlite3.Connection:
+        # Transactions are begun below, and by nobody else.
+        return sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+    def prepare(connection: Any, record: Any) -> None:
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: wait for the disk, not for its cache
+        if not reading:
+            connection.execute("PRAGMA journal_mode=WAL")
+
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", begin)
+    return engine

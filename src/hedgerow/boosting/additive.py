@@ -95,6 +95,7 @@ class SplitRecipe:
     largest: int = 2
     drawn: int = 2
     penalty: float = 1.2
+    many: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,8 @@ class OneRound:
         penalty = self.penalty(encoder.n_codes, curvature)
         if splits is not None:
             of_splits = self.penalty(splits.n_cells, curvature, self.recipe.splits.penalty)
+            many = self.recipe.splits.many * np.log(max(len(splits) / len(penalty), 1)) / float(self.selection.rate.fraction)
+            of_splits = np.minimum(of_splits + many, LARGEST_PENALTY).astype(np.int64)
             penalty = np.concatenate([penalty, of_splits])
         chosen = asked.select(self.selection, penalty)
         sums, scored = asked.sums(chosen, self.noise), self.gradients.scored
@@ -363,50 +366,49 @@ class AdditivePlan:
         merges = survey.merges(curator.open_round(Ones()), bins)
         curator.merge(merges)
         encoder = self._encoder.merged(merges)
-        shares = self._shares(by_class)
-        steps = [] if by_class is None else [constant(encoder, _intercept(shares))]
-        left = self._budget * survey.left
-        rounds, curvature = self._rounds, self._one_class_rule(left).first_curvature(records or 0.0, shares)
+        left, last = self._budget * survey.left, None
+        rounds = self._rounds
         if rounds is None:
-            assert precision is not None
+            assert precision is not None and by_class is not None
             rounds = sizes.rounds_at(precision)
             if self._asks_scores and precision >= self._recipe.precise:
-                rounds = max(rounds, self._for_dense(curator, left, encoder, steps, curvature))
-                left = left * (1 - self._recipe.scores)
+                shares = self._shares(by_class)
+                rounds = max(rounds, self._for_dense(curator, left, encoder, float(by_class.sum()), shares))
+                left, last = left * (1 - self._recipe.scores), constant(encoder, -_intercept(shares))
         one = self._round(left, rounds)
+        even = np.full(len(self._encoder.schema.classes), 1 / len(self._encoder.schema.classes))
+        curvature = one.gradients.first_curvature(records or 0.0, even)
+        steps: list[Step] = []
         for number in range(rounds):
-            splits = self._splits(curator, encoder, steps, rounds, number, records)
-            asked = curator.open_round(one.gradients, steps[-1] if steps else None, splits)
-            step, curvature = one.run(asked, encoder, splits, curvature)
-            steps.append(step)
-        return additive_model(encoder, steps, constant=by_class is not None)
+            splits = self._splits(curator, encoder, steps, rounds, number)
+            last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
+            steps.append(last)
+        return additive_model(encoder, steps)
 
-    def _for_dense(
-        self, curator: Queryable, left: Budget, encoder: Encoder, steps: list[Step], curvature: Floats
-    ) -> int:
-        """Return how many rounds the features ask for: some for each that carries signal, by their noisy scores.
+    def _for_dense(self, curator: Queryable, left: Budget, encoder: Encoder, records: float, shares: Floats) -> int:
+        """Return how many rounds the features ask for: some for each whose noisy score stands out of the noise of so many rounds.
 
-        So many alike features carry as much as (sum q)^2 / sum q^2 of scores q, less what chance adds to them.
+        So many alike features carry as much as (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. They are
+        asked where the margins say the classes' shares, which otherwise every score would hold.
         """
         noise, rule = self._scores(left), self._one_class_rule(left)
-        scores = curator.open_round(rule).scores(noise)
-        del steps
-        chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum() * np.sqrt(2 / np.pi * encoder.n_codes)
-        clear = np.where(scores - chance > CLEAR * noise.deviation, scores - chance, 0.0)
-        if not clear.any():
-            return 0
-        features = float(clear.sum() ** 2 / (clear**2).sum())
-        return next((rounds for rounds in MENU if rounds >= self._recipe.per_feature * features), MENU[-1])
+        scores = curator.open_round(rule, constant(encoder, _intercept(shares))).scores(noise)
+        curvature, rest = rule.first_curvature(records, shares), left * (1 - self._recipe.scores)
+        for rounds in reversed(self._menu):
+            loses = self._round(rest, rounds).penalty(encoder.n_codes, curvature)
+            clear = np.where(scores - loses > CLEAR * noise.deviation, scores - loses, 0).astype(np.float64)
+            if clear.any() and self._recipe.per_feature * clear.sum() ** 2 / (clear**2).sum() >= rounds:
+                return rounds
+        return 0
 
     def _splits(
-        self, curator: Queryable, encoder: Encoder, steps: list[Step], rounds: int, number: int, records: float | None
+        self, curator: Queryable, encoder: Encoder, steps: list[Step], rounds: int, number: int
     ) -> Splits | None:
         """Return the splits of a round, by public coins and what was released; None where it has none."""
         recipe, can = self._recipe.splits, can_be_cut(encoder)
         if rounds < recipe.least_rounds or number < recipe.after or len(can) < 2:
             return None
-        del records
-        by = largest(steps[1:], can, recipe.largest)
+        by = largest(steps, can, recipe.largest)
         others = can.copy()
         others[by] = False
         for _ in range(min(recipe.drawn + recipe.largest - len(by), int(others.sum()))):
@@ -419,11 +421,8 @@ class AdditivePlan:
         channels = 2 * self._one_class_rule(self._budget).scored
         return splits if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS else None
 
-    def _shares(self, by_class: Integers | None) -> Floats:
+    def _shares(self, by_class: Integers) -> Floats:
         """Return the classes' shares that the noisy numbers of records show, drawn towards even ones by their noise."""
-        n_classes = len(self._encoder.schema.classes)
-        if by_class is None:
-            return np.full(n_classes, 1 / n_classes)
         noise = self._survey(self._budget).count_noise
         assert noise is not None
         counts = np.maximum(by_class, 0) + 1 + 2 * noise.deviation
@@ -437,7 +436,7 @@ class AdditivePlan:
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
         encoder = _with_edges(self._encoder, arrays)
-        model = restored(arrays, encoder, candidates_of(encoder), max(self._menu) + 1)
+        model = restored(arrays, encoder, candidates_of(encoder), max(self._menu))
         forest = model.forest
         features = len(encoder.n_codes)
         test, first = forest.test, forest.first_child
@@ -453,8 +452,7 @@ class AdditivePlan:
             below[first[root] : first[root] + 2] = True
         single = np.zeros(len(test), dtype=np.bool_)
         single[forest.roots] = inner[forest.roots] & ~split[forest.roots]
-        constants = np.flatnonzero(~inner[forest.roots])
-        if not np.array_equal(inner, split | below | single) or constants.tolist() not in ([], [0]):
+        if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
             raise FileFormatError(NO_STEPS)
         return AdditiveModel(model.encoder, model.forest, model.share)
 
@@ -474,16 +472,13 @@ def candidates_of(encoder: Encoder) -> Candidates:
     return multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
 
 
-def additive_model(encoder: Encoder, steps: list[Step], *, constant: bool) -> AdditiveModel:
-    """Return the model of steps; with ``constant`` the first of them says the same of every record."""
+def additive_model(encoder: Encoder, steps: list[Step]) -> AdditiveModel:
+    """Return the model of steps: a stump for each of one side, a tree of two levels for each of two."""
     candidates = candidates_of(encoder)
     trees, shares = [], []
-    for number, step in enumerate(steps):
+    for step in steps:
         sides, codes, classes = step.votes.shape
-        if constant and number == 0:
-            test, first_child = np.array([-1]), np.array([0])
-            votes = step.votes[0, :1]
-        elif sides == 1:
+        if sides == 1:
             test, first_child = _each(step.feature, codes, 1)
             votes = np.concatenate([np.zeros((1, classes), dtype=np.int64), step.votes[0]])
         else:

@@ -116,8 +116,8 @@ class AdditiveRecipe:
         The rounds that may split.
     chance : float
         How much of what chance adds to a score by itself a candidate loses.
-    scores : Fraction
-        The share of the budget that the scores of all features get, where they are asked for.
+    scores, shares : Fraction
+        The shares of the budget that the scores of all features get, and the shares of the classes, where they are asked for.
     precise : float
         The precision from which they are asked for.
     per_feature : float
@@ -132,6 +132,7 @@ class AdditiveRecipe:
     splits: SplitRecipe = SplitRecipe()
     chance: float = 0.5
     scores: Fraction = Fraction(3, 100)
+    shares: Fraction = Fraction(1, 200)
     precise: float = 400.0
     per_feature: float = 2.0
 
@@ -178,7 +179,11 @@ class OneRound:
         penalty = self.penalty(encoder.n_codes, curvature)
         if splits is not None:
             of_splits = self.penalty(splits.n_cells, curvature, self.recipe.splits.penalty)
-            many = self.recipe.splits.many * np.log(max(len(splits) / len(penalty), 1)) / float(self.selection.rate.fraction)
+            many = (
+                self.recipe.splits.many
+                * np.log(max(len(splits) / len(penalty), 1))
+                / float(self.selection.rate.fraction)
+            )
             of_splits = np.minimum(of_splits + many, LARGEST_PENALTY).astype(np.int64)
             penalty = np.concatenate([penalty, of_splits])
         chosen = asked.select(self.selection, penalty)
@@ -217,10 +222,41 @@ class OneRound:
 
 
 @dataclass(frozen=True, eq=False)
+class Scout:
+    """What is asked of all features before the first round: the classes' shares, and every feature's score beside these.
+
+    ``left`` is what it leaves of the budget.
+    """
+
+    rule: Gradients
+    class_noise: Noise
+    score_noise: Noise
+    features: int
+    left: Budget
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What it costs."""
+        return (
+            self.class_noise.event("number of records of each class", draws=self.rule.n_classes),
+            self.score_noise.event("scores of all features", draws=self.features),
+        )
+
+    def classes(self, curator: Queryable) -> tuple[Floats, Integers]:
+        """Return the classes' shares, drawn towards even ones by their noise, and the votes that say them."""
+        released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.class_noise)
+        counts = np.maximum(released, 0) + 1 + CLEAR * self.class_noise.deviation
+        odds = np.log(counts)
+        votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
+        return counts / counts.sum(), votes
+
+
+@dataclass(frozen=True, eq=False)
 class Interaction:
     """A cut of one feature and the curves of another one on its two sides, as released.
 
-    ``curves`` (2, codes, classes) are in log-odds, the first side's first; ``condition`` says which records are on it.
+    ``curves``, (2, codes, classes) or for two classes (2, codes), are what ``decision`` adds up, the first side's first, and
+    ``condition`` says which records are on it.
     """
 
     feature: int
@@ -252,7 +288,7 @@ class AdditiveModel(BoostedModel):
             test, child = int(forest.test[root]), int(forest.first_child[root])
             feature = int(forest.test[child])
             codes = int(self.encoder.n_codes[feature])
-            curves = np.stack([self._leaves(node, codes) for node in (child, child + 1)])
+            curves = np.stack([lead(self._leaves(node, codes)) for node in (child, child + 1)])
             if (test, feature) in found:
                 curves = curves + found[test, feature].curves
             by, at = int(forest.candidates.feature[test]), int(forest.candidates.at[test])
@@ -320,13 +356,12 @@ class AdditivePlan:
         most = self._most_cells[rounds >= self._recipe.splits.least_rounds]
         return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most)
 
-    def _scores(self, budget: Budget) -> Noise:
-        """Return the noise of the scores of all features."""
-        features, rule = len(self._encoder.schema.names), self._one_class_rule(budget)
-        return (budget * self._recipe.scores).noise_for(features * rule.scored_l1, features * rule.scored_l1**2)
-
-    def _one_class_rule(self, budget: Budget) -> Gradients:
-        return Gradients(len(self._encoder.schema.classes), normal=budget.concentrated)
+    def _scout(self, left: Budget) -> Scout:
+        """Return what is asked of all features before the first round."""
+        recipe, n_classes, features = self._recipe, len(self._encoder.schema.classes), len(self._encoder.schema.names)
+        rule = Gradients(n_classes, normal=left.concentrated)
+        scores = (left * recipe.scores).noise_for(features * rule.scored_l1, features * rule.scored_l1**2)
+        return Scout(rule, (left * recipe.shares).noise(), scores, features, left * (1 - recipe.scores - recipe.shares))
 
     @property
     def _asks_scores(self) -> bool:
@@ -337,9 +372,10 @@ class AdditivePlan:
         left = budget * self._survey(budget).left
         choices = [Sequence((self._round(left, rounds).event,) * rounds) for rounds in self._menu]
         if self._asks_scores:
-            scores = self._scores(left).event("scores of all features", draws=len(self._encoder.schema.names))
-            rest = left * (1 - self._recipe.scores)
-            choices += [Sequence((scores, *(self._round(rest, rounds).event,) * rounds)) for rounds in self._menu]
+            scout = self._scout(left)
+            choices += [
+                Sequence((*scout.events, *(self._round(scout.left, rounds).event,) * rounds)) for rounds in self._menu
+            ]
         label = f"{', '.join(map(str, self._menu))} rounds, as noisy numbers of records and scores say"
         boosting = choices[0] if len(choices) == 1 else OneOf(tuple(choices), label)
         return Sequence((*self._survey(budget).event.parts, boosting))
@@ -357,27 +393,21 @@ class AdditivePlan:
     def fit(self, curator: Queryable) -> AdditiveModel:
         """Boost by asking a curator."""
         survey = self._survey(self._budget)
-        by_class = survey.records(curator.open_round(OnesByClass(len(self._encoder.schema.classes))))
-        curator.doubts += survey.doubts(by_class)
-        records = None if by_class is None else max(float(by_class.sum()), 1.0)
-        precision = None if records is None else self._precision(records)
-        sizes = self._recipe.sizes(self._budget)
-        bins = self._bins or (FINE if precision is None else sizes.bins_at(precision))
-        merges = survey.merges(curator.open_round(Ones()), bins)
+        asked = curator.open_round(Ones())
+        released = survey.records(asked)
+        curator.doubts += survey.doubts(released)
+        records = None if released is None else max(float(released), 1.0)
+        rounds, bins = self._sizes(records)
+        merges = survey.merges(asked, bins)
         curator.merge(merges)
-        encoder = self._encoder.merged(merges)
-        left, last = self._budget * survey.left, None
-        rounds = self._rounds
-        if rounds is None:
-            assert precision is not None and by_class is not None
-            rounds = sizes.rounds_at(precision)
-            if self._asks_scores and precision >= self._recipe.precise:
-                shares = self._shares(by_class)
-                rounds = max(rounds, self._for_dense(curator, left, encoder, float(by_class.sum()), shares))
-                left, last = left * (1 - self._recipe.scores), constant(encoder, -_intercept(shares))
+        encoder, left = self._encoder.merged(merges), self._budget * survey.left
+        last: Step | None = None
+        if records is not None and self._asks_scores and self._precision(records) >= self._recipe.precise:
+            scout = self._scout(left)
+            dense, last = self._for_dense(curator, scout, encoder, records)
+            rounds, left = max(rounds, dense), scout.left
         one = self._round(left, rounds)
-        even = np.full(len(self._encoder.schema.classes), 1 / len(self._encoder.schema.classes))
-        curvature = one.gradients.first_curvature(records or 0.0, even)
+        curvature = one.gradients.first_curvature(records or 0.0)
         steps: list[Step] = []
         for number in range(rounds):
             splits = self._splits(curator, encoder, steps, rounds, number)
@@ -385,21 +415,36 @@ class AdditivePlan:
             steps.append(last)
         return additive_model(encoder, steps)
 
-    def _for_dense(self, curator: Queryable, left: Budget, encoder: Encoder, records: float, shares: Floats) -> int:
-        """Return how many rounds the features ask for: some for each whose noisy score stands out of the noise of so many rounds.
+    def _sizes(self, records: float | None) -> tuple[int, int]:
+        """Return rounds and bins; what the user asked for comes first."""
+        if records is None:
+            assert self._rounds is not None
+            return self._rounds, self._bins or FINE
+        precision, sizes = self._precision(records), self._recipe.sizes(self._budget)
+        return self._rounds or sizes.rounds_at(precision), self._bins or sizes.bins_at(precision)
 
-        So many alike features carry as much as (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. They are
-        asked where the margins say the classes' shares, which otherwise every score would hold.
+    def _precision(self, records: float) -> float:
+        """Return how many times the noise of one count, at the budget that is left, there are records."""
+        left = float(self._budget.amount * self._survey(self._budget).left)
+        return float(records * (np.sqrt(2 * left) if self._budget.concentrated else left))
+
+    def _for_dense(self, curator: Queryable, scout: Scout, encoder: Encoder, records: float) -> tuple[int, Step]:
+        """Return how many rounds the features ask for, and the step that takes the margins back to zero.
+
+        There are some rounds for each feature whose noisy score stands out of the noise of so many rounds. So many alike features
+        carry as much as (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. The scores are asked where the
+        margins say the classes' shares, which otherwise every score would hold.
         """
-        noise, rule = self._scores(left), self._one_class_rule(left)
-        scores = curator.open_round(rule, constant(encoder, _intercept(shares))).scores(noise)
-        curvature, rest = rule.first_curvature(records, shares), left * (1 - self._recipe.scores)
-        for rounds in reversed(self._menu):
-            loses = self._round(rest, rounds).penalty(encoder.n_codes, curvature)
-            clear = np.where(scores - loses > CLEAR * noise.deviation, scores - loses, 0).astype(np.float64)
+        shares, intercept = scout.classes(curator)
+        scores = curator.open_round(scout.rule, constant(encoder, intercept)).scores(scout.score_noise)
+        curvature = scout.rule.first_curvature(records, shares)
+        found = 0
+        for rounds in self._menu:
+            loses = self._round(scout.left, rounds).penalty(encoder.n_codes, curvature)
+            clear = np.where(scores - loses > CLEAR * scout.score_noise.deviation, scores - loses, 0).astype(np.float64)
             if clear.any() and self._recipe.per_feature * clear.sum() ** 2 / (clear**2).sum() >= rounds:
-                return rounds
-        return 0
+                found = rounds
+        return found, constant(encoder, -intercept)
 
     def _splits(
         self, curator: Queryable, encoder: Encoder, steps: list[Step], rounds: int, number: int
@@ -418,20 +463,8 @@ class AdditivePlan:
         if not by:
             return None
         splits = splits_of(encoder, by)
-        channels = 2 * self._one_class_rule(self._budget).scored
+        channels = Gradients(len(encoder.schema.classes), normal=self._budget.concentrated).channels
         return splits if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS else None
-
-    def _shares(self, by_class: Integers) -> Floats:
-        """Return the classes' shares that the noisy numbers of records show, drawn towards even ones by their noise."""
-        noise = self._survey(self._budget).count_noise
-        assert noise is not None
-        counts = np.maximum(by_class, 0) + 1 + 2 * noise.deviation
-        return np.asarray(counts / counts.sum())
-
-    def _precision(self, records: float) -> float:
-        """Return how many times the noise of one count, at the budget that is left, there are records."""
-        left = float(self._budget.amount * self._survey(self._budget).left)
-        return float(records * (np.sqrt(2 * left) if self._budget.concentrated else left))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
@@ -458,13 +491,6 @@ class AdditivePlan:
 
 
 NO_STEPS = "the file's trees are no steps of one or two features, as this model's are; fit the model again."
-
-
-def _intercept(shares: Floats) -> Integers:
-    """Return the votes of all records that say the classes' shares."""
-    odds = np.log(shares)
-    votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
-    return votes
 
 
 def candidates_of(encoder: Encoder) -> Candidates:

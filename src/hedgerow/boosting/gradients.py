@@ -97,8 +97,13 @@ class Gradients:
         """The multiple of the curvature that is measured."""
         return self._thousandths / 1000
 
-    def first_curvature(self, records: float, shares: Floats) -> Floats:
-        """Return the sum of the curvature over so many records where the model says ``shares`` (classes,), (scored channels,)."""
+    def first_curvature(self, records: float, shares: Floats | None = None) -> Floats:
+        """Return the sum of the curvature over so many records where the model says their shares, even ones if left out.
+
+        ``shares`` is of shape (classes,), the answer of shape (scored channels,).
+        """
+        if shares is None:
+            shares = np.full(self.n_classes, 1 / self.n_classes)
         weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - shares, 1e-9))
         return np.asarray(records * float(shares @ weight) * shares * (1 - shares))[: self.scored]
 

@@ -13,7 +13,7 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder
 
-__all__ = ["FINE", "Ones", "OnesByClass", "Survey", "SurveyRecipe", "by_width_and_mass"]
+__all__ = ["CLEAR", "FINE", "Ones", "OnesByClass", "Survey", "SurveyRecipe", "by_width_and_mass"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -42,21 +42,16 @@ class Ones:
 class OnesByClass:
     """Every record that has a class counts one, in the channel of its class."""
 
-    n_classes: int
+    channels: int
 
     scored = 0
     scored_l1 = 0
     l1 = 1
     l2_squared = 1
 
-    @property
-    def channels(self) -> int:
-        """One for each class."""
-        return self.n_classes
-
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return the channels of each record, (records, classes)."""
-        return np.asarray((labels[:, None] == np.arange(self.n_classes)).astype(np.int64))
+        return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -108,34 +103,30 @@ class Survey:
         """What it costs."""
         parts: list[Event] = []
         if self.count_noise:
-            classes = len(self.encoder.schema.classes)
-            parts.append(self.count_noise.event("number of records of each class", draws=classes))
+            parts.append(self.count_noise.event("number of records", draws=1))
         if self.histogram_noise:
             draws = int(self.encoder.n_codes.max())
             parts += [self.histogram_noise.event("fine bins of a numeric feature", draws=draws)] * len(self.numeric)
         return Sequence(tuple(parts))
 
-    def records(self, asked: Round) -> Integers | None:
-        """Return the noisy number of records of each class, in a round of ``OnesByClass``; None if not asked for."""
-        return None if self.count_noise is None else asked.whole_sums(self.count_noise)
+    def records(self, asked: Round) -> int | None:
+        """Return the noisy number of records that have a class, asked in a round of ``Ones``; None where it is not asked for."""
+        if self.count_noise is None:
+            return None
+        return int(asked.whole_sums(self.count_noise)[0])
 
-    def doubts(self, released: Integers | None) -> tuple[str, ...]:
+    def doubts(self, records: int | None) -> tuple[str, ...]:
         """Return what to say where the released number does not stand out from its noise.
 
         It looks at the released number and public values alone. Without a record that has a class there is nothing to say
         once in 1000 fits.
         """
-        if self.count_noise is None or released is None:
-            return ()
-        records, classes = int(released.sum()), len(released)
-        # The sum is that large only if one of the classes has so large a share of it.
-        least = classes * self.count_noise.quantile(RARE / classes)
-        if records >= least:
+        if self.count_noise is None or records is None or records >= (least := self.count_noise.quantile(RARE)):
             return ()
         return (
             f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
-            f"is {least} or more in at most one of {round(1 / RARE)} fits. The model may have learned from no record at all. See "
-            "by schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
+            f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
+            "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
             "the schema declares them; if they are, pass more records or a larger epsilon.",
         )
 
@@ -145,7 +136,7 @@ class Survey:
         if self.histogram_noise is None:
             return into
         for feature in self.numeric:
-            counts = asked.sums(feature, self.histogram_noise)[:-1][:, 0]
+            counts = asked.sums(feature, self.histogram_noise)[:-1, 0]
             found = by_width_and_mass(counts, CLEAR * self.histogram_noise.deviation, bins, self.recipe.by_mass)
             into[feature] = np.append(found, found[-1] + 1)
         return into

@@ -40,7 +40,6 @@ CHANGED = ("hedgerow-delta", "hedgerow-private", "hedgerow-replace-one")
 @pytest.mark.parametrize("name", CHANGED)
 def test_the_certificate_of_another_plan_stays_that_of_the_file(name):
     model = hr.load(FOLDER / f"{name}.hedgerow")
-    assert model.certificate_.holds
     assert "feature of a round" in str(model.certificate_)
     assert any("leaves out what the plan does" in finding.words for finding in check_model(FOLDER / f"{name}.hedgerow"))
 

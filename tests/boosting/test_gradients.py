@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.boosting import kernels
-from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
+from hedgerow.boosting.gradients import Gradients, calibrated, cap_of, uncalibrated
 from hedgerow.boosting.survey import Ones
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable
@@ -72,6 +72,13 @@ def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(p
     residuals = (shares * weights) @ (np.eye(len(p)) - p)
     assert residuals == pytest.approx(0, abs=1e-12)
     assert np.array_equal(np.argsort(shares, kind="stable"), np.argsort(p, kind="stable"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6))
+def test_what_is_calibrated_comes_back(parts):
+    shares = np.array(parts) / sum(parts)
+    assert calibrated(uncalibrated(shares)[None])[0] == pytest.approx(shares, abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.gradients import Gradients, calibrated
+from hedgerow.boosting.gradients import Gradients, calibrated, uncalibrated
 from hedgerow.boosting.plan import BoostedModel, lead, restored
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.steps import (
@@ -44,6 +44,9 @@ Integers = npt.NDArray[np.int64]
 LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
 LARGEST_PENALTY = 2.0**61  # where noise is near the samplers' largest
 MENU = (2, 3, 5, 8, 12, 18, 28, 42, 63, 94)  # rounds to choose from
+MORE_THAN_CHANCE = (
+    1.25  # times what chance adds to a score on average: with ten cells and more it hardly ever adds so much
+)
 MOST_SPLIT_SUMS = 1 << 21  # of a round, more than which are not worked out
 
 
@@ -85,9 +88,11 @@ class SplitRecipe:
     after : int
         The rounds of single features before the first splits.
     largest, drawn : int
-        How many features are cut in a round: those with the largest curves, and others by public coins.
-    penalty : float
-        The factor of a split's penalty.
+        How many features are cut in a round: those with the largest curves, and others by public coins; half of them where the
+        released number of records is above ``many_records``, so that a round stays affordable.
+    penalty, many : float
+        The factor of a split's penalty, and of what splits lose together for being many: the logarithm of how many there are for
+        each feature, over the rate of the selection.
     """
 
     least_rounds: int = 12
@@ -96,6 +101,7 @@ class SplitRecipe:
     drawn: int = 2
     penalty: float = 1.2
     many: float = 2.0
+    many_records: float = 250_000.0
 
 
 @dataclass(frozen=True)
@@ -200,15 +206,20 @@ class OneRound:
         return two_sided(split, np.concatenate(votes)), after
 
     def penalty(self, n_cells: Integers, curvature: Floats, factor: float = 1.0) -> Integers:
-        """Return what a score loses for its cells: what noise of their sums, and chance, would add to it by themselves.
+        """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""
+        noise, chance = self.by_itself(n_cells, curvature)
+        by_itself = np.rint(factor * (noise + self.recipe.chance * chance))
+        penalty: Integers = np.minimum(by_itself, LARGEST_PENALTY).astype(np.int64)
+        return penalty
+
+    def by_itself(self, n_cells: Integers, curvature: Floats) -> tuple[Floats, Floats]:
+        """Return what noise, and what chance, add to a score of so many cells that says nothing.
 
         By chance alone residuals of records add up to about the root of their curvature in each cell, most where cells are even.
         """
-        chance = self.recipe.chance * UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
-        noise = self.noise.deviation * self.gradients.scored
-        by_itself = np.rint(factor * np.sqrt(2 / np.pi * n_cells) * (noise + chance))
-        penalty: Integers = np.minimum(by_itself, LARGEST_PENALTY).astype(np.int64)
-        return penalty
+        cells = np.sqrt(2 / np.pi * n_cells)
+        chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
+        return cells * self.noise.deviation * self.gradients.scored, cells * chance
 
     def _votes(self, gradient: Floats, measured: Floats, *, numeric: bool) -> Integers:
         curvature, deviation = self.gradients.curvature, self.noise.deviation / UNIT
@@ -243,12 +254,13 @@ class Scout:
         )
 
     def classes(self, curator: Queryable) -> tuple[Floats, Integers]:
-        """Return the classes' shares, drawn towards even ones by their noise, and the votes that say them."""
+        """Return what a model says at which gradients cancel, drawn towards even shares by the noise, and the votes for it."""
         released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.class_noise)
         counts = np.maximum(released, 0) + 1 + CLEAR * self.class_noise.deviation
-        odds = np.log(counts)
+        shares = uncalibrated(counts / counts.sum())
+        odds = np.log(shares)
         votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
-        return counts / counts.sum(), votes
+        return shares, votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,7 +422,7 @@ class AdditivePlan:
         curvature = one.gradients.first_curvature(records or 0.0)
         steps: list[Step] = []
         for number in range(rounds):
-            splits = self._splits(curator, encoder, steps, rounds, number)
+            splits = self._splits(curator, encoder, steps, rounds, number, records)
             last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
             steps.append(last)
         return additive_model(encoder, steps)
@@ -438,25 +450,28 @@ class AdditivePlan:
         shares, intercept = scout.classes(curator)
         scores = curator.open_round(scout.rule, constant(encoder, intercept)).scores(scout.score_noise)
         curvature = scout.rule.first_curvature(records, shares)
-        found = 0
+        found, doubt = 0, CLEAR * scout.score_noise.deviation
         for rounds in self._menu:
-            loses = self._round(scout.left, rounds).penalty(encoder.n_codes, curvature)
-            clear = np.where(scores - loses > CLEAR * scout.score_noise.deviation, scores - loses, 0).astype(np.float64)
+            noise, chance = self._round(scout.left, rounds).by_itself(encoder.n_codes, curvature)
+            # What a signal and chance add to a score grows as the root of their squares.
+            signal = np.sqrt(np.maximum(np.maximum(scores, 0.0) ** 2 - chance**2, 0))
+            clear = np.where(scores > chance + doubt, np.maximum(signal - noise, 0), 0)
             if clear.any() and self._recipe.per_feature * clear.sum() ** 2 / (clear**2).sum() >= rounds:
                 found = rounds
         return found, constant(encoder, -intercept)
 
     def _splits(
-        self, curator: Queryable, encoder: Encoder, steps: list[Step], rounds: int, number: int
+        self, curator: Queryable, encoder: Encoder, steps: list[Step], rounds: int, number: int, records: float | None
     ) -> Splits | None:
         """Return the splits of a round, by public coins and what was released; None where it has none."""
         recipe, can = self._recipe.splits, can_be_cut(encoder)
         if rounds < recipe.least_rounds or number < recipe.after or len(can) < 2:
             return None
-        by = largest(steps, can, recipe.largest)
+        part = 2 if records is not None and records > recipe.many_records else 1
+        by = largest(steps, can, recipe.largest // part)
         others = can.copy()
         others[by] = False
-        for _ in range(min(recipe.drawn + recipe.largest - len(by), int(others.sum()))):
+        for _ in range(min((recipe.largest + recipe.drawn) // part - len(by), int(others.sum()))):
             drawn = int(curator.draw_public(PublicChoice(), others[None].astype(np.int64))[0])
             by.append(drawn)
             others[drawn] = False

@@ -15,12 +15,13 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.shapes import check_shape
 
-__all__ = ["Gradients", "calibrated"]
+__all__ = ["Gradients", "calibrated", "uncalibrated"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
+STEPS_BACK = 200
 # The multiple of the curvature that is measured, in thousandths, by (two classes, normal).
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
@@ -170,3 +171,13 @@ def calibrated(probabilities: Floats) -> Floats:
     cap = cap_of(probabilities.shape[1]) / UNIT
     odds = probabilities * np.maximum(1, (1 - probabilities) / cap)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def uncalibrated(shares: Floats) -> Floats:
+    """Return the probabilities of a model of which ``calibrated`` makes these positive shares, (classes,)."""
+    cap, n_classes = cap_of(len(shares)) / UNIT, len(shares)
+    found = np.full(n_classes, 1 / n_classes)
+    for _ in range(STEPS_BACK):
+        odds = shares / np.maximum(1, (1 - found) / cap)
+        found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
+    return np.asarray(found)

@@ -164,6 +164,7 @@ class MemoryTable:
             out = np.zeros((*shape, rule.channels), dtype=np.int64)
             pairs = -(-rule.channels // 2)
             packed, row = np.zeros((*shape, pairs), dtype=np.int64), np.empty(pairs, dtype=np.int64)
+            place = np.empty(self._codes.shape[1], dtype=np.uint64)
             unpacked = 0
             for start in range(rows.start, min(rows.stop, len(self)), step):
                 block = slice(start, min(start + step, rows.stop, len(self)))
@@ -175,7 +176,7 @@ class MemoryTable:
                 if unpacked + len(codes) > most:
                     unpack(packed, out)
                     unpacked = 0
-                kernels.pack(codes, channels, self._offsets, groups.feature, groups.group, row, packed)
+                kernels.pack(codes, channels, self._offsets, groups.feature, groups.group, place, row, packed)
                 unpacked += len(codes)
             unpack(packed, out)
             parts.append(out)

@@ -14,4 +14,4 @@ def boost_by_the_exact_number(plant):
         return fit(self, curator)
 
     plant.setattr(AdditivePlan, "fit", boosted)
-    plant.setattr(Gradients, "first_curvature", lambda self, _: first_curvature(self, records[-1]))
+    plant.setattr(Gradients, "first_curvature", lambda self, _, shares=None: first_curvature(self, records[-1], shares))

@@ -70,9 +70,8 @@ QUESTIONS = {
     "minority_at_most": lambda c, r: c.minority_at_most(r, AtMost(Geometric(HALF), 10)),
 }
 OF_ALL = {
-    "select_feature": lambda asked: asked.select_feature(
-        PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1), np.zeros(2, dtype=np.int64)
-    ),
+    "select": lambda asked: asked.select(PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1), np.zeros(2, dtype=np.int64)),
+    "scores": lambda asked: asked.scores(Geometric(HALF, 2 * GRADIENTS.scored_l1)),
     "sums": lambda asked: asked.sums(0, Geometric(HALF, GRADIENTS.l1)),
     "whole_sums": lambda asked: asked.whole_sums(Geometric(HALF, GRADIENTS.l1)),
 }

@@ -95,7 +95,7 @@ import numpy as np
 from hedgerow.table import kernels
 codes, channels, packed = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dtype=np.int64), np.zeros((3, 1), dtype=np.int64)
 try:
-    kernels.pack(codes, channels, np.array([0, 3]), np.zeros(1, dtype=np.int64), packed)
+    kernels.pack(codes, channels, np.array([0, 3]), np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64), packed)
 except IndexError:
     print("noticed")
 """

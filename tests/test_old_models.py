@@ -33,7 +33,18 @@ def test_a_model_says_what_it_said(name):
     np.testing.assert_allclose(model.predict_proba(records()), SAID["probabilities"][name], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if "published" not in name])
+# Its plan has split rounds now, so that its old files claim what another plan spent; the certificate is the file's.
+CHANGED = ("hedgerow-delta", "hedgerow-private", "hedgerow-replace-one")
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_the_certificate_of_another_plan_stays_that_of_the_file(name):
+    model = hr.load(FOLDER / f"{name}.hedgerow")
+    assert "feature of a round" in str(model.certificate_)
+    assert any("leaves out what the plan does" in finding.words for finding in check_model(FOLDER / f"{name}.hedgerow"))
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "published" not in name and name not in CHANGED])
 def test_its_certificate_is_that_of_the_plan_that_this_version_makes(name):
     findings = check_model(FOLDER / f"{name}.hedgerow")
     assert [finding.words for finding in findings if finding.attack != "certificate"] == []

@@ -12,16 +12,16 @@ FEW = Grid((0,), (0, 1))  # none, or some
 
 
 class Codes:
-    """Binary features as they are: a categorical feature of a schema also has codes for what is missing or undeclared."""
+    """Features with a code for each value: a categorical feature of a schema also has codes for what is missing or undeclared."""
 
     def __init__(self, schema, max_bins):
         self.schema = schema
-        self.n_codes = np.full(len(schema.names), 2)
+        self.n_codes = np.array([len(feature.values) for feature in schema.features.values()])
         self.edges = (np.empty(0),) * len(schema.names)
 
     def merged(self, into):
         """There are no neighboring bins to merge."""
-        assert all(np.array_equal(codes, [0, 1]) for codes in into)
+        assert all(np.array_equal(codes, np.arange(n)) for codes, n in zip(into, self.n_codes, strict=True))
         return self
 
 

@@ -13,12 +13,14 @@ from helpers import data_sets, make_table, plan_at
 import hedgerow as hr
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
+from hedgerow.boosting.additive import SplitRecipe
 from hedgerow.boosting.weights import UNIT
-from hedgerow.curator import Queryable
+from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Geometric
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
+from hedgerow.systems import hedgerow
 
 TYPES = tuple(product((0, 1), repeat=3))
 SCHEMA = hr.Schema({f"f{i}": hr.Categorical(["a", "b"]) for i in range(2)}, classes=["no", "yes"])
@@ -71,6 +73,64 @@ def test_records_of_the_only_class_leave_the_law_as_it_is():
     empty = law((), schema)
     types = tuple((*codes, 0) for codes in product((0, 1), repeat=2))
     assert all(worst_loss(law(records, schema), empty) == 0 for records in data_sets(2, types))
+
+
+# Split rounds: features of two, three and two codes, a record of each kind on each side of each cut.
+
+OF_THREE = hr.Schema(
+    {name: hr.Categorical(list(values)) for name, values in (("f0", "ab"), ("f1", "abc"), ("f2", "ab"))},
+    classes=["no", "yes"],
+)
+KINDS = tuple(product((0, 1), (0, 1, 2), (0, 1), (0, 1)))
+
+
+UNTOLD, TOLD = Grid((), (0,)), Grid((0,), (0, 8 * UNIT))
+
+
+@pytest.fixture
+def only_splits(monkeypatch):
+    """Every round may split, and features are so dear that it does."""
+    recipe = replace(
+        hedgerow.RECIPE, splits=SplitRecipe(least_rounds=1, after=0, largest=0, drawn=2, penalty=0.0, many=-40.0)
+    )
+    monkeypatch.setattr(hedgerow, "RECIPE", recipe)
+
+
+def split_law(records, told=UNTOLD):
+    """The law of one round, whose sums are told by the grid."""
+    boosted = plan_at(hr.HedgerowClassifier(epsilon=1.0, schema=OF_THREE, n_estimators=1), OF_THREE, Fraction(1))
+
+    def fit(source):
+        curator = Queryable(make_table(records, (2, 3, 2), 2), Fraction(1), source)
+        model = boosted.fit(curator)
+        assert curator.spent <= cost(boosted.event).epsilon <= 1
+        forest = model.forest
+        return tuple((int(forest.test[root]), int(forest.test[forest.first_child[root]])) for root in forest.roots)
+
+    return open_law(fit, told)
+
+
+def worst_split(told=UNTOLD, starts=((), (KINDS[0],) * 2, (KINDS[0], KINDS[-1])), kinds=KINDS[::5]):
+    known = {start: split_law(start, told) for start in starts}
+    return max(worst_loss(known[start], split_law((*start, kind), told)) for start in starts for kind in kinds)
+
+
+@pytest.mark.usefixtures("only_splits")
+def test_the_candidate_of_a_split_round_loses_at_most_a_quarter_of_epsilon_and_most_of_it():
+    assert 0.2 < worst_split() <= 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("only_splits")
+def test_a_split_round_loses_at_most_epsilon():
+    assert 0.5 < worst_split(TOLD, [(KINDS[0],)], KINDS[::8]) <= 1
+
+
+@pytest.mark.usefixtures("only_splits")
+def test_split_scores_that_count_a_fifth_more_are_caught(monkeypatch):
+    scores = Splits.scores
+    monkeypatch.setattr(Splits, "scores", lambda self, sums, scored: scores(self, sums, scored) * 6 // 5)
+    assert worst_split() > 0.25
 
 
 @dataclass(frozen=True)

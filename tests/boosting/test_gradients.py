@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.boosting import kernels
-from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
+from hedgerow.boosting.gradients import Gradients, calibrated, cap_of, uncalibrated
 from hedgerow.boosting.survey import Ones
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable
@@ -74,6 +74,13 @@ def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(p
     assert np.array_equal(np.argsort(shares, kind="stable"), np.argsort(p, kind="stable"))
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6))
+def test_what_is_calibrated_comes_back(parts):
+    shares = np.array(parts) / sum(parts)
+    assert calibrated(uncalibrated(shares)[None])[0] == pytest.approx(shares, abs=1e-9)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-5 * VOTE_STEPS, 5 * VOTE_STEPS), min_size=2, max_size=4))
 def test_residuals_are_those_of_the_softmax(margins):
@@ -103,7 +110,8 @@ def plain(rule, margins, label):
     wrong = others * UNIT // total
     of, to = (UNIT, total) if wrong <= rule.cap else (rule.cap, others)
     gradients = [min(wrong, rule.cap) if k == label else -(mass * of // to) for k, mass in enumerate(masses)]
-    curvatures = [mass * (total - mass) // total * of // to * multiple // 1000 for mass in masses]
+    parts = masses if rule.by_share else [mass * (total - mass) // total for mass in masses]
+    curvatures = [part * of // to * multiple // 1000 for part in parts]
     if len(margins) == 2:  # the second class's residual is the first's, turned over
         return [min(wrong, rule.cap) * (1 if label == 1 else -1), curvatures[1]]
     return gradients + curvatures
@@ -115,7 +123,7 @@ def test_the_first_curvature_is_that_of_records_of_which_nothing_is_known(n_clas
     rule = Gradients(n_classes, normal)
     channels = rule(np.zeros((1, n_classes), dtype=np.int64), np.array([0], dtype=np.int16))[0]
     each = channels[rule.scored :] / UNIT / rule.curvature
-    assert rule.first_curvature(7.5) == pytest.approx(7.5 * each, rel=2e-4)
+    assert rule.first_curvature(7.5) == pytest.approx(rule.curvature_of(7.5 * each), rel=2e-4)
 
 
 @pytest.mark.parametrize("normal", [True, False])
@@ -196,7 +204,7 @@ def test_neighbors_scores_and_sums_differ_by_at_most_the_bounds():
     rule = Gradients(3, normal=True)
     for last in range(1, 60):
         tables = [MemoryTable(codes[:size], labels[:size], n_codes, 3) for size in (last, last + 1)]
-        before, after = (np.split(table.sums(rule), table.offsets[1:-1]) for table in tables)
+        before, after = (np.split(table.sums(rule)[0], table.offsets[1:-1]) for table in tables)
         for one, other in zip(before, after, strict=True):
             scores = [np.abs(sums[:, : rule.scored]).sum() for sums in (one, other)]
             assert abs(scores[1] - scores[0]) <= rule.scored_l1
@@ -216,7 +224,7 @@ def test_sums_agree_with_a_plain_loop(n_classes):
     )
     channels = np.array([plain(rule, *row) for row in zip(table._margins.tolist(), labels.tolist(), strict=True)])
     expected = [channels[codes[:, j] == code].sum(axis=0) for j, n in enumerate(n_codes) for code in range(n)]
-    assert np.array_equal(table.sums(rule), expected)
+    assert np.array_equal(table.sums(rule), [expected])
 
 
 @pytest.mark.parametrize("most", [1, 7, 1 << 16])
@@ -239,7 +247,7 @@ def test_sums_of_the_largest_channels_of_both_signs_are_exact(most, channels, mo
     table = MemoryTable(codes, np.zeros(500, np.int16), np.array([3]), 2)
     table.update_margins(lambda codes, margins: margins.__setitem__((slice(None), 0), number(codes, table)))
     expected = [rule.said[codes[:, 0] == code].sum(axis=0) for code in range(3)]
-    assert np.array_equal(table.sums(rule), expected)
+    assert np.array_equal(table.sums(rule), [expected])
 
 
 def number(codes, table):
@@ -285,5 +293,5 @@ def test_a_rule_that_scores_nothing_ranks_no_features():
     table = MemoryTable(np.zeros((3, 1), np.uint8), np.zeros(3, np.int16), np.array([2]), 2)
     asked = Queryable(table, Fraction(100), Randomness(0)).open_round(Ones())
     with pytest.raises(hr.ConfigurationError, match="ranks no features"):
-        asked.select_feature(PermuteAndFlip(Fraction(1), 1), np.zeros(1, dtype=np.int64))
+        asked.select(PermuteAndFlip(Fraction(1), 1), np.zeros(1, dtype=np.int64))
     assert asked.whole_sums(Geometric(Fraction(99))).tolist() == [3]

@@ -93,7 +93,9 @@ class World:
             plant.setattr(
                 MemoryTable,
                 "sums",
-                lambda table, rule, votes=None: lie((int(table.offsets[-1]), rule.channels), -self.lies),
+                lambda table, rule, votes=None, groups=None: lie(
+                    (1 if groups is None else groups.n_groups, int(table.offsets[-1]), rule.channels), -self.lies
+                ),
             )
             yield
 

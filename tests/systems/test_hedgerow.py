@@ -1,6 +1,7 @@
 """HedgerowClassifier: its curves add up to what it says, and it is never far below the majority rule."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,10 +9,14 @@ from scipy.stats import multivariate_normal
 
 import hedgerow as hr
 from hedgerow.boosting import smoothing
+from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.errors import FileFormatError
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact
+from hedgerow.systems import hedgerow
 
 GENERATOR = np.random.default_rng(5)
 X = GENERATOR.uniform(0, 1, (3000, 3))
@@ -161,3 +166,126 @@ def test_blocks_of_predictions_change_nothing(size, monkeypatch):
     monkeypatch.setattr("hedgerow.boosting.plan.BLOCK_SUMS", size)
     assert np.array_equal(model.predict_proba(X), whole[0])
     assert np.array_equal(model.decision_function(X), whole[1])
+
+
+XOR = hr.Schema(
+    {"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1), "c": hr.Categorical(["x", "y", "z"])}, classes=["no", "yes"]
+)
+
+
+def xor(records=4000, classes=2):
+    generator = np.random.default_rng(7)
+    a, b = generator.uniform(0, 1, (2, records))
+    c = generator.choice(["x", "y", "z"], records)
+    odd = ((a > 0.5) ^ (b > 0.5)) ^ (generator.uniform(0, 1, records) < 0.05)
+    y = np.where(odd, "yes", "no") if classes == 2 else np.where(odd, 2, np.where(c == "x", 1, 0))
+    return {"a": a, "b": b, "c": c}, y
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_what_two_features_say_together_is_learned_and_named(delta):
+    columns, y = xor()
+    model = hr.HedgerowClassifier(10.0, delta=delta, schema=XOR, random_state=0).fit(columns, y)
+    assert model.score(columns, y) > 0.8
+    first, *_ = model.interactions_
+    assert {first.feature, first.by} == {"a", "b"}
+    edge = float(first.condition.removeprefix(f"{first.by} < "))
+    assert 0.3 < edge < 0.7
+    assert first.curves.shape == (2, len(first.labels))
+    shares = [curve.share for curve in model.interactions_]
+    assert shares == sorted(shares, reverse=True)
+    assert 0.3 < sum(shares) <= 1
+    assert model.feature_importances_.argmin() == 2
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_curves_of_both_kinds_add_up_to_the_decision(classes):
+    columns, y = xor(classes=classes)
+    schema = XOR if classes == 2 else XOR.replace(classes=[0, 1, 2])
+    model = hr.HedgerowClassifier(5.0, delta=1e-6, schema=schema, random_state=0).fit(columns, y)
+    names, codes = list(schema.names), model.model_.encoder.transform(columns)
+    total = sum(model.feature_curve(name)[1][codes[:, place]] for place, name in enumerate(names))
+    inside = {"c": lambda side, cells: cells == side}
+    for curve in model.interactions_:
+        cells = columns[curve.by]
+        name, sign, value = curve.condition.split(" ", 2)
+        assert name == curve.by
+        if sign == "is":  # no cell is missing here
+            first = np.ones(len(cells), dtype=bool)
+        else:
+            first = inside["c"](value, cells) if sign == "=" else cells < float(value)
+            if sign == "<":  # the condition names the edge in six digits: the records right at it are left out
+                first = np.where(abs(cells - float(value)) < 1e-5, -1, first)
+        side = np.where(first == 1, 0, 1)
+        total = np.where(
+            (first == -1).reshape(-1, *[1] * (np.ndim(total) - 1)),
+            np.nan,
+            total + curve.curves[side, codes[:, names.index(curve.feature)]],
+        )
+    assert model.interactions_
+    decided = model.decision_function(columns)
+    known = ~np.isnan(total)
+    assert known.mean() > 0.99
+    assert np.allclose(total[known], decided[known])
+
+
+def test_a_model_with_splits_is_saved_and_damaged_ones_are_refused(tmp_path):
+    columns, y = xor()
+    model = hr.HedgerowClassifier(10.0, schema=XOR, random_state=0).fit(columns, y)
+    assert model.interactions_
+    model.save(tmp_path / "m.hedgerow")
+    loaded = hr.load(tmp_path / "m.hedgerow")
+    assert np.array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
+    assert [curve.condition for curve in loaded.interactions_] == [curve.condition for curve in model.interactions_]
+    plan = AdditivePlan(hedgerow.RECIPE, XOR, Claim(Fraction(10)), rounds=None, bins=None)
+    arrays = model.model_.to_arrays()
+    assert np.array_equal(plan.restore(arrays).forest.test, model.model_.forest.test)
+    forest = model.model_.forest
+    root = next(root for root in forest.roots if forest.test[root] >= 3)
+    child = forest.first_child[root]
+    for changed in (
+        (child, (forest.test[child] + 1) % 3),
+        (child, root),
+        (child, forest.candidates.feature[forest.test[root]]),
+    ):
+        test = forest.test.copy()
+        test[changed[0]] = changed[1]
+        with pytest.raises(FileFormatError):
+            plan.restore({**arrays, "test": test})
+
+
+def test_few_rounds_have_no_splits_and_a_single_feature_none():
+    columns, y = xor()
+    assert not hr.HedgerowClassifier(3.0, schema=XOR, n_estimators=11).fit(columns, y).interactions_
+    alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    assert not hr.HedgerowClassifier(3.0, schema=alone).fit({"a": columns["a"]}, y).interactions_
+
+
+@pytest.mark.parametrize("features", [1, 20])
+def test_rounds_follow_the_number_of_features_that_say_something(features):
+    """Twenty alike features get more rounds than one, at the same records and budget."""
+    generator = np.random.default_rng(1)
+    x = generator.uniform(0, 1, (5000, 20))
+    odds = 6 * (x[:, :features] - 0.5).sum(axis=1) / np.sqrt(features)
+    y = np.where(generator.uniform(0, 1, 5000) < 1 / (1 + np.exp(-odds)), "yes", "no")
+    schema = hr.Schema({f"f{place}": hr.Numeric(0, 1) for place in range(20)}, classes=["no", "yes"])
+    model = hr.HedgerowClassifier(1.0, delta=1e-6, schema=schema, random_state=0).fit(x, y)
+    assert (len(model.model_.forest.roots) > 12) == (features == 20)
+
+
+def test_pure_steps_of_three_classes_do_not_overshoot():
+    """Accuracy from round to round goes up, and not up and down."""
+    generator = np.random.default_rng(2)
+    x = generator.uniform(0, 1, (6000, 2))
+    y = np.digitize(x[:, 0], np.linspace(0, 1, 8)[1:-1])
+    schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=list(range(7)))
+    model = hr.HedgerowClassifier(5.0, schema=schema, random_state=0).fit(x, y)
+    losses = [-np.log(p[np.arange(len(y)), y]).mean() for p in model.staged_predict_proba(x)]
+    assert np.all(np.diff(losses) < 0.01)
+
+
+def test_a_large_epsilon_with_a_delta_has_a_pure_plan():
+    model = hr.HedgerowClassifier(50.0, delta=1e-6, schema=SCHEMA).fit(X, Y)
+    assert model.certificate_.holds
+    assert model.certificate_.spent <= 50
+    assert "no noise of a plan with delta keeps to so large an epsilon, so the plan is pure" in str(model.certificate_)

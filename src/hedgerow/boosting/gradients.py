@@ -15,12 +15,13 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.shapes import check_shape
 
-__all__ = ["Gradients", "calibrated"]
+__all__ = ["Gradients", "calibrated", "uncalibrated"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
+STEPS_BACK = 200
 # The multiple of the curvature that is measured, in thousandths, by (two classes, normal).
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
@@ -30,10 +31,10 @@ class Gradients:
     """The channels of a round of additive boosting: gradient and curvature of the logistic loss of weighted records.
 
     With t the probability of the classes that a record is not of, it weighs min(1, cap / t). It adds its weight times
-    [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k); two classes need one of each. Records that the model is
-    surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that does to probabilities. The cap
-    is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts with. A single class is the
-    case K = 1: its p is 1, so a record adds nothing, within any bound.
+    [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k), or where ``by_share`` times p_k; two classes need one of
+    each. Records that the model is surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that
+    does to probabilities. The cap is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts
+    with where classes are even. A single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
 
     Parameters
     ----------
@@ -72,6 +73,8 @@ class Gradients:
         unit, multiple, cap = UNIT, self._thousandths, self.cap
         if self.n_classes == 2:
             return cap + -(-multiple * cap * (unit - cap) // (1000 * unit))
+        if self.by_share:  # shares of a record add up to its weight, and floors to no more
+            return 2 * cap + multiple * unit // 1000
         most = cap + 1  # t before it was rounded down
         return 2 * cap + -(-multiple * most * (2 * unit - most) // (1000 * unit))
 
@@ -83,13 +86,34 @@ class Gradients:
         return cap**2 + curvature**2 if self.n_classes == 2 else 2 * ((cap + 1) ** 2 + curvature**2)
 
     @property
+    def by_share(self) -> bool:
+        """Whether p_k stands in the place of p_k (1 - p_k): the steps of classes that share the mass then do not overshoot.
+
+        Residuals add up to zero over the classes, so that (diag p - p p^T) s = g has the solution s = g / p.
+        """
+        return self.n_classes > 2 and not self.normal
+
+    @property
     def curvature(self) -> float:
         """The multiple of the curvature that is measured."""
         return self._thousandths / 1000
 
-    def first_curvature(self, records: float) -> Floats:
-        """Return the sum of the curvature over so many records before the first round, of shape (scored channels,)."""
-        return np.full(self.scored, records * (1 / self.n_classes) * (1 - 1 / self.n_classes))
+    def first_curvature(self, records: float, shares: Floats | None = None) -> Floats:
+        """Return the sum of the curvature over so many records where the model says their shares, even ones if left out.
+
+        ``shares`` is of shape (classes,), the answer of shape (scored channels,).
+        """
+        if shares is None:
+            shares = np.full(self.n_classes, 1 / self.n_classes)
+        weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - shares, 1e-9))
+        return np.asarray(records * float(shares @ weight) * shares * (1 - shares))[: self.scored]
+
+    def curvature_of(self, measured: Floats) -> Floats:
+        """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
+        if not self.by_share:
+            return measured
+        mass = np.maximum(measured, 0.0)
+        return np.asarray(mass * (1 - mass / max(float(mass.sum()), 1e-9)))
 
     @property
     def _thousandths(self) -> int:
@@ -128,7 +152,8 @@ class Gradients:
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
         else:
-            kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, self._thousandths, out)
+            multiple = self._thousandths
+            kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, multiple, self.by_share, out)
         return out
 
 
@@ -146,3 +171,13 @@ def calibrated(probabilities: Floats) -> Floats:
     cap = cap_of(probabilities.shape[1]) / UNIT
     odds = probabilities * np.maximum(1, (1 - probabilities) / cap)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def uncalibrated(shares: Floats) -> Floats:
+    """Return the probabilities of a model of which ``calibrated`` makes these positive shares, (classes,)."""
+    cap, n_classes = cap_of(len(shares)) / UNIT, len(shares)
+    found = np.full(n_classes, 1 / n_classes)
+    for _ in range(STEPS_BACK):
+        odds = shares / np.maximum(1, (1 - found) / cap)
+        found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
+    return np.asarray(found)

@@ -42,11 +42,12 @@ def _quotient(number, inverse):
 
 
 @compiled
-def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
+def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_share, out):
     """Write what a record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
 
     Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). For each class its weight
-    times [y = k] - p_k, then for each class its weight times curvature / 1000 * p_k (1 - p_k).
+    times [y = k] - p_k, then for each class its weight times curvature / 1000 * p_k (1 - p_k), or where
+    ``by_share`` times curvature / 1000 * p_k.
     p is the softmax of the margins, from a table of integers. A record without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
@@ -78,7 +79,7 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, out):
         given[label] = min(wrong, cap)
         for k in range(classes):
             # mass (total - mass) // total, with a numerator below 2**50
-            spread = mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
+            spread = mass[k] if by_share else mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
             given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
 
 
@@ -102,12 +103,14 @@ def look_up_channels(margins, labels, table, out):
 
 
 @compiled
-def add_votes(codes, feature, votes, margins):
-    """Add votes[code of one feature] to every record's margins.
+def add_votes(codes, by, side, feature, votes, margins):
+    """Add votes[side[code of feature ``by``], code of ``feature``] to every record's margins.
 
-    IN codes (records, features), feature int, votes (codes, classes).  INOUT margins (records, classes).
+    IN codes (records, features), by feature int, side (codes of by,), votes (sides, codes, classes).
+    INOUT margins (records, classes).
     """
     for record in range(np.uint64(codes.shape[0])):
+        block = votes[np.uint64(side[np.uint64(codes[record, np.uint64(by)])])]
         code = np.uint64(codes[record, np.uint64(feature)])
         for k in range(np.uint64(margins.shape[1])):
-            margins[record, k] += votes[code, k]
+            margins[record, k] += block[code, k]

@@ -13,7 +13,7 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder
 
-__all__ = ["FINE", "Ones", "Survey", "SurveyRecipe", "by_width_and_mass"]
+__all__ = ["CLEAR", "FINE", "Ones", "OnesByClass", "Survey", "SurveyRecipe", "by_width_and_mass"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -36,6 +36,22 @@ class Ones:
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return one channel, (records, 1)."""
         return (labels >= 0).astype(np.int64)[:, None]
+
+
+@dataclass(frozen=True)
+class OnesByClass:
+    """Every record that has a class counts one, in the channel of its class."""
+
+    channels: int
+
+    scored = 0
+    scored_l1 = 0
+    l1 = 1
+    l2_squared = 1
+
+    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
+        """Return the channels of each record, (records, classes)."""
+        return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
 
 
 @dataclass(frozen=True)

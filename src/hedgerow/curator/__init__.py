@@ -3,5 +3,6 @@
 from hedgerow.curator.interactive import Curator, Question
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.curator.rounds import Round
+from hedgerow.curator.splits import Split, Splits
 
-__all__ = ["Curator", "Nodes", "Queryable", "Question", "Round"]
+__all__ = ["Curator", "Nodes", "Queryable", "Question", "Round", "Split", "Splits"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator.splits import Splits
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Noise, Selection
 from hedgerow.privacy.accounting import Cost
 from hedgerow.table import ChannelRule
 
-__all__ = ["check_cost", "check_noise", "check_range", "check_scores", "check_sums"]
+__all__ = ["check_cost", "check_noise", "check_range", "check_scores", "check_splits", "check_sums"]
 
 
 def check_cost(amount: Cost) -> None:
@@ -47,3 +51,16 @@ def check_range(mechanism: Selection, name: str, score_range: int) -> None:
             f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
             f"moves by up to {score_range}; build the mechanism with the score's range."
         )
+
+
+def check_splits(splits: Splits, offsets: npt.NDArray[np.int64]) -> None:
+    """Raise ConfigurationError where splits are none of the table's codes: a record would be in several cells, or in none."""
+    codes = np.diff(offsets).tolist()
+    whole = [len(into) for into in splits.into] == codes and len(splits.by) == len(splits.group) == len(splits.cuts) > 0
+    ordered = whole and all(into[0] == 0 and np.isin(np.diff(into), (0, 1)).all() for into in splits.into)
+    grouped = ordered and all(
+        0 <= by < len(codes) and len(group) == codes[by] and group.min() >= 0 and group.max() < cuts.shape[1]
+        for by, group, cuts in zip(splits.by, splits.group, splits.cuts, strict=True)
+    )
+    if not grouped:
+        raise ConfigurationError("these splits read other features or codes than the records have; build them anew.")

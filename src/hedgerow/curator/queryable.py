@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator.checks import check_cost, check_noise, check_range
+from hedgerow.curator.checks import check_cost, check_noise, check_range, check_splits
 from hedgerow.curator.rounds import Round
+from hedgerow.curator.splits import Splits
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -295,20 +296,24 @@ class Queryable:
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
         return self._add(noise, self._table.cell_counts(frontier, rule))
 
-    def open_round(self, rule: ChannelRule, votes: RecordVotes | None = None) -> Round:
+    def open_round(self, rule: ChannelRule, votes: RecordVotes | None = None, splits: Splits | None = None) -> Round:
         """Return what answers about the sums of what a rule says of every record; it is free.
 
-        ``votes`` are added to the margins before, in the same scan of the records.
+        ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
+        released.
         """
+        groups = None
+        if splits is not None:
+            check_splits(splits, self._table.offsets)
+            groups = splits.groups
         with self._lock:
             if votes is None:
                 with self._scan_of_records():
-                    return self._round(rule, self._table.sums(rule))
-            with self._change_of_records():
-                return self._round(rule, self._table.sums(rule, votes))
-
-    def _round(self, rule: ChannelRule, sums: Integers) -> Round:
-        return Round(rule, tuple(np.split(sums, self._table.offsets[1:-1])), self._charge_all, self._randomness)
+                    sums = self._table.sums(rule, None, groups)
+            else:
+                with self._change_of_records():
+                    sums = self._table.sums(rule, votes, groups)
+            return Round(rule, sums, self._table.offsets, splits, self._charge_all, self._randomness)
 
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""

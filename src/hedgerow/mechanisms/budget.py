@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms.noise import Geometric, RoundedNormal
 from hedgerow.mechanisms.selection import Exponential, Selection
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.events import Event
 
 __all__ = ["Budget", "Noise"]
@@ -45,11 +47,19 @@ class Budget:
         """Return the budget of each of so many equal parts of a plan that keeps to a claim.
 
         Pure where the claim has no delta; otherwise nearly the largest rho for which the claim covers the ``event`` that the
-        whole plan makes of it.
+        whole plan makes of it. Where epsilon is so large that no rho does, since the samplers' own error times e^epsilon is above
+        delta, the pure budget, which keeps to the claim too.
         """
+        pure = cls(claim.pure / parts)
         if claim.delta == 0:
-            return cls(claim.pure / parts)
-        return cls(claim.largest(lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
+            return pure
+        try:
+            return cls(claim.largest(lambda amount: event(cls(amount, concentrated=True))), concentrated=True)
+        except NoAmountError:
+            with suppress(ConfigurationError):  # what is said of the claim itself tells more
+                if claim.covers(event(pure)):
+                    return pure
+            raise
 
     def __mul__(self, share: Fraction | int) -> Budget:
         return replace(self, amount=self.amount * share)

@@ -179,6 +179,8 @@ class Certificate:
         if total.mu_squared == 0 and self.spent <= self.epsilon:
             gap = self.epsilon - self.spent
             text = f"{decimal_text(self.spent)} on the costliest path; {decimal_text(gap, 2)} unspent"
+            if self.delta > 0:
+                text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
             return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
         delta, rho, mu_squared = total.delta(self.epsilon), total.by(Concentrated).rho, total.by(GaussianDP).mu_squared
         return (

@@ -11,10 +11,14 @@ from hedgerow.privacy.accounting import Adjacency, cost
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.exact import decimal_text
 
-__all__ = ["Claim"]
+__all__ = ["Claim", "NoAmountError"]
 
 SEARCH_STEPS = 20
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
+
+
+class NoAmountError(ConfigurationError):
+    """No amount of noise keeps to a claim."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class Claim:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.
 
         The event's cost must grow with the amount.
+
+        Raises
+        ------
+        NoAmountError
+            If the claim covers the event of no amount that the samplers can draw for.
         """
         high = Fraction(1)
         while self.covers(build(high)):
@@ -52,7 +61,7 @@ class Claim:
                 if low < LEAST_AMOUNT:
                     raise ConfigurationError("the noise would be larger than the sampler draws.")
         except ConfigurationError as error:
-            raise ConfigurationError(
+            raise NoAmountError(
                 f"no plan of this kind keeps to delta {decimal_text(self.delta)} at epsilon {decimal_text(self.epsilon)}. Either "
                 "epsilon is so large that the samplers' own error, times e^epsilon, is above delta, or both are so small that "
                 "the noise would be larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or "

@@ -1,6 +1,6 @@
 """What to ask of a node: candidate tests and scores."""
 
-from hedgerow.scores.candidates import Candidates, binary, mixed, multiway
+from hedgerow.scores.candidates import Candidates, binary, mixed, multiway, multiway_or_binary
 from hedgerow.scores.scores import SCORES, ClassCount, Error, Gini, InformationGain, Max, Minority, Score
 from hedgerow.scores.specializations import (
     BRANCH_SCORES,
@@ -30,4 +30,5 @@ __all__ = [
     "mixed",
     "most_concerned",
     "multiway",
+    "multiway_or_binary",
 ]

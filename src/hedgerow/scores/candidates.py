@@ -15,7 +15,7 @@ from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 from hedgerow.shapes import check_shape
 
-__all__ = ["Candidates", "binary", "mixed", "multiway"]
+__all__ = ["Candidates", "binary", "mixed", "multiway", "multiway_or_binary"]
 
 Integers = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
@@ -199,6 +199,16 @@ def binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
     codes = np.array(n_codes, dtype=np.int64)
     feature, at = _repeated(codes - 1)
     return _listed(codes, feature, np.where(np.asarray(is_cut)[feature], CUT, VALUE), at, np.ones_like(at))
+
+
+def multiway_or_binary(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:
+    """Return the tests of ``multiway``, one for each feature, and behind them those of ``binary``."""
+    first, second = multiway(n_codes), binary(n_codes, is_cut)
+    columns = [
+        np.concatenate([getattr(tests, name) for tests in (first, second)])
+        for name in ("feature", "kind", "at", "weight")
+    ]
+    return _listed(first.n_codes, *columns)
 
 
 def mixed(n_codes: npt.ArrayLike, is_cut: Sequence[bool]) -> Candidates:

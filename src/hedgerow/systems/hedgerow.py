@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.additive import AdditivePlan, AdditiveRecipe, Sizes
-from hedgerow.boosting.plan import BoostedModel
+from hedgerow.boosting.additive import AdditiveModel, AdditivePlan, AdditiveRecipe, Sizes
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.survey import FINE, SurveyRecipe
 from hedgerow.errors import ConfigurationError
@@ -21,7 +21,7 @@ from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.booster import BoostingClassifier
 
-__all__ = ["HedgerowClassifier"]
+__all__ = ["HedgerowClassifier", "TwoSidedCurve"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,26 +34,55 @@ RECIPE = AdditiveRecipe(
 )
 
 
+@dataclass(frozen=True, eq=False)
+class TwoSidedCurve:
+    """What a feature adds to the margin on the two sides of a cut of another one, as released.
+
+    Parameters
+    ----------
+    feature, by : str
+        The feature whose curves these are, and the one that is cut.
+    condition : str
+        Which records are on the first side, such as ``"age < 30"``.
+    share : float
+        How much of the model it is: the spread of its curves over all cells, as a share of that of all curves.
+    labels : tuple of str
+        What the cells stand for.
+    curves : ndarray of shape (2, codes, classes), for two classes (2, codes)
+        The curve of the first side and that of the second, in log-odds; for two classes the second class's lead.
+    """
+
+    feature: str
+    by: str
+    condition: str
+    share: float
+    labels: tuple[str, ...]
+    curves: Floats
+
+
 class HedgerowClassifier(BoostingClassifier):
     """The library's own ensemble: boosting that asks few, well-chosen questions.
 
     It first asks how many records there are and where the numeric features have them, which places the bins and decides how
-    many rounds pay. Each round selects one feature by the absolute gradients of its bins, measures gradient and curvature of
-    these bins alone, in one question, and takes one damped Newton step of the logistic loss for each bin. What a record
-    adds is capped, so that those the model is surely wrong about do not set the noise. The model is a sum of step functions of
-    one feature each, whose curves can be looked at.
+    many rounds pay; where there are many for the budget, also how much each feature says, so that many features that say a
+    little each get their rounds. Each round selects one feature, or from the fourth on where there are twelve rounds or more a
+    cut of one feature and another feature on both sides of it, by the absolute gradients of its cells. It measures gradient and
+    curvature of these cells alone, in one question, and takes one damped Newton step of the logistic loss for each cell. What a
+    record adds is capped, so that those the model is surely wrong about do not set the noise. The model is a sum of step
+    functions of one feature each, and of two-sided ones, all of which can be looked at.
 
-    Releases  the bins, and step functions of one feature each, as many as there are rounds.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, and an equal part of the rest for each
-              round, a quarter of it for the selection (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more
-              accurate.
+    Releases  the bins, and one step function for each round, of one feature or of one on both sides of a cut of another.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 3.5 % more for the features'
+              scores, and an equal part of the rest for each round, a quarter of it for the selection (docs/proofs/hedgerow.md). A
+              small ``delta`` makes it markedly more accurate; where epsilon is so large that no noise keeps to the delta, the
+              plan is the pure one, which keeps to it too.
 
     Parameters
     ----------
     epsilon, delta, schema, adjacency, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: from 2 to 42, by the budget and the noisy number of records (docs/decisions/0012-hedgerow.md).
+        Rounds. None: from 2 to 94, by the budget and noisy numbers of records and scores (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
 
@@ -104,31 +133,61 @@ class HedgerowClassifier(BoostingClassifier):
         return AdditivePlan(RECIPE, schema, claim, rounds=self.n_estimators, bins=self.max_bins)
 
     @property
-    def _model(self) -> BoostedModel:
-        return cast(BoostedModel, self.model_)
+    def _model(self) -> AdditiveModel:
+        return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what a feature's cells stand for, and what each adds to the margin; read from released values, free.
 
-        The second is of shape (codes, classes), or for two classes (codes,): the second class's. The softmax of the margins,
-        calibrated for the cap (``hedgerow.boosting.gradients.calibrated``), is what ``predict_proba`` says.
+        The second is of shape (codes, classes), or for two classes (codes,): the second class's. What the feature adds on the two
+        sides of a cut of another one stands in ``interactions_`` and not here. The softmax of the margins, calibrated for the cap
+        (``hedgerow.boosting.gradients.calibrated``), is what ``predict_proba`` says.
         """
         model = self._model
         encoder = model.encoder
         if feature not in encoder.schema.names:
             raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(encoder.schema.names)}.")
         number = encoder.schema.names.index(feature)
-        kind = encoder.schema.features[feature]
-        labels = [kind.code_label(code, encoder.max_bins) for code in range(int(encoder.n_codes[number]))]
-        return labels, model.curve(number)
+        return self._labels(number), model.curve(number)
+
+    def _labels(self, number: int) -> list[str]:
+        encoder = self._model.encoder
+        kind = encoder.schema.features[encoder.schema.names[number]]
+        return [kind.code_label(code, encoder.max_bins) for code in range(int(encoder.n_codes[number]))]
+
+    @property
+    def interactions_(self) -> list[TwoSidedCurve]:
+        """The released cuts of one feature with the curves of another one on both sides, those of the largest share first."""
+        names, found = self._model.encoder.schema.names, self._model.interactions()
+        spreads = [self._spread(interaction.curves) for interaction in found]
+        total = sum(spreads) + sum(self._spread(self._model.curve(number)) for number in range(self.n_features_in_))
+        curves = [
+            TwoSidedCurve(
+                names[one.feature],
+                names[one.by],
+                one.condition,
+                spread / total if total > 0 else 0.0,
+                tuple(self._labels(one.feature)),
+                one.curves,
+            )
+            for one, spread in zip(found, spreads, strict=True)
+        ]
+        return sorted(curves, key=lambda curve: -curve.share)
+
+    def _spread(self, curve: Floats) -> float:
+        """Return the standard deviation of a curve over its cells, of a two-sided one over those of both, added over classes."""
+        n_classes = len(self._model.encoder.schema.classes)
+        return float(np.std(curve.reshape(-1, 1 if n_classes == 2 else n_classes), axis=0).sum())
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much of the model each feature decides, of shape (n_features_in_,): the spread of its curve over its cells.
+        """How much of the model each feature decides, of shape (n_features_in_,): the spread of its curves over their cells.
 
-        Shares that sum to 1; zeros where no curve has a slope. Read from released values; cells count alike, however many
-        records they have.
+        Shares that sum to 1; zeros where no curve has a slope. A two-sided curve counts for the feature whose curve it is. Read
+        from released values; cells count alike, however many records they have.
         """
         model = self._model
-        spread = np.array([float(np.std(model.curve(number), axis=0).sum()) for number in range(self.n_features_in_)])
+        spread = np.array([self._spread(model.curve(number)) for number in range(self.n_features_in_)])
+        for interaction in model.interactions():
+            spread[interaction.feature] += self._spread(interaction.curves)
         return spread / spread.sum() if spread.sum() > 0 else spread

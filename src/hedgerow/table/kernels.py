@@ -124,26 +124,32 @@ def move(
 
 
 @compiled
-def pack(codes, channels, offsets, row, packed):
-    """Add the channels of every record to packed[offsets[feature] + code] for every feature, two in each integer.
+def pack(codes, channels, offsets, by, group, place, row, packed):
+    """Add the channels of every record to packed[g, offsets[feature] + code] for every feature, two in each integer.
 
+    It does so for every group g = group[p, code of the feature by[p]] that the record is in, one for each p.
     Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
-    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,).
-    OUT row (pairs,) int64 for its own use.
-    INOUT packed (codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
+    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), by (partitions,), group
+    (partitions, codes).
+    OUT place (features,) uint64 and row (pairs,) int64 for its own use.
+    INOUT packed (groups, codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
-    features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[1]
+    features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[2]
     for record in range(np.uint64(codes.shape[0])):
         for pair in range(pairs):
             row[pair] = channels[record, pair] << 32
             if pairs + pair < used:
                 row[pair] += channels[record, pairs + pair]
-        first = row[0]
         for feature in range(features):
-            place = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-            packed[place, 0] += first
+            place[feature] = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+        first = row[0]
+        for p in range(np.uint64(len(by))):
+            own = np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
+            for feature in range(features):
+                packed[own, place[feature], np.uint64(0)] += first
             for pair in range(1, pairs):
-                packed[place, pair] += row[pair]
+                for feature in range(features):
+                    packed[own, place[feature], pair] += row[pair]
 
 
 @compiled

@@ -15,7 +15,7 @@ from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
-from hedgerow.table.rules import CellRule, ChannelRule, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each, for_slices
 
 __all__ = ["MemoryFrontier", "MemoryTable"]
@@ -146,22 +146,25 @@ class MemoryTable:
         margins = self._seen()
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by code, of shape (codes, channels).
+    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, groups: CodeGroups | None = None) -> Integers:
+        """Add votes to the margins, then return the sums of a rule's channels by group and code, (groups, codes, channels).
 
         It is one scan: few records at a time are voted on, given channels and added up. Two channels are added as the halves of
         one integer, for as many records as cannot make either half overflow. All numbers are integers, so any blocks and any
         number of threads give the same sums.
         """
-        margins, places, most = self._seen(), int(self._offsets[-1]), LARGEST_HALF // max(rule.l1, 1)
+        margins, most = self._seen(), LARGEST_HALF // max(rule.l1, 1)
+        groups = self._all if groups is None else groups
+        shape = groups.n_groups, int(self._offsets[-1])
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         check_packable(step)
         parts: list[Integers] = []
 
         def work(rows: slice) -> None:
-            out = np.zeros((places, rule.channels), dtype=np.int64)
+            out = np.zeros((*shape, rule.channels), dtype=np.int64)
             pairs = -(-rule.channels // 2)
-            packed, row = np.zeros((places, pairs), dtype=np.int64), np.empty(pairs, dtype=np.int64)
+            packed, row = np.zeros((*shape, pairs), dtype=np.int64), np.empty(pairs, dtype=np.int64)
+            place = np.empty(self._codes.shape[1], dtype=np.uint64)
             unpacked = 0
             for start in range(rows.start, min(rows.stop, len(self)), step):
                 block = slice(start, min(start + step, rows.stop, len(self)))
@@ -173,13 +176,18 @@ class MemoryTable:
                 if unpacked + len(codes) > most:
                     unpack(packed, out)
                     unpacked = 0
-                kernels.pack(codes, channels, self._offsets, row, packed)
+                kernels.pack(codes, channels, self._offsets, groups.feature, groups.group, place, row, packed)
                 unpacked += len(codes)
             unpack(packed, out)
             parts.append(out)
 
         for_slices(len(self), work)
-        return sum(parts, np.zeros((places, rule.channels), dtype=np.int64))
+        return sum(parts, np.zeros((*shape, rule.channels), dtype=np.int64))
+
+    @property
+    def _all(self) -> CodeGroups:
+        """One group of all records."""
+        return CodeGroups(np.zeros(1, dtype=np.int64), np.zeros((1, int(self._offsets[1])), dtype=np.int64))
 
     def _seen(self) -> npt.NDArray[np.int32]:
         if self._margins is None:
@@ -272,11 +280,11 @@ def check_packable(records: int) -> None:
 
 
 def unpack(packed: Integers, out: Integers) -> None:
-    """Add to ``out`` (codes, channels) what ``kernels.pack`` made, (codes, pairs), and set that to zero."""
-    pairs = packed.shape[1]
+    """Add to ``out`` (groups, codes, channels) what ``kernels.pack`` made, (groups, codes, pairs), and set that to zero."""
+    pairs = packed.shape[-1]
     low = packed.astype(np.int32)  # the lower half, with its sign
-    out[:, :pairs] += (packed - low) >> 32
-    out[:, pairs:] += low[:, : out.shape[1] - pairs]
+    out[..., :pairs] += (packed - low) >> 32
+    out[..., pairs:] += low[..., : out.shape[-1] - pairs]
     packed[:] = 0
 
 

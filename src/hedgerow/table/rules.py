@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CellRule", "ChannelRule", "Margins", "RecordRule", "RecordVotes", "WeightRule"]
+__all__ = ["CellRule", "ChannelRule", "CodeGroups", "Margins", "RecordRule", "RecordVotes", "WeightRule"]
 
 Integers = npt.NDArray[np.int64]
 # int32 in a table: sums of released votes, of which 10 000 rounds stay far below 2**31.
@@ -64,6 +65,28 @@ class ChannelRule(Protocol):
 
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return the channels of each record of ``margins`` (records, classes), of shape (records, channels)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodeGroups:
+    """Public or released partitions of all possible records, each by the code of one feature.
+
+    Parameters
+    ----------
+    feature : ndarray of shape (partitions,), int64
+        The feature whose code each of them reads.
+    group : ndarray of shape (partitions, codes), int64
+        The group of each code; groups of different partitions have different numbers, from 0 on. Columns beyond a feature's
+        codes are not read.
+    """
+
+    feature: Integers
+    group: Integers
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups all partitions have together."""
+        return int(self.group.max()) + 1
 
 
 class CellRule(Protocol):

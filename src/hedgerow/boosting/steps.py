@@ -1,0 +1,136 @@
+"""What one round of additive boosting adds to the margins of records, and the splits that a round may choose among."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.boosting import kernels
+from hedgerow.curator import Split, Splits
+from hedgerow.schema import Encoder, Numeric
+
+__all__ = [
+    "Step",
+    "can_be_cut",
+    "condition",
+    "constant",
+    "largest",
+    "one_sided",
+    "splits_of",
+    "test_of",
+    "two_sided",
+    "widest_side",
+]
+
+Integers = npt.NDArray[np.int64]
+
+GROUPS = 8  # of a number that is cut
+MOST_VALUES = 14  # of a category that is cut
+COARSER = 2 / 3  # cells of a number on one side of a cut, as a share of its bins
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Votes by the code of one feature, for each side of another.
+
+    ``votes`` (sides, codes, classes) are in fixed point; ``side`` (codes of ``by``,) says on which side each code is. A step of
+    one side is cut by no feature: its ``side`` is all zeros.
+    """
+
+    by: int
+    side: Integers
+    feature: int
+    votes: Integers
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
+        kernels.add_votes(codes, self.by, self.side, self.feature, self.votes, margins)
+
+
+def constant(encoder: Encoder, votes: Integers) -> Step:
+    """Return the step that adds the same votes, (classes,), to every record."""
+    codes = int(encoder.n_codes[0])
+    return one_sided(0, np.tile(votes, (codes, 1)))
+
+
+def one_sided(feature: int, votes: Integers) -> Step:
+    """Return the step of one feature with these votes, (codes, classes)."""
+    return Step(feature, np.zeros(len(votes), dtype=np.int64), feature, np.ascontiguousarray(votes)[None])
+
+
+def two_sided(split: Split, votes: Integers) -> Step:
+    """Return the step of a split with these votes by its cells, (cells, classes)."""
+    of_sides = votes.reshape(2, -1, votes.shape[-1])[:, split.into]
+    return Step(split.by, (~split.first).astype(np.int64), split.feature, np.ascontiguousarray(of_sides))
+
+
+def can_be_cut(encoder: Encoder) -> npt.NDArray[np.bool_]:
+    """Say which features a split may cut: numbers, and categories of few values; by the schema and released bins."""
+    return np.asarray(np.array(encoder.schema.is_numeric) | (encoder.n_codes <= MOST_VALUES + 2))
+
+
+def splits_of(encoder: Encoder, by: Sequence[int]) -> Splits:
+    """Return the splits that cut these features.
+
+    A number is cut between its groups, and missing cells from the rest; of a category each value is cut from the rest.
+    """
+    numeric = encoder.schema.is_numeric
+    grouped = [_grouped(int(encoder.n_codes[j]), bool(numeric[j])) for j in by]
+    into = [_cells(codes, is_number) for codes, is_number in zip(encoder.n_codes.tolist(), numeric, strict=True)]
+    return Splits(tuple(by), [group for group, _ in grouped], [cuts for _, cuts in grouped], into)
+
+
+def _grouped(codes: int, is_number: bool) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Return the group of each code, and the groups on the first side of each cut."""
+    if not is_number:
+        return np.arange(codes), np.eye(codes, dtype=np.bool_)[:-1]
+    bins = codes - 1
+    groups = min(GROUPS, bins)
+    group = np.append(np.arange(bins) * groups // bins, groups)
+    return group, np.arange(groups + 1) < np.arange(1, groups + 1)[:, None]
+
+
+def _cells(codes: int, is_number: bool) -> Integers:
+    """Return the cell of each code on one side of a cut."""
+    if not is_number:
+        return np.arange(codes)
+    bins = codes - 1
+    cells = max(1, round(COARSER * bins))
+    return np.append(np.arange(bins) * cells // bins, cells)
+
+
+def widest_side(n_codes: Integers, numeric: npt.NDArray[np.bool_]) -> int:
+    """Return the most cells that a feature has on one side of a cut."""
+    return max(
+        int(_cells(codes, is_number)[-1]) + 1
+        for codes, is_number in zip(n_codes.tolist(), numeric.tolist(), strict=True)
+    )
+
+
+def test_of(encoder: Encoder, step: Step) -> int:
+    """Return the test of ``multiway_or_binary`` that sends records to the two sides of a step."""
+    tests = encoder.n_codes - 1
+    first = np.flatnonzero(step.side == 0)
+    return int(len(tests) + tests[: step.by].sum() + first[-1])
+
+
+def condition(encoder: Encoder, by: int, at: int) -> str:
+    """Say of the first side of a cut which records are on it."""
+    name, kind = encoder.schema.names[by], encoder.schema.features[encoder.schema.names[by]]
+    if not isinstance(kind, Numeric):
+        return f"{name} = {kind.code_label(at, encoder.max_bins)}"
+    edges = encoder.edges[by]
+    return f"{name} < {edges[at]:g}" if at < len(edges) else f"{name} is not missing"
+
+
+def largest(steps: Sequence[Step], can: npt.NDArray[np.bool_], most: int) -> list[int]:
+    """Return up to so many features that may be cut and have a curve, those with the largest curves first."""
+    curves: dict[int, Integers] = {}
+    for step in steps:
+        if len(step.votes) == 1:
+            curves[step.feature] = step.votes[0] + curves.get(step.feature, 0)
+    spread = {feature: float(curve.std(axis=0).sum()) for feature, curve in curves.items() if can[feature]}
+    return sorted((feature for feature in spread if spread[feature] > 0), key=lambda feature: -spread[feature])[:most]

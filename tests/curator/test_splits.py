@@ -1,0 +1,174 @@
+"""Split candidates: each puts a record into one cell, whatever the record is, and a round's answers are those of a plain loop."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.steps import can_be_cut, condition, splits_of, two_sided, widest_side
+from hedgerow.curator import Queryable, Splits
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
+from hedgerow.schema import Encoder
+from hedgerow.table import MemoryTable
+
+SCHEMA = hr.Schema(
+    {
+        "a": hr.Numeric(0, 1),
+        "b": hr.Categorical(["x", "y", "z"]),
+        "c": hr.Numeric(0, 1),
+        "d": hr.Categorical(list(range(40))),
+    },
+    classes=["no", "yes"],
+)
+ENCODER = Encoder(SCHEMA, 9)
+N_CODES = ENCODER.n_codes
+SPLITS = splits_of(ENCODER, [0, 1])
+RULE = Gradients(2, normal=False)
+
+
+class Unnoisy(Randomness):
+    """Draws nothing: noise is zero, and the best score wins."""
+
+    def draw(self, mechanism, *statistics):
+        if isinstance(mechanism, PermuteAndFlip):
+            return np.argmax(np.where(statistics[1], statistics[0], -(2**62)), axis=1)
+        return statistics[0]
+
+
+def records(count, seed=0):
+    generator = np.random.default_rng(seed)
+    codes = np.stack([generator.integers(0, n, count) for n in N_CODES], axis=1).astype(np.uint8)
+    return codes, generator.integers(0, 2, count).astype(np.int16)
+
+
+def opened(codes, labels, epsilon=100, splits=SPLITS):
+    table = MemoryTable(codes, labels, N_CODES, 2)
+    return Queryable(table, Fraction(epsilon), Unnoisy()).open_round(RULE, None, splits)
+
+
+def cell_of(split, code):
+    """The cell of a record of these codes: the cells of the first side come first."""
+    cells = int(split.into[-1]) + 1
+    return split.into[code[split.feature]] + (0 if split.first[code[split.by]] else cells)
+
+
+def test_what_may_be_cut_and_into_what():
+    assert can_be_cut(ENCODER).tolist() == [True, True, True, False]
+    assert widest_side(N_CODES, np.array(SCHEMA.is_numeric)) == N_CODES[3]
+    # Eight cuts of nine bins, the last of them for missing cells, and each declared value and missing: with three features each.
+    assert len(SPLITS) == 3 * 8 + 3 * 4
+    assert {(SPLITS[number].by, SPLITS[number].feature) for number in range(len(SPLITS))} == {
+        *((0, k) for k in (1, 2, 3)),
+        *((1, k) for k in (0, 2, 3)),
+    }
+    sides = {tuple(SPLITS[number].first.tolist()) for number in range(len(SPLITS)) if SPLITS[number].by == 0}
+    assert all(first[0] and not first[-1] for first in sides)
+    assert len(sides) == 8
+
+
+def test_a_condition_is_said_in_the_units_of_the_schema():
+    assert condition(ENCODER, 0, 2) == "a < 0.333333"
+    assert condition(ENCODER, 0, 8) == "a is not missing"
+    assert condition(ENCODER, 1, 1) == "b = y"
+
+
+def test_sums_and_scores_are_those_of_a_plain_loop():
+    codes, labels = records(300)
+    asked = opened(codes, labels)
+    channels = RULE(np.zeros((300, 2), dtype=np.int32), labels)
+    noise = Geometric(Fraction(1), RULE.l1)
+    expected = []
+    for number in range(len(SPLITS)):
+        split = SPLITS[number]
+        sums = np.zeros((SPLITS.n_cells[number], 2), dtype=np.int64)
+        np.add.at(sums, [cell_of(split, code) for code in codes], channels)
+        assert np.array_equal(asked.sums(4 + number, noise), sums)
+        expected.append(np.abs(sums[:, 0]).sum())
+    singles = [np.abs(np.bincount(codes[:, j], channels[:, 0], n)).sum() for j, n in enumerate(N_CODES)]
+    assert np.array_equal(asked._scores(), singles + expected)
+    assert np.array_equal(asked.scores(Geometric(Fraction(1), 4 * RULE.scored_l1)), singles)
+    for j, n in enumerate(N_CODES):
+        plain = np.stack([np.bincount(codes[:, j], channel, n) for channel in channels.T], axis=1)
+        assert np.array_equal(asked.sums(j, noise), plain)
+
+
+def test_the_best_candidate_less_its_penalty_is_chosen_among_those_offered():
+    codes, labels = records(200)
+    asked = opened(codes, labels)
+    scores, mechanism = asked._scores(), PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1)
+    penalty = np.arange(len(scores)) * 1000
+    assert asked.select(mechanism, penalty) == np.argmax(scores - penalty)
+    offered = np.zeros(len(scores), dtype=np.bool_)
+    offered[[2, 7]] = True
+    assert asked.select(mechanism, penalty, offered) in (2, 7)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_record_more_moves_each_score_and_sum_by_at_most_its_norms(seed):
+    codes, labels = records(30, seed)
+    fewer, more = opened(codes[:-1], labels[:-1]), opened(codes, labels)
+    assert np.abs(more._scores() - fewer._scores()).max() <= RULE.scored_l1
+    noise = Geometric(Fraction(1), RULE.l1)
+    for candidate in range(4 + len(SPLITS)):
+        assert np.abs(more.sums(candidate, noise) - fewer.sums(candidate, noise)).sum() <= RULE.l1
+
+
+def test_a_round_with_splits_charges_what_one_without_charges():
+    codes, labels = records(20)
+    for splits in (None, SPLITS):
+        curator = Queryable(MemoryTable(codes, labels, N_CODES, 2), Fraction(10), Unnoisy())
+        asked = curator.open_round(RULE, None, splits)
+        chosen = asked.select(
+            PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1), np.zeros(4 + len(splits or ()), dtype=np.int64)
+        )
+        asked.sums(chosen, Geometric(Fraction(2), RULE.l1))
+        assert float(curator.spent) == pytest.approx(3)
+
+
+def test_noise_for_fewer_features_than_there_are_is_refused():
+    asked = opened(*records(20))
+    with pytest.raises(ConfigurationError, match="calibrated for less"):
+        asked.scores(Geometric(Fraction(1), 3 * RULE.scored_l1))
+    with pytest.raises(ConfigurationError, match="absolute gradients"):
+        asked.select(PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1 - 1), np.zeros(4 + len(SPLITS), dtype=np.int64))
+
+
+def changed(**parts):
+    names = ("by", "group", "cuts", "into")
+    return Splits(**{**{name: list(getattr(SPLITS, name)) for name in names}, **parts})
+
+
+@pytest.mark.parametrize(
+    "splits",
+    [
+        splits_of(Encoder(SCHEMA, 8), [0, 1]),
+        changed(by=[0, 4]),
+        changed(by=[0]),
+        changed(group=[SPLITS.group[0] - 1, SPLITS.group[1]]),
+        changed(group=[SPLITS.group[0] + 1, SPLITS.group[1]]),
+        changed(group=[SPLITS.group[0][1:], SPLITS.group[1]]),
+        changed(into=[into + 1 for into in SPLITS.into]),
+        changed(into=[into[::-1] for into in SPLITS.into]),
+        changed(into=[2 * into for into in SPLITS.into]),
+        changed(into=SPLITS.into[1:]),
+        changed(by=[], group=[], cuts=[]),
+    ],
+)
+def test_splits_of_other_codes_are_refused(splits):
+    with pytest.raises(ConfigurationError, match="these splits read other features or codes"):
+        opened(*records(20), splits=splits)
+
+
+def test_a_step_adds_to_each_record_the_votes_of_its_cell():
+    codes, _ = records(100)
+    for number in (0, 5, 9, 30):
+        split = SPLITS[number]
+        votes = np.random.default_rng(number).integers(-500, 500, (SPLITS.n_cells[number], 2))
+        margins = np.ones((100, 2), dtype=np.int32)
+        two_sided(split, votes)(codes, margins)
+        assert np.array_equal(margins, 1 + votes[[cell_of(split, code) for code in codes]])

@@ -93,9 +93,10 @@ def test_a_kernel_states_what_it_reads_and_writes(kernel):
 OUTSIDE = """
 import numpy as np
 from hedgerow.table import kernels
-codes, channels, packed = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dtype=np.int64), np.zeros((3, 1), dtype=np.int64)
+codes, channels, packed = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dtype=np.int64), np.zeros((1, 3, 1), dtype=np.int64)
+by, group, row = np.zeros(1, dtype=np.int64), np.zeros((1, 9), dtype=np.int64), np.zeros(1, dtype=np.int64)
 try:
-    kernels.pack(codes, channels, np.array([0, 3]), np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64), packed)
+    kernels.pack(codes, channels, np.array([0, 3]), by, group, np.zeros(1, dtype=np.uint64), row, packed)
 except IndexError:
     print("noticed")
 """

@@ -8,8 +8,8 @@ from hedgerow.systems.edprf import EDPRFClassifier
 class Approximate(EDPRFClassifier):
     """A system that takes a delta, and shows what reaches it."""
 
-    def __init__(self, epsilon=1.0, *, schema=None, delta=0.0, adjacency="add-remove"):
-        super().__init__(epsilon, schema=schema, adjacency=adjacency)
+    def __init__(self, epsilon=1.0, *, schema=None, delta=0.0, adjacency="add-remove", ledger=None):
+        super().__init__(epsilon, schema=schema, adjacency=adjacency, ledger=ledger)
         self.delta = delta
 
     def fit(self, X, y):

@@ -90,8 +90,8 @@ def test_of_alternative_plans_the_first_is_shown(delta, unit):
     budget = budget_paths(event)
     [path] = budget.paths
     assert [step.purpose for step in path.steps][-2:] == [
-        "feature of a round",
-        "gradients and curvatures of the feature's bins",
+        "candidate of a round",
+        "gradients and curvatures of the candidate's cells",
     ]
     *survey, choice = event.parts
     assert isinstance(choice, OneOf)

@@ -33,10 +33,11 @@ The pages here, this one too, are written by
 
     hedgerow reproduce all --seeds 10 --jobs 2 --out docs/reproductions
 
-Each fit is a line of a CSV file in `rows/`, written when it is done. These rows are kept here: the command above writes the pages
-from them at once, more seeds run only what is missing, and a run that was broken off goes on where it stopped. Rows belong to the
-sources that they were run with: whoever changes a system removes its rows. In `figures/` is each picture with a CSV file of its
-points (mean, standard deviation, runs). The command also writes each page as one HTML file that opens from disk.
+as far as it got: each page says how many seeds stand behind it. Each fit is a line of a CSV file in `rows/`, written when it is
+done. These rows are kept here: with so many seeds the command writes the pages at once, with more it runs only what is missing,
+and a run that was broken off goes on where it stopped. Rows belong to the sources that they were run with: whoever changes a
+system removes its rows. In `figures/` is each picture with a CSV file of its points (mean, standard deviation, runs). The
+command also writes each page as one HTML file that opens from disk.
 
 ## Read it
 

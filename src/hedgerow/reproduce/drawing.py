@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,9 +104,8 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
         log=experiment.axis.log,
         order=list(labels),
     ).plot(ax, legend=False)
-    if not experiment.axis.log:
-        ticks = _apart(experiment.axis.values)
-        ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
+    ticks = _apart(experiment.axis.values, log=experiment.axis.log)
+    ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
     for curve in curves:
         if curve.form is None:
             _rule(ax, results.line(curve), display.artists_)
@@ -114,12 +114,13 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
     return display.artists_
 
 
-def _apart(values: Sequence[float]) -> list[float]:
+def _apart(values: Sequence[float], *, log: bool) -> list[float]:
     """Return those of the values whose labels do not run into each other."""
-    least = LEAST_GAP * (max(values) - min(values))
+    place = math.log if log else float
+    least = LEAST_GAP * (place(max(values)) - place(min(values)))
     kept: list[float] = []
     for value in values:
-        if not kept or value - kept[-1] >= least:
+        if not kept or place(value) - place(kept[-1]) >= least:
             kept.append(value)
     return kept
 

@@ -147,7 +147,8 @@ def sentences(sections: Sequence[Section]) -> list[Finding]:
         else:
             first = found[place]
             both = f"{first.experiment}, {short_name(finding.experiment)}"
-            found[place] = replace(first, experiment=both, verdicts={**finding.verdicts, **first.verdicts})
+            others = {form: verdict for form, verdict in finding.verdicts.items() if form not in first.verdicts}
+            found[place] = replace(first, experiment=both, verdicts={**first.verdicts, **others})
     return list(found.values())
 
 

@@ -21,7 +21,7 @@ from sklearn.metrics import log_loss
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
-from hedgerow.boosting.additive import AdditiveRecipe, Sizes
+from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.systems import hedgerow
 

@@ -13,7 +13,7 @@ from helpers import data_sets, make_table, plan_at
 import hedgerow as hr
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
-from hedgerow.boosting.additive import SplitRecipe
+from hedgerow.boosting.additive_round import SplitRecipe
 from hedgerow.boosting.weights import UNIT
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Geometric

@@ -9,7 +9,8 @@ from costs import sums
 from helpers import fit_plan
 
 import hedgerow as hr
-from hedgerow.boosting.additive import MENU, AdditivePlan
+from hedgerow.boosting.additive import AdditivePlan
+from hedgerow.boosting.additive_round import MENU
 from hedgerow.boosting.survey import FINE, Ones, SurveyRecipe, by_width_and_mass
 from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError

@@ -10,7 +10,9 @@ from typing import ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.additive import AdditiveModel, AdditivePlan, AdditiveRecipe, Sizes
+from hedgerow.boosting.additive import AdditivePlan
+from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.survey import FINE, SurveyRecipe
 from hedgerow.errors import ConfigurationError

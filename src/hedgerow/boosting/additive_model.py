@@ -1,0 +1,171 @@
+"""The model of additive boosting: curves of one feature, and two-sided ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.boosting.gradients import calibrated
+from hedgerow.boosting.plan import BoostedModel, lead, restored
+from hedgerow.boosting.steps import Step, condition, test_of
+from hedgerow.boosting.survey import FINE
+from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.errors import FileFormatError
+from hedgerow.schema import Encoder
+from hedgerow.scores import Candidates, multiway_or_binary
+from hedgerow.trees import Forest
+
+__all__ = ["AdditiveModel", "Interaction", "additive_model", "restored_additive"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+NO_STEPS = "the file's trees are no steps of one or two features, as this model's are; fit the model again."
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """A cut of one feature and the curves of another one on its two sides, as released.
+
+    ``curves``, (2, codes, classes) or for two classes (2, codes), are what ``decision`` adds up, the first side's first, and
+    ``condition`` says which records are on it.
+    """
+
+    feature: int
+    by: int
+    condition: str
+    curves: Floats
+
+
+class AdditiveModel(BoostedModel):
+    """Curves of one feature, and two-sided ones, whose votes add up to the margins of capped gradients."""
+
+    def said(self, sums: Floats) -> Floats:
+        """Return the probabilities that sums of votes (records, classes) stand for."""
+        return calibrated(super().said(sums))
+
+    def curve(self, feature: int) -> Floats:
+        """Return the sum of the votes of one-sided curves of one feature for each of its codes, as ``decision`` returns sums."""
+        codes = int(self.encoder.n_codes[feature])
+        total = np.zeros((codes, len(self.encoder.schema.classes)))
+        for root in self._roots(self.forest.test[self.forest.roots] == feature):
+            total += self._leaves(root, codes)
+        return lead(total)
+
+    def interactions(self) -> list[Interaction]:
+        """Return every cut with its two curves; those of one cut of the same two features are added up."""
+        forest = self.forest
+        found: dict[tuple[int, int], Interaction] = {}
+        for root in self._roots(forest.test[forest.roots] >= len(self.encoder.n_codes)):
+            test, child = int(forest.test[root]), int(forest.first_child[root])
+            feature = int(forest.test[child])
+            codes = int(self.encoder.n_codes[feature])
+            curves = np.stack([lead(self._leaves(node, codes)) for node in (child, child + 1)])
+            if (test, feature) in found:
+                curves = curves + found[test, feature].curves
+            by, at = int(forest.candidates.feature[test]), int(forest.candidates.at[test])
+            found[test, feature] = Interaction(feature, by, condition(self.encoder, by, at), curves)
+        return list(found.values())
+
+    def _roots(self, chosen: npt.NDArray[np.bool_]) -> Iterator[int]:
+        yield from self.forest.roots[chosen].tolist()
+
+    def _leaves(self, node: int, codes: int) -> Floats:
+        """Return the votes below a node that tests a feature of so many codes, (codes, classes)."""
+        assert self.share is not None
+        first = int(self.forest.first_child[node])
+        return self.share[first : first + codes]
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees, their votes and the cut points as named arrays."""
+        edges = self.encoder.edges
+        return {
+            **super().to_arrays(),
+            "edges": np.concatenate(edges),
+            "edge_counts": np.array([len(cuts) for cuts in edges], dtype=np.int64),
+        }
+
+
+def candidates_of(encoder: Encoder) -> Candidates:
+    """Return the tests of a model's trees: each feature by code, and every cut."""
+    return multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
+
+
+def additive_model(encoder: Encoder, steps: list[Step]) -> AdditiveModel:
+    """Return the model of steps: a stump for each of one side, a tree of two levels for each of two."""
+    candidates = candidates_of(encoder)
+    trees, shares = [], []
+    for step in steps:
+        sides, codes, classes = step.votes.shape
+        if sides == 1:
+            test, first_child = _each(step.feature, codes, 1)
+            votes = np.concatenate([np.zeros((1, classes), dtype=np.int64), step.votes[0]])
+        else:
+            inner = [_each(step.feature, codes, 3 + side * codes) for side in range(2)]
+            test = np.concatenate([[test_of(encoder, step)], *(t[:1] for t, _ in inner), *(t[1:] for t, _ in inner)])
+            first_child = np.concatenate([[1], *(c[:1] for _, c in inner), *(c[1:] for _, c in inner)])
+            votes = np.concatenate([np.zeros((3, classes), dtype=np.int64), *step.votes])
+        label = np.where(test < 0, 0, -1)
+        root = np.zeros(1, dtype=np.int32)
+        tests, firsts, labels = (array.astype(np.int32) for array in (test, first_child, label))
+        trees.append(Forest(root, tests, firsts, labels, candidates))
+        shares.append(votes)
+    return AdditiveModel(encoder, Forest.joined(*trees), np.concatenate(shares) / VOTE_STEPS)
+
+
+def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
+    """Return tests and first children of a node with a leaf for every code of a feature, and of these leaves."""
+    test, first_child = np.full(codes + 1, -1), np.zeros(codes + 1, dtype=np.int64)
+    test[0], first_child[0] = feature, first
+    return test, first_child
+
+
+def restored_additive(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, most_trees: int) -> AdditiveModel:
+    """Return the model whose steps, votes and cut points, some of the fine, stand in the arrays, or raise FileFormatError."""
+    encoder = _with_edges(fine, arrays)
+    model = restored(arrays, encoder, candidates_of(encoder), most_trees)
+    forest = model.forest
+    features = len(encoder.n_codes)
+    test, first = forest.test, forest.first_child
+    inner = test >= 0
+    split = np.zeros(len(test), dtype=np.bool_)
+    split[forest.roots] = test[forest.roots] >= features
+    below = np.zeros(len(test), dtype=np.bool_)
+    for root in np.flatnonzero(split).tolist():
+        children = test[first[root] : first[root] + 2]
+        by = int(forest.candidates.feature[test[root]])
+        if children[0] != children[1] or not 0 <= children[0] < features or children[0] == by:
+            raise FileFormatError(NO_STEPS)
+        below[first[root] : first[root] + 2] = True
+    single = np.zeros(len(test), dtype=np.bool_)
+    single[forest.roots] = inner[forest.roots] & ~split[forest.roots]
+    if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
+        raise FileFormatError(NO_STEPS)
+    return AdditiveModel(model.encoder, model.forest, model.share)
+
+
+def _with_edges(fine: Encoder, arrays: Mapping[str, npt.NDArray[Any]]) -> Encoder:
+    """Return the encoder whose edges stand in the arrays: some of the fine ones."""
+    edges, counts = arrays.get("edges"), arrays.get("edge_counts")
+    if (
+        edges is None
+        or counts is None
+        or edges.dtype != np.float64
+        or counts.dtype != np.int64
+        or counts.shape != (len(fine.edges),)
+        or np.any(counts < 0)
+        or np.any(counts > FINE)
+        or edges.shape != (int(counts.sum()),)
+    ):
+        raise FileFormatError("the file's cut points are damaged; fit the model again.")
+    cuts = np.split(edges, np.cumsum(counts)[:-1])
+    for kept, known in zip(cuts, fine.edges, strict=True):
+        if (len(kept) > 0) != (len(known) > 0) or not np.isin(kept, known).all() or np.any(np.diff(kept) <= 0):
+            raise FileFormatError("the file's cut points are damaged; fit the model again.")
+    return Encoder(
+        fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE
+    )

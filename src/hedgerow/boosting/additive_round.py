@@ -1,0 +1,241 @@
+"""One round of additive boosting, what is asked before the first, and the recipe that they follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.boosting.gradients import Gradients, uncalibrated
+from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.boosting.steps import Step, one_sided, two_sided
+from hedgerow.boosting.survey import CLEAR, OnesByClass, SurveyRecipe
+from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.curator import Queryable, Round, Splits
+from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
+from hedgerow.privacy.events import Event, Sequence
+from hedgerow.schema import Encoder
+
+__all__ = ["MENU", "AdditiveRecipe", "OneRound", "Scout", "Sizes", "SplitRecipe"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
+LARGEST_PENALTY = 2.0**61  # where noise is near the samplers' largest
+MENU = (2, 3, 5, 8, 12, 18, 28, 42, 63, 94)  # rounds to choose from
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rounds and bins by precision: how many times the noise of one count, at the whole budget, there are records.
+
+    Parameters
+    ----------
+    rounds, bins : (float, float)
+        A factor, and the power of the precision that it is for.
+    least_bins, most_bins : int
+        The range of bins.
+    """
+
+    rounds: tuple[float, float]
+    bins: tuple[float, float]
+    least_bins: int = 8
+    most_bins: int = 40
+
+    def rounds_at(self, precision: float, menu: tuple[int, ...]) -> int:
+        """Return the number of rounds in a menu that is nearest to what the precision asks for."""
+        wanted = self.rounds[0] * precision ** self.rounds[1]
+        return min(menu, key=lambda rounds: abs(np.log(rounds / wanted)))
+
+    def bins_at(self, precision: float) -> int:
+        """Return the number of bins of a numeric feature."""
+        return int(np.clip(round(self.bins[0] * precision ** self.bins[1]), self.least_bins, self.most_bins))
+
+
+@dataclass(frozen=True)
+class SplitRecipe:
+    """Which rounds have splits, and what these lose by themselves.
+
+    Parameters
+    ----------
+    least_rounds : int
+        Only plans of so many rounds have splits.
+    after : int
+        The rounds of single features before the first splits.
+    largest, drawn : int
+        How many features are cut in a round: those with the largest curves, and others by public coins; half of them where the
+        released number of records is above ``many_records``, so that a round stays affordable.
+    penalty, many : float
+        The factor of a split's penalty, and of what splits lose together for being many: the logarithm of how many there are for
+        each feature, over the rate of the selection.
+    """
+
+    least_rounds: int = 12
+    after: int = 3
+    largest: int = 2
+    drawn: int = 2
+    penalty: float = 1.2
+    many: float = 2.0
+    many_records: float = 250_000.0
+
+
+@dataclass(frozen=True)
+class AdditiveRecipe:
+    """Additive boosting in its parts.
+
+    Parameters
+    ----------
+    survey : SurveyRecipe
+        What is asked before the first round.
+    share : Fraction
+        The share of a round's budget that the selection gets.
+    pure, concentrated : Sizes
+        How many rounds and bins without and with a delta.
+    smoothing : Smoothing
+        What is known of steps beforehand.
+    splits : SplitRecipe
+        The rounds that may split.
+    chance : float
+        How much of what chance adds to a score by itself a candidate loses.
+    scores, shares : Fraction
+        The shares of the budget that the scores of all features get, and the shares of the classes, where they are asked for.
+    precise : float
+        The precision from which they are asked for.
+    per_feature : float
+        Rounds for each feature that carries signal.
+    """
+
+    survey: SurveyRecipe
+    share: Fraction
+    pure: Sizes
+    concentrated: Sizes
+    smoothing: Smoothing
+    splits: SplitRecipe = SplitRecipe()
+    chance: float = 0.5
+    scores: Fraction = Fraction(3, 100)
+    shares: Fraction = Fraction(1, 200)
+    precise: float = 400.0
+    per_feature: float = 2.0
+
+    def round(self, budget: Budget, n_classes: int, most_cells: int) -> OneRound:
+        """Return a round that costs at most the budget, of candidates with at most so many cells."""
+        rule = Gradients(n_classes, normal=budget.concentrated)
+        selection = (budget * self.share).selection(PermuteAndFlip, 2 * rule.scored_l1)
+        noise = (budget * (1 - self.share)).noise_for(rule.l1, rule.l2_squared)
+        return OneRound(self, rule, selection, noise, most_cells)
+
+    def sizes(self, budget: Budget) -> Sizes:
+        """Return the sizes for a kind of budget."""
+        return self.concentrated if budget.concentrated else self.pure
+
+
+@dataclass(frozen=True, eq=False)
+class OneRound:
+    """Select one candidate by the absolute gradients of its cells, and measure gradients and curvatures of these cells only."""
+
+    recipe: AdditiveRecipe
+    gradients: Gradients
+    selection: Selection
+    noise: Noise
+    most_cells: int
+
+    @property
+    def event(self) -> Event:
+        """What it costs."""
+        return Sequence(
+            (
+                self.selection.event("candidate of a round", "absolute gradients summed over its cells"),
+                self.noise.event(
+                    "gradients and curvatures of the candidate's cells",
+                    draws=self.most_cells * 2 * self.gradients.scored,
+                ),
+            )
+        )
+
+    def run(self, asked: Round, encoder: Encoder, splits: Splits | None, curvature: Floats) -> tuple[Step, Floats]:
+        """Return what the round adds, and the curvature of all records.
+
+        The curvature is known from what was released before: its sum over the records for each scored channel.
+        """
+        penalty = self.penalty(encoder.n_codes, curvature)
+        if splits is not None:
+            of_splits = self.penalty(splits.n_cells, curvature, self.recipe.splits.penalty)
+            many = (
+                self.recipe.splits.many
+                * np.log(max(len(splits) / len(penalty), 1))
+                / float(self.selection.rate.fraction)
+            )
+            of_splits = np.minimum(of_splits + many, LARGEST_PENALTY).astype(np.int64)
+            penalty = np.concatenate([penalty, of_splits])
+        chosen = asked.select(self.selection, penalty)
+        sums, scored = asked.sums(chosen, self.noise), self.gradients.scored
+        gradient, measured = sums[:, :scored] / UNIT, sums[:, scored:] / (UNIT * self.gradients.curvature)
+        after = self.gradients.curvature_of(measured.sum(axis=0))
+        numeric = encoder.schema.is_numeric
+        if chosen < len(numeric):
+            return one_sided(chosen, self._votes(gradient, measured, numeric=numeric[chosen])), after
+        assert splits is not None
+        split = splits[chosen - len(numeric)]
+        sides = zip(np.split(gradient, 2), np.split(measured, 2), strict=True)
+        votes = [self._votes(*side, numeric=numeric[split.feature]) for side in sides]
+        return two_sided(split, np.concatenate(votes)), after
+
+    def penalty(self, n_cells: Integers, curvature: Floats, factor: float = 1.0) -> Integers:
+        """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""
+        noise, chance = self.by_itself(n_cells, curvature)
+        by_itself = np.rint(factor * (noise + self.recipe.chance * chance))
+        penalty: Integers = np.minimum(by_itself, LARGEST_PENALTY).astype(np.int64)
+        return penalty
+
+    def by_itself(self, n_cells: Integers, curvature: Floats) -> tuple[Floats, Floats]:
+        """Return what noise, and what chance, add to a score of so many cells that says nothing.
+
+        By chance alone residuals of records add up to about the root of their curvature in each cell, most where cells are even.
+        """
+        cells = np.sqrt(2 / np.pi * n_cells)
+        chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
+        return cells * self.noise.deviation * self.gradients.scored, cells * chance
+
+    def _votes(self, gradient: Floats, measured: Floats, *, numeric: bool) -> Integers:
+        curvature, deviation = self.gradients.curvature, self.noise.deviation / UNIT
+        steps = self.recipe.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
+        if self.gradients.n_classes == 2:
+            steps = np.hstack([-steps / 2, steps / 2])
+        steps = np.clip(steps, -LONGEST, LONGEST)
+        steps = steps - steps.mean(axis=1, keepdims=True)
+        votes: Integers = np.trunc(steps * VOTE_STEPS).astype(np.int64)
+        return votes
+
+
+@dataclass(frozen=True, eq=False)
+class Scout:
+    """What is asked of all features before the first round: the classes' shares, and every feature's score beside these.
+
+    ``left`` is what it leaves of the budget.
+    """
+
+    rule: Gradients
+    class_noise: Noise
+    score_noise: Noise
+    features: int
+    left: Budget
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What it costs."""
+        return (
+            self.class_noise.event("number of records of each class", draws=self.rule.n_classes),
+            self.score_noise.event("scores of all features", draws=self.features),
+        )
+
+    def classes(self, curator: Queryable) -> tuple[Floats, Integers]:
+        """Return what a model says at which gradients cancel, drawn towards even shares by the noise, and the votes for it."""
+        released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.class_noise)
+        counts = np.maximum(released, 0) + 1 + CLEAR * self.class_noise.deviation
+        shares = uncalibrated(counts / counts.sum())
+        odds = np.log(shares)
+        votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
+        return shares, votes

@@ -37,10 +37,12 @@ import hedgerow as hr
 from accuracy import FIELDS
 from hedgerow.progress import Progress
 from peer_environment import PEERS, PeerEnvironment, PeerError, make_environment
+from shapes import SHAPES
 from timing import made_up, median_seconds, peak_mib
 
 HERE = Path(__file__).resolve().parent
 TASKS = {"adult": "Adult", "bank": "Bank", "diabetes": "Diabetes", "robot2": "Robot, 2 classes"}
+TITLES = {**TASKS, **{name: title for name, (title, _) in SHAPES.items()}}
 MEASURES = {"auc": "ROC AUC", "accuracy": "Accuracy"}
 NOT_PRIVATE = "inf"  # what stands for epsilon
 Batch = tuple[str, str, str]  # system, data, epsilon
@@ -172,6 +174,15 @@ SYSTEMS = {
         "not private",
         Baseline(lambda s, c: HistGradientBoostingClassifier(categorical_features=c, random_state=s)),
     ),
+    "additive": System(
+        "the same, additive",
+        "not private",
+        Baseline(
+            lambda s, c: HistGradientBoostingClassifier(
+                categorical_features=c, random_state=s, interaction_cst="no_interactions"
+            )
+        ),
+    ),
 }
 # Ours beside every private peer whose guarantee is no stronger.
 PAIRS = (
@@ -263,7 +274,7 @@ def run(options: argparse.Namespace) -> None:
         runner = Runner(options.peers, Path(folder))
         for data, group in groupby(left, key=lambda batch: batch[1]):
             progress.clear()
-            split = accuracy.load(data)
+            split = SHAPES[data][1]() if data in SHAPES else accuracy.load(data)
             for batch in group:
                 if split is None:
                     progress.drop(batch[:2])
@@ -339,7 +350,7 @@ def private_table(rows: list[dict[str, str]]) -> str:
     rivals = dict(reversed(PAIRS))  # the first pair of each of ours
     epsilons = sorted({*epsilons_of(found), *(place[2] for place in refusals)}, key=float)
     lines = [head("data", "measure", "system", *epsilons)]
-    for data, measure in product(TASKS, MEASURES):
+    for data, measure in product(TITLES, MEASURES):
         for name, system in SYSTEMS.items():
             cells = []
             for epsilon in epsilons:
@@ -348,7 +359,7 @@ def private_table(rows: list[dict[str, str]]) -> str:
                 refused = refusals.get((data, name, epsilon), "").replace("|", "/")
                 cells.append(refused if mean is None else f"{mean}{sign}")
             if system.private and any(cells):
-                lines.append(line(TASKS[data], MEASURES[measure], system.title, *cells))
+                lines.append(line(TITLES[data], MEASURES[measure], system.title, *cells))
     return "\n".join(lines)
 
 
@@ -356,7 +367,7 @@ def verdict_table(found: Means) -> str:
     """Count above, level and below over data sets and epsilons."""
     lines = [head("ours", "beside", "measure", "above ▲", "level =", "below ▼")]
     for (ours, theirs), measure in product(PAIRS, MEASURES):
-        places = product(TASKS, epsilons_of(found))
+        places = product(TITLES, epsilons_of(found))
         verdicts = [
             verdict(found.get((measure, data, ours, epsilon)), found.get((measure, data, theirs, epsilon)))
             for data, epsilon in places
@@ -369,10 +380,10 @@ def verdict_table(found: Means) -> str:
 def baseline_table(found: Means) -> str:
     names = [name for name, system in SYSTEMS.items() if not system.private]
     lines = [head("data", "measure", *(SYSTEMS[name].title for name in names))]
-    for data, measure in product(TASKS, MEASURES):
+    for data, measure in product(TITLES, MEASURES):
         values = [found.get((measure, data, name, NOT_PRIVATE)) for name in names]
         if any(values):
-            lines.append(line(TASKS[data], MEASURES[measure], *("" if v is None else str(v) for v in values)))
+            lines.append(line(TITLES[data], MEASURES[measure], *("" if v is None else str(v) for v in values)))
     return "\n".join(lines)
 
 
@@ -405,6 +416,7 @@ LINES = {
     "random-forest": {"color": "#777777", "linestyle": ":", "linewidth": 1.4},
     "adaboost": {"color": "#777777", "linestyle": (0, (6, 3)), "linewidth": 1.2},
     "hist-gradient-boosting": {"color": "#333333", "linestyle": "-", "linewidth": 1.0},
+    "additive": {"color": "#333333", "linestyle": (0, (1, 2)), "linewidth": 1.0},
 }
 
 

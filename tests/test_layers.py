@@ -22,6 +22,7 @@ RANKS = (
     {"table", "sources"},
     {"curator"},
     {"estimator"},
+    {"survey"},
     {"trees"},
     {"boosting", "cells"},
     {"published"},

@@ -28,7 +28,7 @@ SCHEMA = hr.Schema({f"f{i}": hr.Categorical(["a", "b"]) for i in range(2)}, clas
 
 @pytest.fixture(autouse=True)
 def codes_as_they_are(monkeypatch):
-    monkeypatch.setattr("hedgerow.boosting.additive.Encoder", Codes)
+    monkeypatch.setattr("hedgerow.survey.Encoder", Codes)
 
 
 def law(records, schema=SCHEMA):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.boosting import kernels
 from hedgerow.boosting.gradients import Gradients, calibrated, cap_of, uncalibrated
-from hedgerow.boosting.survey import Ones
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
+from hedgerow.survey import Ones
 from hedgerow.table import MemoryTable
 
 margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)

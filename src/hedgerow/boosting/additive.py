@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.additive_model import AdditiveModel, additive_model, restored_additive
-from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout
+from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout, Shares
 from hedgerow.boosting.gradients import Gradients
 from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
-from hedgerow.boosting.survey import CLEAR, FINE, Ones, Survey
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Sequence
 from hedgerow.schema import Encoder, Schema
+from hedgerow.survey import CLEAR, FINE, Ones, Survey, fine_encoder
 
 __all__ = ["AdditivePlan"]
+
+Floats = npt.NDArray[np.float64]
 
 MOST_SPLIT_SUMS = 1 << 21  # of a round, more than which are not worked out
 
@@ -51,7 +54,7 @@ class AdditivePlan:
         self._recipe = recipe
         self._rounds, self._bins = rounds, bins
         self._menu = MENU if rounds is None else (rounds,)
-        self._encoder = Encoder(schema, FINE)
+        self._encoder = fine_encoder(schema)
         self._counts = rounds is None or (bins is None and any(map(len, self._encoder.edges)))
         bins = bins or max(recipe.pure.most_bins, recipe.concentrated.most_bins)
         n_codes, numeric = self._encoder.n_codes, np.array(schema.is_numeric)
@@ -66,12 +69,19 @@ class AdditivePlan:
         most = self._most_cells[rounds >= self._recipe.splits.least_rounds]
         return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most)
 
+    def _shares(self, left: Budget, share: Fraction) -> Shares:
+        """Return what is asked of the classes before the first round, for a share of what is left of the budget."""
+        return Shares(self._gradients_of(left), (left * share).noise(), left * (1 - share))
+
     def _scout(self, left: Budget) -> Scout:
         """Return what is asked of all features before the first round."""
-        recipe, n_classes, features = self._recipe, len(self._encoder.schema.classes), len(self._encoder.schema.names)
-        rule = Gradients(n_classes, normal=left.concentrated)
-        scores = (left * recipe.scores).noise_for(features * rule.scored_l1, features * rule.scored_l1**2)
-        return Scout(rule, (left * recipe.shares).noise(), scores, features, left * (1 - recipe.scores - recipe.shares))
+        recipe, features = self._recipe, len(self._encoder.schema.names)
+        most = self._gradients_of(left).scored_l1
+        noise = (left * recipe.scores).noise_for(features * most, features * most**2)
+        return Scout(self._shares(left, recipe.shares), noise, features, left * (1 - recipe.scores - recipe.shares))
+
+    def _gradients_of(self, budget: Budget) -> Gradients:
+        return Gradients(len(self._encoder.schema.classes), normal=budget.concentrated)
 
     @property
     def _asks_scores(self) -> bool:
@@ -80,12 +90,18 @@ class AdditivePlan:
 
     def _event(self, budget: Budget) -> Event:
         left = budget * self._survey(budget).left
-        choices = [Sequence((self._round(left, rounds).event,) * rounds) for rounds in self._menu]
+        openings: list[tuple[tuple[Event, ...], Budget]] = [((), left)]
+        if self._counts:
+            shares = self._shares(left, self._recipe.few)
+            openings.append((shares.events, shares.left))
         if self._asks_scores:
             scout = self._scout(left)
-            choices += [
-                Sequence((*scout.events, *(self._round(scout.left, rounds).event,) * rounds)) for rounds in self._menu
-            ]
+            openings.append((scout.events, scout.left))
+        choices = [
+            Sequence((*events, *(self._round(rest, rounds).event,) * rounds))
+            for events, rest in openings
+            for rounds in self._menu
+        ]
         label = f"{', '.join(map(str, self._menu))} rounds, as noisy numbers of records and scores say"
         boosting = choices[0] if len(choices) == 1 else OneOf(tuple(choices), label)
         return Sequence((*self._survey(budget).event.parts, boosting))
@@ -112,13 +128,19 @@ class AdditivePlan:
         curator.merge(merges)
         encoder, left = self._encoder.merged(merges), self._budget * survey.left
         last: Step | None = None
-        if records is not None and self._asks_scores and self._precision(records) >= self._recipe.precise:
+        steps: list[Step] = []
+        said: Floats | None = None
+        if records is not None and self._precision(records) < self._recipe.precise:
+            shares = self._shares(left, self._recipe.few)
+            said, votes = shares.ask(curator)
+            last, left = constant(encoder, votes), shares.left
+            steps.append(last)
+        elif records is not None and self._asks_scores:
             scout = self._scout(left)
             dense, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
         one = self._round(left, rounds)
-        curvature = one.gradients.first_curvature(records or 0.0)
-        steps: list[Step] = []
+        curvature = one.gradients.first_curvature(records or 0.0, said)
         for number in range(rounds):
             splits = self._splits(curator, encoder, steps, rounds, number, records)
             last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
@@ -145,10 +167,11 @@ class AdditivePlan:
         carry as much as (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. The scores are asked where the
         margins say the classes' shares, which otherwise every score would hold.
         """
-        shares, intercept = scout.classes(curator)
-        scores = curator.open_round(scout.rule, constant(encoder, intercept)).scores(scout.score_noise)
-        curvature = scout.rule.first_curvature(records, shares)
-        found, doubt = 0, CLEAR * scout.score_noise.deviation
+        rule = scout.shares.rule
+        shares, intercept = scout.shares.ask(curator)
+        scores = curator.open_round(rule, constant(encoder, intercept)).scores(scout.noise)
+        curvature = rule.first_curvature(records, shares)
+        found, doubt = 0, CLEAR * scout.noise.deviation
         for rounds in self._menu:
             noise, chance = self._round(scout.left, rounds).by_itself(encoder.n_codes, curvature)
             # What a signal and chance add to a score grows as the root of their squares.
@@ -181,4 +204,4 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_additive(arrays, self._encoder, max(self._menu))
+        return restored_additive(arrays, self._encoder, max(self._menu) + 1)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.plan import BoostedModel, lead, restored
 from hedgerow.boosting.steps import Step, condition, test_of
-from hedgerow.boosting.survey import FINE
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.errors import FileFormatError
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, multiway_or_binary
+from hedgerow.survey import merged_encoder, merged_to_arrays
 from hedgerow.trees import Forest
 
 __all__ = ["AdditiveModel", "Interaction", "additive_model", "restored_additive"]
@@ -82,12 +82,7 @@ class AdditiveModel(BoostedModel):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees, their votes and the cut points as named arrays."""
-        edges = self.encoder.edges
-        return {
-            **super().to_arrays(),
-            "edges": np.concatenate(edges),
-            "edge_counts": np.array([len(cuts) for cuts in edges], dtype=np.int64),
-        }
+        return {**super().to_arrays(), **merged_to_arrays(self.encoder)}
 
 
 def candidates_of(encoder: Encoder) -> Candidates:
@@ -126,7 +121,7 @@ def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
 
 def restored_additive(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, most_trees: int) -> AdditiveModel:
     """Return the model whose steps, votes and cut points, some of the fine, stand in the arrays, or raise FileFormatError."""
-    encoder = _with_edges(fine, arrays)
+    encoder = merged_encoder(arrays, fine)
     model = restored(arrays, encoder, candidates_of(encoder), most_trees)
     forest = model.forest
     features = len(encoder.n_codes)
@@ -146,26 +141,3 @@ def restored_additive(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, mos
     if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
         raise FileFormatError(NO_STEPS)
     return AdditiveModel(model.encoder, model.forest, model.share)
-
-
-def _with_edges(fine: Encoder, arrays: Mapping[str, npt.NDArray[Any]]) -> Encoder:
-    """Return the encoder whose edges stand in the arrays: some of the fine ones."""
-    edges, counts = arrays.get("edges"), arrays.get("edge_counts")
-    if (
-        edges is None
-        or counts is None
-        or edges.dtype != np.float64
-        or counts.dtype != np.int64
-        or counts.shape != (len(fine.edges),)
-        or np.any(counts < 0)
-        or np.any(counts > FINE)
-        or edges.shape != (int(counts.sum()),)
-    ):
-        raise FileFormatError("the file's cut points are damaged; fit the model again.")
-    cuts = np.split(edges, np.cumsum(counts)[:-1])
-    for kept, known in zip(cuts, fine.edges, strict=True):
-        if (len(kept) > 0) != (len(known) > 0) or not np.isin(kept, known).all() or np.any(np.diff(kept) <= 0):
-            raise FileFormatError("the file's cut points are damaged; fit the model again.")
-    return Encoder(
-        fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE
-    )

@@ -11,14 +11,14 @@ import numpy.typing as npt
 from hedgerow.boosting.gradients import Gradients, uncalibrated
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.steps import Step, one_sided, two_sided
-from hedgerow.boosting.survey import CLEAR, OnesByClass, SurveyRecipe
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable, Round, Splits
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder
+from hedgerow.survey import CLEAR, OnesByClass, SurveyRecipe
 
-__all__ = ["MENU", "AdditiveRecipe", "OneRound", "Scout", "Sizes", "SplitRecipe"]
+__all__ = ["MENU", "AdditiveRecipe", "OneRound", "Scout", "Shares", "Sizes", "SplitRecipe"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -101,9 +101,11 @@ class AdditiveRecipe:
     chance : float
         How much of what chance adds to a score by itself a candidate loses.
     scores, shares : Fraction
-        The shares of the budget that the scores of all features get, and the shares of the classes, where they are asked for.
+        The shares of the budget that the scores of all features get, and the shares of the classes, where both are asked for.
+    few : Fraction
+        The share of the budget that the shares of the classes get where they are asked for alone.
     precise : float
-        The precision from which they are asked for.
+        The precision from which scores are asked for, and below which the shares of the classes alone.
     per_feature : float
         Rounds for each feature that carries signal.
     """
@@ -117,6 +119,7 @@ class AdditiveRecipe:
     chance: float = 0.5
     scores: Fraction = Fraction(3, 100)
     shares: Fraction = Fraction(1, 200)
+    few: Fraction = Fraction(1, 4)
     precise: float = 400.0
     per_feature: float = 2.0
 
@@ -211,31 +214,41 @@ class OneRound:
 
 
 @dataclass(frozen=True, eq=False)
-class Scout:
-    """What is asked of all features before the first round: the classes' shares, and every feature's score beside these.
-
-    ``left`` is what it leaves of the budget.
-    """
+class Shares:
+    """What is asked of the classes before the first round: their shares. ``left`` is what it leaves of the budget."""
 
     rule: Gradients
-    class_noise: Noise
-    score_noise: Noise
-    features: int
+    noise: Noise
     left: Budget
 
     @property
     def events(self) -> tuple[Event, ...]:
         """What it costs."""
-        return (
-            self.class_noise.event("number of records of each class", draws=self.rule.n_classes),
-            self.score_noise.event("scores of all features", draws=self.features),
-        )
+        return (self.noise.event("number of records of each class", draws=self.rule.n_classes),)
 
-    def classes(self, curator: Queryable) -> tuple[Floats, Integers]:
+    def ask(self, curator: Queryable) -> tuple[Floats, Integers]:
         """Return what a model says at which gradients cancel, drawn towards even shares by the noise, and the votes for it."""
-        released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.class_noise)
-        counts = np.maximum(released, 0) + 1 + CLEAR * self.class_noise.deviation
+        released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.noise)
+        counts = np.maximum(released, 0) + 1 + CLEAR * self.noise.deviation
         shares = uncalibrated(counts / counts.sum())
         odds = np.log(shares)
         votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
         return shares, votes
+
+
+@dataclass(frozen=True, eq=False)
+class Scout:
+    """What is asked of all features before the first round: every feature's score beside the classes' shares.
+
+    ``left`` is what it and the shares leave of the budget.
+    """
+
+    shares: Shares
+    noise: Noise
+    features: int
+    left: Budget
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What it costs, the shares included."""
+        return (*self.shares.events, self.noise.event("scores of all features", draws=self.features))

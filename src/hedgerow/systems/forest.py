@@ -14,6 +14,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, Score
+from hedgerow.survey import FINE, SurveyRecipe
 from hedgerow.systems.size import ENOUGH, LITTLE
 from hedgerow.trees import (
     AllRecords,
@@ -44,6 +45,7 @@ from hedgerow.trees import (
     Split,
     Stop,
     Subspace,
+    SurveyedForestPlan,
     Uniform,
 )
 
@@ -71,8 +73,9 @@ SUBSPACES: Mapping[str, Subspace | None] = {"all": None, "sqrt": Subspace()}
 class ForestClassifier(PrivateClassifier):
     """Differentially private trees put together from parts: an ablation is one argument.
 
-    Releases  ``n_estimators`` trees, with noisy class counts or a label in each leaf.
-    Costs     ``epsilon``, pure: the levels of a path share what the assignment leaves to a tree (docs/proofs/forest.md).
+    Releases  the bins of numeric features, and ``n_estimators`` trees with noisy class counts or a label in each leaf.
+    Costs     ``epsilon``, pure: 2 % for the survey that places the bins, where a feature is numeric; the levels of a path share
+              what the assignment leaves of the rest to a tree (docs/proofs/forest.md).
 
     The defaults are one tree on all records whose leaves give class shares, chosen by the comparison of
     docs/decisions/0008-forest-defaults.md; they depend on the add/remove budget and on nothing else.
@@ -88,7 +91,8 @@ class ForestClassifier(PrivateClassifier):
     max_depth : int or None
         Tests on a path. None: 2 below a budget of 0.25, 5 below 0.5, otherwise 6; with multiway tests 2 below 0.25, else 3.
     max_bins : int or None
-        Equal-width bins of a numeric feature. None: 5 with multiway tests, 10 with binary ones.
+        About how many bins a numeric feature has, placed by a survey of where the records are. None: 5 with multiway tests, 10
+        with binary ones.
     assignment : {"all-records", "per-record", "poisson"}
         Every tree reads all records at an equal part of the budget; or each record is in one tree, by its own coin, at the
         whole budget; or every tree reads a sample in which each record is with probability 1/2.
@@ -135,7 +139,7 @@ class ForestClassifier(PrivateClassifier):
         "voting": Choice(("hard", "soft")),
         "n_estimators": Integer(1, 100_000, or_none=True),
         "max_depth": Integer(0, 64, or_none=True),
-        "max_bins": Integer(2, 1024, or_none=True),
+        "max_bins": Integer(2, FINE, or_none=True),
     }
 
     def __init__(
@@ -198,14 +202,14 @@ class ForestClassifier(PrivateClassifier):
             subspace=SUBSPACES[self.subspace],
             soft=self.voting == "soft",
         )
-        return ForestPlan(
-            recipe,
-            schema,
-            claim.pure,
-            n_estimators=1 if self.n_estimators is None else self.n_estimators,
-            max_depth=depth if self.max_depth is None else self.max_depth,
-            max_bins=bins if self.max_bins is None else self.max_bins,
-        )
+        size = {
+            "n_estimators": 1 if self.n_estimators is None else self.n_estimators,
+            "max_depth": depth if self.max_depth is None else self.max_depth,
+            "max_bins": bins if self.max_bins is None else self.max_bins,
+        }
+        if any(schema.is_numeric):
+            return SurveyedForestPlan(recipe, SurveyRecipe(), schema, claim.pure, **size)
+        return ForestPlan(recipe, schema, claim.pure, **size)
 
 
 def _split(selection: str, score: Score) -> Split:

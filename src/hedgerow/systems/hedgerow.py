@@ -14,13 +14,13 @@ from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_model import AdditiveModel
 from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
 from hedgerow.boosting.smoothing import Smoothing
-from hedgerow.boosting.survey import FINE, SurveyRecipe
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins
 from hedgerow.parameters import Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
+from hedgerow.survey import FINE, SurveyRecipe
 from hedgerow.systems.booster import BoostingClassifier
 
 __all__ = ["HedgerowClassifier", "TwoSidedCurve"]
@@ -28,7 +28,7 @@ __all__ = ["HedgerowClassifier", "TwoSidedCurve"]
 Floats = npt.NDArray[np.float64]
 
 RECIPE = AdditiveRecipe(
-    survey=SurveyRecipe(count=Fraction(1, 100), histograms=Fraction(1, 50), by_mass=0.6),
+    survey=SurveyRecipe(),
     share=Fraction(1, 4),
     pure=Sizes(rounds=(0.23, 0.4), bins=(1.65, 0.3)),
     concentrated=Sizes(rounds=(0.7, 0.4), bins=(2.5, 0.3)),

@@ -11,6 +11,7 @@ from hedgerow.trees.pruning import PessimisticPruning
 from hedgerow.trees.recipe import Recipe, Schedule
 from hedgerow.trees.splits import NoisyHistograms, RandomTest, SelectCutsThenTest, SelectTest, Split, Subspace
 from hedgerow.trees.stops import NoisyMinority, NoisySize, Stop
+from hedgerow.trees.surveyed import SurveyedForestPlan
 from hedgerow.trees.two_phases import TwoPhasePlan
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Split",
     "Stop",
     "Subspace",
+    "SurveyedForestPlan",
     "TwoPhasePlan",
     "Uniform",
     "Weighted",

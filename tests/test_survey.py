@@ -11,7 +11,6 @@ from helpers import fit_plan
 import hedgerow as hr
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_round import MENU
-from hedgerow.boosting.survey import FINE, Ones, SurveyRecipe, by_width_and_mass
 from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
@@ -19,6 +18,7 @@ from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
+from hedgerow.survey import FINE, Ones, SurveyRecipe, by_width_and_mass, fine_cuts, fine_encoder
 from hedgerow.systems.hedgerow import RECIPE
 from hedgerow.table import MemoryTable
 
@@ -35,26 +35,67 @@ def plan_of(epsilon=1, delta=0, schema=SCHEMA, *, rounds=None, bins=None, adjace
     return AdditivePlan(RECIPE, schema, Claim(Fraction(epsilon), Fraction(delta), adjacency), rounds=rounds, bins=bins)
 
 
+def placed(counts, bins, by_mass, deviation=1.0, widths=None):
+    clear = np.where(counts > 3.5 * deviation, counts, 0)
+    return by_width_and_mass(clear, np.ones(len(counts)) if widths is None else widths, bins, by_mass)
+
+
 def test_bins_follow_the_width_where_nothing_is_clear():
-    merged = by_width_and_mass(np.full(100, 3), clear=50, bins=10, by_mass=0.6)
-    assert np.array_equal(merged, np.arange(100) // 10)
+    assert np.array_equal(placed(np.full(100, 3), 10, 0.6, deviation=25.0), np.arange(100) // 10)
+    wide = np.bincount(placed(np.zeros(100, dtype=np.int64), 10, 0.6, 25.0, np.append(np.ones(50), np.full(50, 9.0))))
+    assert wide[0] > 2 * wide[-1]
 
 
 def test_bins_follow_the_mass_where_it_is():
     counts = np.zeros(100, dtype=np.int64)
     counts[40:50] = 1000
-    merged = by_width_and_mass(counts, clear=50, bins=20, by_mass=0.5)
-    assert len(np.unique(merged[40:50])) == 10  # a bin each: half of the bins
+    merged = placed(counts, 20, 0.5)
+    assert len(np.unique(merged[40:50])) == 10  # a bin each
     assert len(np.unique(merged)) <= 20
     assert np.all(np.diff(merged) >= 0)
     assert merged[0] == 0
+
+
+def test_a_spike_takes_one_bin_and_leaves_the_others_to_the_rest():
+    counts = np.full(100, 100, dtype=np.int64)
+    counts[30] = 100_000
+    merged = placed(counts, 20, 0.6)
+    assert np.count_nonzero(merged == merged[30]) <= 3
+    assert merged[-1] + 1 >= 18
+
+
+def test_bins_go_to_where_the_records_are_of_a_range_far_too_wide():
+    encoder = fine_encoder(hr.Schema({"a": hr.Numeric(-1e6, 1e6), "b": hr.Numeric(0, 1e5)}, classes=["no", "yes"]))
+    values = GENERATOR.uniform(20, 90, 20_000)
+    for feature, edges in enumerate(encoder.edges):
+        counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+        kind = list(encoder.schema.features.values())[feature]
+        widths = np.diff(np.concatenate([[kind.low], edges, [kind.high]]))
+        merged = placed(counts, 12, 0.6, 10.0, widths)
+        assert len(np.unique(merged[np.searchsorted(edges, values, side="right")])) >= 7
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (17, 90), (-5, -1), (-1e308, 1e308), (1e16, 1e16 + 8), (-1, 1e6)])
+def test_fine_bins_keep_to_the_range_and_to_a_byte(low, high):
+    kind = hr.Numeric(low, high)
+    edges = fine_cuts(kind)
+    assert edges == sorted(set(edges))
+    assert all(low < edge < high for edge in edges)
+    assert len(edges) < FINE
+    assert set(kind.bin_edges(127)) <= set(edges)
+    survey = SurveyRecipe().survey(
+        Budget(Fraction(1)), fine_encoder(hr.Schema({"a": kind}, classes=[0, 1])), counts=False
+    )
+    widths = survey._widths(0)
+    assert np.isfinite(widths.sum())
+    assert np.all(widths > 0)
 
 
 @pytest.mark.parametrize("bins", [2, 3, 8, 40, 300])
 def test_there_are_two_bins_at_least_and_no_gap(bins):
     spikes = [np.eye(FINE, dtype=np.int64)[place] * 10**6 for place in (0, 7, FINE - 2, FINE - 1)]
     for counts in (np.zeros(FINE, dtype=np.int64), *spikes, np.full(2, -5)):
-        merged = by_width_and_mass(counts, clear=10, bins=bins, by_mass=1.0)
+        merged = placed(counts, bins, 1.0, 5.0)
         assert merged[0] == 0
         assert 1 <= merged[-1] < max(bins, 2)
         assert set(np.diff(merged)) <= {0, 1}
@@ -211,7 +252,9 @@ def test_a_doubt_depends_on_the_released_number_alone(delta, monkeypatch):
     least = plan._survey(plan._budget).count_noise.quantile(1 / 1000)
     other = {"wide": X["wide"][:7], "c": ["b"] * 7}
     for released in (-(10**6), -3, 0, least - 1, least, 10**6):
-        monkeypatch.setattr(Round, "whole_sums", lambda self, noise, number=released: np.array([number]))
+        monkeypatch.setattr(
+            Round, "whole_sums", lambda self, noise, number=released: np.full(self._rule.channels, number)
+        )
         found = [warned(*records, delta=delta) for records in ((X, Y), (X, UNLABELED), (other, ["yes"] * 7))]
         assert found[0] == found[1] == found[2]
         if released >= least:

@@ -1,0 +1,257 @@
+"""What a learner asks before it learns: how many records there are, and where the numeric features have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator import Round
+from hedgerow.errors import FileFormatError
+from hedgerow.mechanisms import Budget, Noise
+from hedgerow.privacy.events import Event, Sequence
+from hedgerow.schema import Encoder, Numeric, Schema
+
+__all__ = [
+    "CLEAR",
+    "FINE",
+    "Ones",
+    "OnesByClass",
+    "Survey",
+    "SurveyRecipe",
+    "by_width_and_mass",
+    "fine_cuts",
+    "fine_encoder",
+    "merged_encoder",
+    "merged_to_arrays",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
+EVEN = 127  # of them, about half, have one width; the others' widths fall towards zero
+OCTAVES = 18  # by which factor of two the narrowest of these are from zero
+RARE = 1 / 1000  # the chance that noise alone passes for records
+DAMAGED = "the file's cut points are damaged; fit the model again."
+ALIKE = 0.3  # of a range's width counts its fine bins alike
+CLEAR = 2  # deviations of its noise that a count must be above to be taken for records
+
+
+def fine_encoder(schema: Schema) -> Encoder:
+    """Return the encoder of numeric features in fine bins, which a survey merges.
+
+    Half of a feature's bins have one width. The widths of the others fall towards zero, or towards the end of the range that is
+    nearest to it, since ranges are often far too wide and values mostly small. Public cut points stay as they are.
+    """
+    cuts = {
+        name: fine_cuts(kind)
+        for name, kind in schema.features.items()
+        if isinstance(kind, Numeric) and kind.cuts is None
+    }
+    return Encoder(schema.cut_at(cuts), FINE)
+
+
+def fine_cuts(kind: Numeric) -> list[float]:
+    """Return the inner cut points of the fine bins of a feature's range, ascending."""
+    zero = min(max(kind.low, 0.0), kind.high)
+    sides = [(sign, far) for sign, far in ((-1, zero - kind.low), (1, kind.high - zero)) if far > 0]
+    even = kind.bin_edges(EVEN)
+    each = (FINE - 1 - len(even)) // len(sides)
+    widest = max(far for _, far in sides)
+    distance = widest * 2.0 ** (-OCTAVES * (np.arange(each) + 0.5) / each)
+    edges = np.unique(np.concatenate([even, *(zero + sign * distance for sign, _ in sides)]))
+    inner: list[float] = edges[(edges > kind.low) & (edges < kind.high)].tolist()
+    return inner
+
+
+def merged_to_arrays(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
+    """Return the cut points of a merged encoder as named arrays."""
+    edges = encoder.edges
+    return {
+        "edges": np.concatenate(edges),
+        "edge_counts": np.array([len(cuts) for cuts in edges], dtype=np.int64),
+    }
+
+
+def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Encoder:
+    """Return the encoder whose cut points, some of the fine ones, stand in the arrays, or raise FileFormatError."""
+    edges, counts = arrays.get("edges"), arrays.get("edge_counts")
+    if (
+        edges is None
+        or counts is None
+        or edges.dtype != np.float64
+        or counts.dtype != np.int64
+        or counts.shape != (len(fine.edges),)
+        or np.any(counts < 0)
+        or np.any(counts > FINE)
+        or edges.shape != (int(counts.sum()),)
+    ):
+        raise FileFormatError(DAMAGED)
+    cuts = np.split(edges, np.cumsum(counts)[:-1])
+    for kept, known in zip(cuts, fine.edges, strict=True):
+        if (len(kept) > 0) != (len(known) > 0) or not np.isin(kept, known).all() or np.any(np.diff(kept) <= 0):
+            raise FileFormatError(DAMAGED)
+    return Encoder(
+        fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE
+    )
+
+
+@dataclass(frozen=True)
+class Ones:
+    """Every record that has a class counts one."""
+
+    scored = 0
+    channels = 1
+    scored_l1 = 0
+    l1 = 1
+    l2_squared = 1
+
+    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
+        """Return one channel, (records, 1)."""
+        return (labels >= 0).astype(np.int64)[:, None]
+
+
+@dataclass(frozen=True)
+class OnesByClass:
+    """Every record that has a class counts one, in the channel of its class."""
+
+    channels: int
+
+    scored = 0
+    scored_l1 = 0
+    l1 = 1
+    l2_squared = 1
+
+    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
+        """Return the channels of each record, (records, classes)."""
+        return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class SurveyRecipe:
+    """How much a survey may cost, and how it cuts.
+
+    Parameters
+    ----------
+    count, histograms : Fraction
+        The shares of the whole budget that the number of records and all histograms together get.
+    by_mass : float
+        How much of a numeric feature's bins follows its records; the rest follows its range.
+    """
+
+    count: Fraction = Fraction(1, 100)
+    histograms: Fraction = Fraction(1, 50)
+    by_mass: float = 0.6
+
+    def survey(self, budget: Budget, encoder: Encoder, *, counts: bool) -> Survey:
+        """Return a survey for a whole budget; without ``counts`` the number of records is not asked for."""
+        numeric = [feature for feature, edges in enumerate(encoder.edges) if len(edges)]
+        return Survey(
+            self,
+            encoder,
+            tuple(numeric),
+            (budget * self.count).noise() if counts else None,
+            (budget * self.histograms / len(numeric)).noise() if numeric else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Count the records, and those in each fine bin of each numeric feature."""
+
+    recipe: SurveyRecipe
+    encoder: Encoder
+    numeric: tuple[int, ...]
+    count_noise: Noise | None
+    histogram_noise: Noise | None
+
+    @property
+    def left(self) -> Fraction:
+        """The share of the whole budget that it leaves."""
+        count = self.recipe.count if self.count_noise else Fraction(0)
+        return 1 - count - (self.recipe.histograms if self.histogram_noise else Fraction(0))
+
+    @property
+    def event(self) -> Sequence:
+        """What it costs."""
+        parts: list[Event] = []
+        if self.count_noise:
+            parts.append(self.count_noise.event("number of records", draws=1))
+        if self.histogram_noise:
+            draws = int(self.encoder.n_codes.max())
+            parts += [self.histogram_noise.event("fine bins of a numeric feature", draws=draws)] * len(self.numeric)
+        return Sequence(tuple(parts))
+
+    def records(self, asked: Round) -> int | None:
+        """Return the noisy number of records that have a class, asked in a round of ``Ones``; None where it is not asked for."""
+        if self.count_noise is None:
+            return None
+        return int(asked.whole_sums(self.count_noise)[0])
+
+    def doubts(self, records: int | None) -> tuple[str, ...]:
+        """Return what to say where the released number does not stand out from its noise.
+
+        It looks at the released number and public values alone. Without a record that has a class there is nothing to say
+        once in 1000 fits.
+        """
+        if self.count_noise is None or records is None or records >= (least := self.count_noise.quantile(RARE)):
+            return ()
+        return (
+            f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
+            f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
+            "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
+            "the schema declares them; if they are, pass more records or a larger epsilon.",
+        )
+
+    def merges(self, asked: Round, bins: int) -> list[Integers]:
+        """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
+        into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
+        if self.histogram_noise is None:
+            return into
+        least = self.histogram_noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
+        for feature in self.numeric:
+            counts = asked.sums(feature, self.histogram_noise)[:-1, 0]
+            clear = np.where(counts >= least, counts, 0)
+            found = by_width_and_mass(clear, self._widths(feature), bins, self.recipe.by_mass)
+            into[feature] = np.append(found, found[-1] + 1)
+        return into
+
+    def _widths(self, feature: int) -> Floats:
+        """Return the widths of a feature's fine bins, or a quarter of each where the range passes the largest float64."""
+        kind = self.encoder.schema.features[self.encoder.schema.names[feature]]
+        assert isinstance(kind, Numeric)
+        ends = np.concatenate([[kind.low], self.encoder.edges[feature], [kind.high]])
+        with np.errstate(over="ignore"):
+            widths = np.diff(ends)
+        return widths if np.isfinite(kind.high - kind.low) else np.diff(ends / 4)
+
+
+def by_width_and_mass(clear: Integers, widths: Floats, bins: int, by_mass: float) -> Integers:
+    """Return the new bin of each fine bin: new bins hold like parts of a mixture of the range's width and of its records.
+
+    ``clear`` are the noisy counts that stand out of their noise, zero for the others. Part of the width counts fine bins alike,
+    since public ranges are often far too wide, and fine bins are narrow where values are likely.
+    """
+    width = ALIKE / len(widths) + (1 - ALIKE) * widths / widths.sum()
+    mass = clear / clear.sum() if clear.any() else width
+    weight = one_at_most(by_mass * mass + (1 - by_mass) * width, bins)
+    place = np.clip((np.cumsum(weight) - weight / 2).astype(np.int64), 0, bins - 1)
+    place[-1] += place[0] == place[-1]  # two bins at least
+    return np.asarray(np.unique(place, return_inverse=True)[1].astype(np.int64))
+
+
+def one_at_most(share: Floats, total: int) -> Floats:
+    """Return weights that sum to ``total``, in the proportion of positive shares but none above 1 as far as that can be.
+
+    A fine bin is never cut, so what a spike has beyond one new bin goes to the others.
+    """
+    weight = np.asarray(total * share / share.sum())
+    spikes = np.zeros(len(share), dtype=np.bool_)
+    while (weight > 1 + 1e-9).any() and (rest := share[~(spikes := spikes | (weight > 1))].sum()) > 0:
+        weight = np.where(spikes, 1.0, share * ((total - spikes.sum()) / rest))
+    return weight

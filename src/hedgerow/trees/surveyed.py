@@ -1,0 +1,99 @@
+"""A private forest whose bins a survey places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.curator import Queryable
+from hedgerow.mechanisms import Budget
+from hedgerow.privacy.events import Event, Sequence
+from hedgerow.schema import Encoder, Schema
+from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
+from hedgerow.trees.forest import ForestModel, ForestPlan
+from hedgerow.trees.recipe import Recipe
+
+__all__ = ["SurveyedForestPlan"]
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyedForestModel(ForestModel):
+    """A grown forest with the cut points that a survey released."""
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees and the cut points as named arrays."""
+        return {**super().to_arrays(), **merged_to_arrays(self.encoder)}
+
+
+class SurveyedForestPlan:
+    """A private forest that is about to be grown on bins that follow where the records are.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The parts of the forest.
+    survey : SurveyRecipe
+        What is asked of numeric features first.
+    schema, epsilon, n_estimators, max_depth, max_bins
+        See ``ForestPlan``; bins follow the survey, at most so many.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        survey: SurveyRecipe,
+        schema: Schema,
+        epsilon: Fraction,
+        *,
+        n_estimators: int,
+        max_depth: int,
+        max_bins: int,
+    ) -> None:
+        self._recipe, self._bins = recipe, max_bins
+        self._trees, self._depth = n_estimators, max_depth
+        self._encoder = fine_encoder(schema)
+        self._survey = survey.survey(Budget(epsilon), self._encoder, counts=False)
+        self._left = epsilon * self._survey.left
+        most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self._encoder.n_codes.tolist()]
+        self._most = self._forest(self._encoder.merged(most))  # which leaves categories as they are
+
+    def _forest(self, encoder: Encoder) -> ForestPlan:
+        """Return the plan of the trees on merged bins. What it costs depends on the budget and the schema, not on the bins."""
+        return ForestPlan(
+            self._recipe,
+            encoder.schema,
+            self._left,
+            n_estimators=self._trees,
+            max_depth=self._depth,
+            max_bins=FINE,
+        )
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return Sequence((*self._survey.event.parts, self._most.event))
+
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read: numeric features in fine bins, which the survey merges."""
+        return self._encoder
+
+    def fit(self, curator: Queryable) -> ForestModel:
+        """Place the bins and grow the model by asking a curator."""
+        merges = self._survey.merges(curator.open_round(Ones()), self._bins)
+        curator.merge(merges)
+        return surveyed(self._forest(self._encoder.merged(merges)).fit(curator))
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
+        """Return the model whose trees and cut points stand in the arrays, or raise FileFormatError."""
+        return surveyed(self._forest(merged_encoder(arrays, self._encoder)).restore(arrays))
+
+
+def surveyed(model: ForestModel) -> SurveyedForestModel:
+    """Return a model that keeps its cut points."""
+    return SurveyedForestModel(model.encoder, model.forest, model.share)

@@ -49,7 +49,7 @@ class AdditiveModel(BoostedModel):
         return calibrated(super().said(sums))
 
     def curve(self, feature: int) -> Floats:
-        """Return the sum of the votes of one-sided curves of one feature for each of its codes, as ``decision`` returns sums."""
+        """Return the sum of the votes of one-sided curves of one feature for each of its codes, on the scale of ``decision``."""
         codes = int(self.encoder.n_codes[feature])
         total = np.zeros((codes, len(self.encoder.schema.classes)))
         for root in self._roots(self.forest.test[self.forest.roots] == feature):

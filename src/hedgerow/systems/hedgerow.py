@@ -51,7 +51,7 @@ class TwoSidedCurve:
     labels : tuple of str
         What the cells stand for.
     curves : ndarray of shape (2, codes, classes), for two classes (2, codes)
-        The curve of the first side and that of the second, in log-odds; for two classes the second class's lead.
+        The curve of the first side and that of the second, in log-odds; for two classes the second class's.
     """
 
     feature: str
@@ -139,11 +139,11 @@ class HedgerowClassifier(BoostingClassifier):
         return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's cells stand for, and what each adds to the margin; read from released values, free.
+        """Return what a feature's cells stand for, and what each adds to ``decision_function``; read from released values, free.
 
-        The second is of shape (codes, classes), or for two classes (codes,): the second class's. What the feature adds on the two
-        sides of a cut of another one stands in ``interactions_`` and not here. The softmax of the margins, calibrated for the cap
-        (``hedgerow.boosting.gradients.calibrated``), is what ``predict_proba`` says.
+        The second is of shape (codes, classes), or for two classes (codes,): the second class's log-odds. What the feature adds
+        on the two sides of a cut of another one stands in ``interactions_`` and not here. docs/log-odds.md says how
+        ``predict_proba`` follows.
         """
         model = self._model
         encoder = model.encoder

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hedgerow.boosting.additive_model import AdditiveModel, additive_model, restored_additive
 from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout
 from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
 from hedgerow.boosting.survey import CLEAR, FINE, Ones, Survey
 from hedgerow.curator import Queryable, Splits
@@ -123,7 +124,7 @@ class AdditivePlan:
             splits = self._splits(curator, encoder, steps, rounds, number, records)
             last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
             steps.append(last)
-        return additive_model(encoder, steps)
+        return additive_model(encoder, steps, Measured.of(steps, one.noise, one.gradients), self._recipe.smoothing)
 
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""
@@ -181,4 +182,4 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_additive(arrays, self._encoder, max(self._menu))
+        return restored_additive(arrays, self._encoder, max(self._menu), self._recipe.smoothing)

@@ -240,7 +240,7 @@ def test_without_noise_it_is_adaboost():
     assert len(ours.alphas) == 20
     staged = list(ours.staged_decision(X))
     np.testing.assert_array_equal(staged[-1], ours.decision(X))
-    losses = [np.exp(-(2 * y - 1) * decision).mean() for decision in staged]
+    losses = [np.exp(-(2 * y - 1) * log_odds / 2).mean() for log_odds in staged]
     assert all(after < before for before, after in pairwise(losses))
 
 

@@ -8,8 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 import hedgerow as hr
+from hedgerow.boosting.gradients import cap_of
+from hedgerow.boosting.weights import UNIT
 from hedgerow.estimator import claim_of, draw_coins
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
@@ -156,6 +159,29 @@ def test_sampling_gives_way_to_weights_where_there_is_a_delta():
     pure, other = (hr.CARTDPsAdaBoostClassifier(schema=TWO, delta=delta).fit(X, Y) for delta in (0, 1e-6))
     assert "sample with probability 0.5" in str(pure.certificate_)
     assert "sample" not in str(other.certificate_)
+
+
+FORMS = [(kind, {}) for kind in (*KINDS, hr.HedgerowClassifier)]
+FORMS += [(kind, {"variant": "published"}) for kind in KINDS if hasattr(kind, "_published")]
+
+
+@pytest.mark.parametrize(("kind", "form"), FORMS)
+def test_probabilities_are_those_of_the_log_odds_in_every_form(kind, form):
+    model = kind(5.0, schema=TWO, random_state=0, **form).fit(X, Y)
+    log_odds = model.decision_function(X)
+    second = expit(log_odds)
+    odds = np.stack([1 - second, second], axis=1)
+    if kind is hr.HedgerowClassifier:
+        odds *= np.maximum(1, (1 - odds) * UNIT / cap_of(2))
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    assert np.abs(log_odds).max() > 0.1
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    assert np.array_equal(model.predict(X) == "yes", log_odds > 0)
+
+
+def test_weights_of_a_published_form_are_the_papers_and_its_decision_is_twice_their_sum():
+    model = hr.DPAdaBoostClassifier(5.0, schema=TWO, variant="published", n_estimators=1, random_state=0).fit(X, Y)
+    assert np.abs(model.decision_function(X)) == pytest.approx(2 * abs(model.model_.alphas[0]))
 
 
 # DPAda's paid rounds.

@@ -41,6 +41,7 @@ EXPLAINED = {  # arrays of trees and cells that are there only where such a step
     "counts": ("class counts",),
     "order": ("counts of categories",),
     "votes": ("class counts", "gradients"),
+    "sums": ("gradients",),
     "edges": ("specializations", "fine bins"),
 }
 CUT_POINTS = ("edges",)  # of a public grid, which restoring checks

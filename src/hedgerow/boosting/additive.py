@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from hedgerow.boosting.additive_model import AdditiveModel, additive_model, restored_additive
 from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout, Shares
 from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -128,24 +130,25 @@ class AdditivePlan:
         curator.merge(merges)
         encoder, left = self._encoder.merged(merges), self._budget * survey.left
         last: Step | None = None
-        steps: list[Step] = []
         said: Floats | None = None
+        intercept = np.zeros(len(encoder.schema.classes), dtype=np.int64)
         if records is not None and self._precision(records) < self._recipe.precise:
             shares = self._shares(left, self._recipe.few)
-            said, votes = shares.ask(curator)
-            last, left = constant(encoder, votes), shares.left
-            steps.append(last)
+            said, intercept = shares.ask(curator)
+            last, left = constant(encoder, intercept), shares.left
         elif records is not None and self._asks_scores:
             scout = self._scout(left)
             dense, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
         one = self._round(left, rounds)
         curvature = one.gradients.first_curvature(records or 0.0, said)
+        steps: list[Step] = []
         for number in range(rounds):
             splits = self._splits(curator, encoder, steps, rounds, number, records)
             last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
             steps.append(last)
-        return additive_model(encoder, steps)
+        steps[0] = replace(steps[0], votes=steps[0].votes + intercept)
+        return additive_model(encoder, steps, Measured.of(steps, one.noise, one.gradients), self._recipe.smoothing)
 
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""
@@ -204,4 +207,4 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_additive(arrays, self._encoder, max(self._menu) + 1)
+        return restored_additive(arrays, self._encoder, max(self._menu), self._recipe.smoothing)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.gradients import calibrated
+from hedgerow.boosting.gradients import Gradients, calibrated
+from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.plan import BoostedModel, lead, restored
+from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.steps import Step, condition, test_of
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.errors import FileFormatError
@@ -41,15 +43,23 @@ class Interaction:
     curves: Floats
 
 
+@dataclass(frozen=True, eq=False)
 class AdditiveModel(BoostedModel):
-    """Curves of one feature, and two-sided ones, whose votes add up to the margins of capped gradients."""
+    """Curves of one feature, and two-sided ones, whose votes add up to the margins of capped gradients.
+
+    ``measured`` is what the steps were made of; None in files of earlier versions, and where it would be too much.
+    ``smoothing`` made steps of it.
+    """
+
+    measured: Measured | None = None
+    smoothing: Smoothing = field(default_factory=Smoothing)
 
     def said(self, sums: Floats) -> Floats:
         """Return the probabilities that sums of votes (records, classes) stand for."""
         return calibrated(super().said(sums))
 
     def curve(self, feature: int) -> Floats:
-        """Return the sum of the votes of one-sided curves of one feature for each of its codes, as ``decision`` returns sums."""
+        """Return the sum of the votes of one-sided curves of one feature for each of its codes, on the scale of ``decision``."""
         codes = int(self.encoder.n_codes[feature])
         total = np.zeros((codes, len(self.encoder.schema.classes)))
         for root in self._roots(self.forest.test[self.forest.roots] == feature):
@@ -71,6 +81,16 @@ class AdditiveModel(BoostedModel):
             found[test, feature] = Interaction(feature, by, condition(self.encoder, by, at), curves)
         return list(found.values())
 
+    def rounds(self) -> Iterator[tuple[int, int, list[int]]]:
+        """Yield for each round its test, the feature whose curve it is, and the first leaf on each side."""
+        forest, features = self.forest, len(self.encoder.n_codes)
+        for root in forest.roots.tolist():
+            test, first = int(forest.test[root]), int(forest.first_child[root])
+            if test < features:
+                yield test, test, [first]
+            else:
+                yield test, int(forest.test[first]), forest.first_child[first : first + 2].tolist()
+
     def _roots(self, chosen: npt.NDArray[np.bool_]) -> Iterator[int]:
         yield from self.forest.roots[chosen].tolist()
 
@@ -82,7 +102,11 @@ class AdditiveModel(BoostedModel):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees, their votes and the cut points as named arrays."""
-        return {**super().to_arrays(), **merged_to_arrays(self.encoder)}
+        return {
+            **super().to_arrays(),
+            **({} if self.measured is None else self.measured.to_arrays()),
+            **merged_to_arrays(self.encoder),
+        }
 
 
 def candidates_of(encoder: Encoder) -> Candidates:
@@ -90,7 +114,9 @@ def candidates_of(encoder: Encoder) -> Candidates:
     return multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
 
 
-def additive_model(encoder: Encoder, steps: list[Step]) -> AdditiveModel:
+def additive_model(
+    encoder: Encoder, steps: list[Step], measured: Measured | None, smoothing: Smoothing
+) -> AdditiveModel:
     """Return the model of steps: a stump for each of one side, a tree of two levels for each of two."""
     candidates = candidates_of(encoder)
     trees, shares = [], []
@@ -109,7 +135,7 @@ def additive_model(encoder: Encoder, steps: list[Step]) -> AdditiveModel:
         tests, firsts, labels = (array.astype(np.int32) for array in (test, first_child, label))
         trees.append(Forest(root, tests, firsts, labels, candidates))
         shares.append(votes)
-    return AdditiveModel(encoder, Forest.joined(*trees), np.concatenate(shares) / VOTE_STEPS)
+    return AdditiveModel(encoder, Forest.joined(*trees), np.concatenate(shares) / VOTE_STEPS, measured, smoothing)
 
 
 def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
@@ -119,7 +145,9 @@ def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
     return test, first_child
 
 
-def restored_additive(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, most_trees: int) -> AdditiveModel:
+def restored_additive(
+    arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, most_trees: int, smoothing: Smoothing
+) -> AdditiveModel:
     """Return the model whose steps, votes and cut points, some of the fine, stand in the arrays, or raise FileFormatError."""
     encoder = merged_encoder(arrays, fine)
     model = restored(arrays, encoder, candidates_of(encoder), most_trees)
@@ -140,4 +168,10 @@ def restored_additive(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, mos
     single[forest.roots] = inner[forest.roots] & ~split[forest.roots]
     if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
         raise FileFormatError(NO_STEPS)
-    return AdditiveModel(model.encoder, model.forest, model.share)
+    found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing)
+    channels = Gradients(len(encoder.schema.classes), normal=True).channels
+    leaves = [
+        [slice(first, first + int(encoder.n_codes[feature])) for first in firsts]
+        for _, feature, firsts in found.rounds()
+    ]
+    return replace(found, measured=Measured.from_arrays(arrays, leaves, channels))

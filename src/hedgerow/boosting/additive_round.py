@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -179,12 +179,14 @@ class OneRound:
         after = self.gradients.curvature_of(measured.sum(axis=0))
         numeric = encoder.schema.is_numeric
         if chosen < len(numeric):
-            return one_sided(chosen, self._votes(gradient, measured, numeric=numeric[chosen])), after
+            return replace(
+                one_sided(chosen, self._votes(gradient, measured, numeric=numeric[chosen])), sums=sums
+            ), after
         assert splits is not None
         split = splits[chosen - len(numeric)]
         sides = zip(np.split(gradient, 2), np.split(measured, 2), strict=True)
         votes = [self._votes(*side, numeric=numeric[split.feature]) for side in sides]
-        return two_sided(split, np.concatenate(votes)), after
+        return replace(two_sided(split, np.concatenate(votes)), sums=sums), after
 
     def penalty(self, n_cells: Integers, curvature: Floats, factor: float = 1.0) -> Integers:
         """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""

@@ -22,7 +22,7 @@ from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound"]
+__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "lead"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -134,7 +134,7 @@ class BoostedModel(ForestModel):
             yield total
 
     def curve(self, feature: int) -> Floats:
-        """Return the sum of the votes of stumps on one feature for each of its codes, as ``decision`` returns sums."""
+        """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
         assert self.share is not None
         codes = int(self.encoder.n_codes[feature])
         total = np.zeros((codes, self.share.shape[1]))
@@ -146,7 +146,7 @@ class BoostedModel(ForestModel):
         return lead(total)
 
     def decision(self, X: Any) -> Floats:
-        """Return the sums of votes, (records, classes), or for two classes the second's lead, (records,)."""
+        """Return the sums of votes, (records, classes), or for two classes the second's log-odds, (records,)."""
         return lead(self.sums(X))
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
@@ -178,7 +178,7 @@ def probabilities(sums: Floats) -> Floats:
 
 
 def lead(sums: Floats) -> Floats:
-    """Return sums of votes as they are, or for two classes the lead of the second, of shape (records,)."""
+    """Return sums of votes (rows, classes) as they are, or for two classes the second's log-odds, of shape (rows,)."""
     return np.asarray(sums[:, 1] - sums[:, 0]) if sums.shape[1] == 2 else sums
 
 

@@ -59,6 +59,29 @@ class Smoothing:
             columns.append((weights / weights.sum()) @ np.stack([steps for _, steps in found]))
         return np.stack(columns, axis=1)
 
+    def gains(
+        self, gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, numeric: bool
+    ) -> tuple[Floats, Floats]:
+        """Return how far each bin's step follows each bin's gradient, (classes or 1, bins, bins), and the curvatures.
+
+        The steps are these gains times the gradients; weights of the spreads are taken as they are. The curvatures, of the shape
+        of ``curvature``, are those that ``steps`` reckons with.
+        """
+        curvature = _denoised(curvature, curvature_noise)
+        variance = noise**2 + curvature + 1e-9
+        alike = self._alike(len(gradient)) if numeric and len(gradient) >= 3 else np.eye(len(gradient))
+        found = []
+        for g, h, v in zip(gradient.T, curvature.T, variance.T, strict=True):
+            gains, likelihood = [], []
+            for spread in self.spreads:
+                towards = (spread**2 * alike + self.common**2) * h
+                solved = np.linalg.inv(h[:, None] * towards + np.diag(v))
+                gains.append(towards @ solved)
+                likelihood.append((np.linalg.slogdet(solved)[1] - g @ solved @ g) / 2)
+            weights = np.exp(np.array(likelihood) - max(likelihood))
+            found.append(np.tensordot(weights / weights.sum(), gains, axes=1))
+        return np.stack(found), curvature
+
     def _alike(self, bins: int) -> Floats:
         """Return the correlation of steps, of shape (bins, bins); a numeric feature's last bin is for missing cells."""
         place = np.arange(bins - 1)

@@ -37,13 +37,16 @@ class Step:
     """Votes by the code of one feature, for each side of another.
 
     ``votes`` (sides, codes, classes) are in fixed point; ``side`` (codes of ``by``,) says on which side each code is. A step of
-    one side is cut by no feature: its ``side`` is all zeros.
+    one side is cut by no feature: its ``side`` is all zeros. ``into`` (codes,) is the cell of each code on one side, and ``sums``
+    (cells, channels), the first side's first, what was released of these cells, if it was made of that.
     """
 
     by: int
     side: Integers
     feature: int
     votes: Integers
+    into: Integers
+    sums: Integers | None = None
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
@@ -58,13 +61,14 @@ def constant(encoder: Encoder, votes: Integers) -> Step:
 
 def one_sided(feature: int, votes: Integers) -> Step:
     """Return the step of one feature with these votes, (codes, classes)."""
-    return Step(feature, np.zeros(len(votes), dtype=np.int64), feature, np.ascontiguousarray(votes)[None])
+    codes = np.arange(len(votes))
+    return Step(feature, np.zeros_like(codes), feature, np.ascontiguousarray(votes)[None], codes)
 
 
 def two_sided(split: Split, votes: Integers) -> Step:
     """Return the step of a split with these votes by its cells, (cells, classes)."""
     of_sides = votes.reshape(2, -1, votes.shape[-1])[:, split.into]
-    return Step(split.by, (~split.first).astype(np.int64), split.feature, np.ascontiguousarray(of_sides))
+    return Step(split.by, (~split.first).astype(np.int64), split.feature, np.ascontiguousarray(of_sides), split.into)
 
 
 def can_be_cut(encoder: Encoder) -> npt.NDArray[np.bool_]:

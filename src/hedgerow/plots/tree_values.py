@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boosting.plan import BoostedModel
+from hedgerow.boosting.plan import BoostedModel, lead
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
 from hedgerow.texts import printable
@@ -16,15 +16,18 @@ __all__ = ["branch_text", "leaf_text", "tree_values"]
 
 
 def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
-    """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches."""
+    """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches.
+
+    A leaf of a booster has what it adds to the log-odds: of each class, or of two the second's alone.
+    """
     return _node(model, int(model.forest.roots[tree]))
 
 
 def leaf_text(leaf: dict[str, Any]) -> str:
-    """Return what a leaf says: its label, with its noisy counts if there are any, or its votes."""
+    """Return what a leaf says: its label, with its noisy counts if there are any, or the log-odds that it adds."""
     text = printable(str(leaf["label"]))
-    if "votes" in leaf:
-        return f"votes {', '.join(f'{vote:+.3f}' for vote in leaf['votes'])}"
+    if "log_odds" in leaf:
+        return f"log-odds {', '.join(f'{added:+.3f}' for added in leaf['log_odds'])}"
     return f"{text}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}" if "noisy_counts" in leaf else text
 
 
@@ -32,9 +35,10 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
     forest, schema = model.forest, model.encoder.schema
     test = int(forest.test[node])
     if test < 0:
-        leaf = {"label": schema.classes[int(forest.label[node])]}
+        leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
         if isinstance(model, BoostedModel) and model.share is not None:
-            leaf["votes"] = model.share[node].tolist()  # its counts may be weights, in units of their own
+            # Its counts may be weights, in units of their own.
+            leaf["log_odds"] = lead(model.share[[node]]).ravel().tolist()
         elif forest.counts is not None:
             leaf["noisy_counts"] = forest.counts[node].tolist()
         return leaf

@@ -23,7 +23,7 @@ class Booster(Model, Protocol):
     """What boosting leaves behind: sums of votes, after each round."""
 
     def decision(self, X: Any) -> Floats:
-        """Return the sums of votes, (records, classes), or for two classes the second's lead, (records,)."""
+        """Return the margins, (records, classes), or for two classes the second's log-odds, (records,)."""
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` of the first round, the first two, and so on."""
@@ -66,11 +66,11 @@ class BoostingClassifier(PrivateClassifier):
         return cast(Booster, self.model_)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the sums of votes: of shape (n_samples, n_classes), or for two classes the second's lead, (n_samples,).
+        """Return the margins, of shape (n_samples, n_classes), or for two classes the second's log-odds, (n_samples,).
 
-        Votes of private forms are log-odds; those of published forms are what their paper says, AdaBoost's half log-odds. For
-        ``HedgerowClassifier`` these are the margins before ``predict_proba`` calibrates them for the cap: the order is the same,
-        the sigmoid is not.
+        They are log-odds for every booster, in both forms, on the scale of curves and contributions (docs/log-odds.md):
+        ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` calibrates it for the cap: the
+        order of the classes is the same, the probabilities are not.
         """
         booster = self._booster
         self._check_given(X)

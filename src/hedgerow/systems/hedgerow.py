@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_model import AdditiveModel
 from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
+from hedgerow.boosting.curves import spread_by_feature, spread_of
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins
@@ -51,7 +52,7 @@ class TwoSidedCurve:
     labels : tuple of str
         What the cells stand for.
     curves : ndarray of shape (2, codes, classes), for two classes (2, codes)
-        The curve of the first side and that of the second, in log-odds; for two classes the second class's lead.
+        The curve of the first side and that of the second, in log-odds; for two classes the second class's.
     """
 
     feature: str
@@ -139,11 +140,11 @@ class HedgerowClassifier(BoostingClassifier):
         return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's cells stand for, and what each adds to the margin; read from released values, free.
+        """Return what a feature's cells stand for, and what each adds to ``decision_function``; read from released values, free.
 
-        The second is of shape (codes, classes), or for two classes (codes,): the second class's. What the feature adds on the two
-        sides of a cut of another one stands in ``interactions_`` and not here. The softmax of the margins, calibrated for the cap
-        (``hedgerow.boosting.gradients.calibrated``), is what ``predict_proba`` says.
+        The second is of shape (codes, classes), or for two classes (codes,): the second class's log-odds. What the feature adds
+        on the two sides of a cut of another one stands in ``interactions_`` and not here. docs/log-odds.md says how
+        ``predict_proba`` follows.
         """
         model = self._model
         encoder = model.encoder
@@ -161,8 +162,8 @@ class HedgerowClassifier(BoostingClassifier):
     def interactions_(self) -> list[TwoSidedCurve]:
         """The released cuts of one feature with the curves of another one on both sides, those of the largest share first."""
         names, found = self._model.encoder.schema.names, self._model.interactions()
-        spreads = [self._spread(interaction.curves) for interaction in found]
-        total = sum(spreads) + sum(self._spread(self._model.curve(number)) for number in range(self.n_features_in_))
+        spreads = [spread_of(one.curves.reshape(2 * one.curves.shape[1], -1)) for one in found]
+        total = spread_by_feature(self._model).sum()
         curves = [
             TwoSidedCurve(
                 names[one.feature],
@@ -176,11 +177,6 @@ class HedgerowClassifier(BoostingClassifier):
         ]
         return sorted(curves, key=lambda curve: -curve.share)
 
-    def _spread(self, curve: Floats) -> float:
-        """Return the standard deviation of a curve over its cells, of a two-sided one over those of both, added over classes."""
-        n_classes = len(self._model.encoder.schema.classes)
-        return float(np.std(curve.reshape(-1, 1 if n_classes == 2 else n_classes), axis=0).sum())
-
     @property
     def feature_importances_(self) -> Floats:
         """How much of the model each feature decides, of shape (n_features_in_,): the spread of its curves over their cells.
@@ -188,8 +184,5 @@ class HedgerowClassifier(BoostingClassifier):
         Shares that sum to 1; zeros where no curve has a slope. A two-sided curve counts for the feature whose curve it is. Read
         from released values; cells count alike, however many records they have.
         """
-        model = self._model
-        spread = np.array([self._spread(model.curve(number)) for number in range(self.n_features_in_)])
-        for interaction in model.interactions():
-            spread[interaction.feature] += self._spread(interaction.curves)
+        spread = spread_by_feature(self._model)
         return spread / spread.sum() if spread.sum() > 0 else spread

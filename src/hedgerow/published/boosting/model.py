@@ -23,7 +23,7 @@ Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
-LARGEST_ALPHA = 1e6  # a weight is half of a log-odds; sums of such stay finite
+LARGEST_ALPHA = 1e6  # sums of such weights stay finite
 DAMAGED = "the file's trees are damaged; fit the model again."
 KINDS = {"cut": np.float64, "left": np.bool_}  # of the arrays that are not int32
 
@@ -147,7 +147,8 @@ def _cast(array: npt.NDArray[Any], kind: type, dimensions: int) -> npt.NDArray[A
 class PublishedBoosted:
     """A weighted vote: F(x) = sum of alpha_t h_t(x), h_t = 1 for the schema's second class and -1 for its first.
 
-    ``alphas`` (trees,) are the weights of the trees.
+    ``alphas`` (trees,) are the weights of the trees as the papers have them. What the model says is 2 F, the log-odds of the
+    second class by AdaBoost's loss (Friedman, Hastie and Tibshirani 2000); the papers release its sign only.
     """
 
     branching: Branching
@@ -155,11 +156,11 @@ class PublishedBoosted:
     alphas: Floats
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield F after each round, of shape (records,)."""
+        """Yield the second class's log-odds after each round, of shape (records,)."""
         return accumulate(self._terms(self._columns(X)))
 
     def decision(self, X: Any) -> Floats:
-        """Return F, of shape (records,); zeros where training stopped before the first tree."""
+        """Return the second class's log-odds, of shape (records,); zeros where training stopped before the first tree."""
         columns = self._columns(X)
         return sum(self._terms(columns), start=np.zeros(columns.shape[1]))
 
@@ -167,15 +168,14 @@ class PublishedBoosted:
         return np.ascontiguousarray(self.branching.read(X).T)
 
     def _terms(self, columns: Floats) -> Iterator[Floats]:
-        """Yield alpha_t h_t of each tree, for ``columns`` (features, records)."""
+        """Yield 2 alpha_t h_t of each tree, for ``columns`` (features, records)."""
         for tree, alpha in enumerate(self.alphas):
-            yield alpha * (2 * self.trees.labels(tree, columns, self.branching) - 1)
+            yield 2 * alpha * (2 * self.trees.labels(tree, columns, self.branching) - 1)
 
     def probabilities(self, X: Any) -> Floats:
-        """Return 1 / (1 + exp(-2 F)) for the second class and the rest for the first, of shape (records, classes).
+        """Return the probabilities of which ``decision`` is the log-odds, of shape (records, classes).
 
-        That is what AdaBoost's loss makes of F (Friedman, Hastie and Tibshirani 2000); the papers release signs only. Where F
-        is 0 both have one half [our choice, the papers are silent].
+        Where it is 0 both classes have one half [our choice, the papers are silent].
         """
         return _shares(self.decision(X))
 
@@ -204,6 +204,6 @@ class PublishedBoosted:
         return cls(branching, trees, alphas)
 
 
-def _shares(decision: Floats) -> Floats:
-    second = (1 + np.tanh(decision)) / 2
+def _shares(log_odds: Floats) -> Floats:
+    second = (1 + np.tanh(log_odds / 2)) / 2  # 1 / (1 + exp(-log_odds)), which passes the range of no float
     return np.stack((1 - second, second), axis=1)

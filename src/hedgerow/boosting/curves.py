@@ -1,0 +1,258 @@
+"""What each feature adds to the margin of an additive model, and what the noise of the released sums leaves open of it.
+
+All of it is worked out from released values (docs/curves.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.boosting.plan import lead
+
+__all__ = ["Curve", "Pair", "curve_of", "noise_by_feature", "pair_of", "pairs", "spread_by_feature", "spread_of"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+FOUND = 0.7  # of an error, that the gradients of a later round show: those of capped records do not move
+MOST_CELLS = 1024  # of a curve with a band
+LONGEST = {1: 2.0}  # where a step is cut, for two classes in the second's log-odds; 1 for each of more
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What a feature adds by itself: its own curves, and what two-sided ones of it or cut by it add on average.
+
+    Parameters
+    ----------
+    values : ndarray of shape (codes, columns)
+        Log-odds, less their mean; for two classes one column, the second class's.
+    deviation : ndarray of shape (codes, columns) or None
+        What noise adds, one standard deviation; None where the sums behind the curve are not known.
+    mass : ndarray of shape (codes,)
+        The share of each code in the mean: of the released curvatures, or even where none was released.
+    """
+
+    values: Floats
+    deviation: Floats | None
+    mass: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """What two features add together beyond what each adds by itself.
+
+    ``values`` and ``deviation`` are of shape (codes of ``first``, codes of ``second``, columns).
+    """
+
+    first: int
+    second: int
+    values: Floats
+    deviation: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """How noise came into a round: its values are ``gain`` (columns, cells, cells) times its gradients.
+
+    ``curvature`` (cells, columns) is how a gradient follows its margin, and ``variance`` (cells, columns) that of its noise.
+    """
+
+    gain: Floats
+    curvature: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One round: the values of its cells, (cells, columns), those of the first side first, and how noise came into them.
+
+    ``into`` (codes,) is the cell of each code of ``feature`` on a side, ``side`` (codes of ``by``,) says on which side each code
+    is; without a ``by`` there is one side. ``mass`` (cells,) is what is released of how much the cells hold.
+    """
+
+    feature: int
+    by: int | None
+    into: Integers
+    side: Integers
+    values: Floats
+    mass: Floats
+    respond: Callable[[], Response | None]
+
+    @cached_property
+    def response(self) -> Response | None:
+        """How noise came into it; None where that is not known, or too much to work out."""
+        return self.respond()
+
+    @cached_property
+    def shares(self) -> tuple[Floats, Floats]:
+        """The shares of the sides, and of the cells of one side, in the mass."""
+        mass = self.mass.reshape(1 if self.by is None else 2, -1)
+        return mass.sum(axis=1) / mass.sum(), mass.sum(axis=0) / mass.sum()
+
+    def onto(self, feature: int) -> Floats:
+        """Return how the cells count in the curve of one of its features, (codes, cells): an average over the other one."""
+        sides, cells = self.shares
+        if feature == self.feature:
+            return np.asarray(np.kron(sides, np.eye(len(cells))[self.into]), dtype=np.float64)
+        return np.asarray(np.kron(np.eye(2)[self.side], cells), dtype=np.float64)
+
+    def means(self, feature: int, mass: Floats) -> Floats:
+        """Return the average over the codes of one of its features in each cell, (cells, codes)."""
+        sides, cells = self.shares
+        if feature == self.feature:
+            own = np.eye(len(cells))[self.into].T * mass
+            rows = np.tile(own, (len(sides), 1))
+        else:
+            rows = np.repeat(np.eye(2)[self.side].T * mass, len(cells), axis=0)
+        return np.asarray(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300))
+
+
+def pieces_of(model: AdditiveModel) -> Iterator[Piece]:
+    """Yield the rounds of a model in their order."""
+    candidates, n_codes = model.forest.candidates, model.encoder.n_codes
+    for test, feature, firsts in model.rounds():
+        if len(firsts) == 1:
+            yield _piece(model, feature, None, np.zeros(int(n_codes[feature]), dtype=np.int64), firsts)
+        else:
+            by = int(candidates.feature[test])
+            side = candidates.branches([test])[0, : int(n_codes[by])].astype(np.int64)
+            yield _piece(model, feature, by, side, firsts)
+
+
+def _piece(model: AdditiveModel, feature: int, by: int | None, side: Integers, firsts: list[int]) -> Piece:
+    """Return the round whose leaves on each side begin at ``firsts``."""
+    assert model.share is not None
+    codes = int(model.encoder.n_codes[feature])
+    leaves = np.concatenate([np.arange(first, first + codes) for first in firsts])
+    if model.measured is None:
+        mass = np.ones(len(leaves))
+        return Piece(feature, by, np.arange(codes), side, _columns(model.share[leaves]), mass, lambda: None)
+    cells, at, into = np.unique(model.measured.cell[leaves], return_index=True, return_inverse=True)
+    gradient, curvature = model.measured.of_cells(cells)
+    mass = np.maximum(curvature, 0).sum(axis=1) + 1e-9
+    respond = partial(_response, model, gradient, curvature, feature, len(firsts))
+    return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), mass, respond)
+
+
+def _columns(votes: Floats) -> Floats:
+    return _columns_of(lead(votes))
+
+
+def _columns_of(values: Floats) -> Floats:
+    """Return values (cells,) or (cells, classes) with a column of their own for two classes."""
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature: int, sides: int) -> Response | None:
+    if model.measured is None or len(gradient) > MOST_CELLS:
+        return None
+    noise, curvature_noise = model.measured.deviations
+    numeric = bool(model.encoder.schema.is_numeric[feature])
+    cells, columns = gradient.shape
+    gains, levels = np.zeros((columns, cells, cells)), np.zeros_like(curvature)
+    for part in np.split(np.arange(cells), sides):
+        found, levels[part] = model.smoothing.gains(gradient[part], curvature[part], noise, curvature_noise, numeric)
+        gains[:, part[:, None], part] = found
+    steps = np.einsum("kij,jk->ik", gains, gradient)
+    gains[np.abs(steps.T) >= LONGEST.get(columns, 1.0)] = 0  # cut: noise does not move them
+    return Response(gains, levels, noise**2 + (steps * curvature_noise) ** 2)
+
+
+def curve_of(model: AdditiveModel, feature: int) -> Curve:
+    """Return what a feature adds by itself, with its noise.
+
+    An error that noise left in an earlier round is seen, for its most part, by the gradients of later rounds on the feature,
+    and taken back as far as their steps follow gradients: so errors of rounds do not simply add up.
+    """
+    codes = int(model.encoder.n_codes[feature])
+    pieces = [piece for piece in pieces_of(model) if feature in (piece.feature, piece.by)]
+    columns = _columns(np.zeros((1, len(model.encoder.schema.classes)))).shape[1]
+    mass = sum((piece.mass for piece in pieces if piece.by is None), start=np.full(codes, 1e-9))
+    mass = mass / mass.sum()
+    values = np.zeros((codes, columns))
+    for piece in pieces:
+        values += piece.onto(feature) @ piece.values
+    values -= mass @ values
+    if model.measured is None or codes > MOST_CELLS:
+        return Curve(values, None, mass)
+    centred = np.eye(codes) - mass
+    errors = np.zeros((columns, codes, codes))
+    for piece in pieces:
+        if piece.response is None:
+            return Curve(values, None, mass)
+        onto, means = piece.onto(feature), piece.means(feature, mass)
+        for k in range(columns):
+            gain = onto @ piece.response.gain[k]
+            kept = np.eye(codes) - FOUND * (gain * piece.response.curvature[:, k]) @ means
+            errors[k] = kept @ errors[k] @ kept.T + (gain * piece.response.variance[:, k]) @ gain.T
+    variance = np.stack([np.diag(centred @ error @ centred.T) for error in errors], axis=1)
+    return Curve(values, np.sqrt(_of_centred_classes(variance)), mass)
+
+
+def _of_centred_classes(variance: Floats) -> Floats:
+    """Return the variances (cells, columns) of steps less their mean over the classes, from those of each by itself."""
+    classes = variance.shape[1]
+    if classes == 1:
+        return np.asarray(np.maximum(variance, 0))
+    together = variance.sum(axis=1, keepdims=True) / classes**2
+    return np.asarray(np.maximum(variance * (1 - 2 / classes) + together, 0))
+
+
+def spread_by_feature(model: AdditiveModel) -> Floats:
+    """Return how far each feature's curves spread over their cells, (features,).
+
+    Standard deviations over the cells, which count alike, added up over the classes; a two-sided curve counts for the feature
+    whose curve it is.
+    """
+    spread = [spread_of(_columns_of(model.curve(feature))) for feature in range(len(model.encoder.n_codes))]
+    for interaction in model.interactions():
+        curves = interaction.curves
+        spread[interaction.feature] += spread_of(curves.reshape(2 * curves.shape[1], -1))
+    return np.array(spread)
+
+
+def noise_by_feature(model: AdditiveModel) -> Floats:
+    """Return how far noise alone would spread what each feature adds by itself, (features,); NaN where it is not known."""
+    found = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]
+    return np.array([np.nan if own is None else np.sqrt((own**2).mean(axis=0)).sum() for own in found])
+
+
+def spread_of(values: Floats) -> float:
+    """Return the standard deviation of values (cells, columns) over the cells, added up over the columns."""
+    return float(np.std(values, axis=0).sum())
+
+
+def pairs(model: AdditiveModel) -> list[tuple[int, int]]:
+    """Return the pairs of features that rounds looked at together, each in the order of the schema, the first found first."""
+    found = [(piece.feature, piece.by) for piece in pieces_of(model) if piece.by is not None]
+    return list(dict.fromkeys((min(pair), max(pair)) for pair in found))
+
+
+def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
+    """Return what two features add together beyond what each adds by itself, with its noise; zeros where no round says so."""
+    n_codes = model.encoder.n_codes
+    columns = _columns(np.zeros((1, len(model.encoder.schema.classes)))).shape[1]
+    values = np.zeros((int(n_codes[first]), int(n_codes[second]), columns))
+    variance: Floats | None = np.zeros_like(values) if model.measured is not None else None
+    for piece in pieces_of(model):
+        if {piece.feature, piece.by} != {first, second}:
+            continue
+        sides, cells = piece.shares
+        alone = np.kron(np.eye(2) - sides, np.eye(len(cells)) - cells)  # less the means over sides and over cells
+        place = piece.side[:, None] * len(cells) + piece.into  # (codes of by, codes of feature)
+        place = place if piece.by == first else place.T
+        values += (alone @ piece.values)[place]
+        if piece.response is None:
+            variance = None
+        if variance is not None and piece.response is not None:
+            gains = alone @ piece.response.gain
+            own = np.einsum("kij,jk->ik", gains**2, piece.response.variance)
+            variance += _of_centred_classes(own)[place]
+    return Pair(first, second, values, None if variance is None else np.sqrt(variance))

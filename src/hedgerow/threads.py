@@ -14,7 +14,9 @@ Item = TypeVar("Item")
 
 FEW_ROWS = 1 << 13  # fewer are not worth a second thread
 
-_here = threading.local()  # a thread of a pool does what it is given by itself: pools within pools would crowd the processors
+_here = (
+    threading.local()
+)  # a thread of a pool does what it is given by itself: pools within pools would crowd the processors
 
 
 def available_threads() -> int:

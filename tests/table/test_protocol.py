@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from private_fits import CASES, released
 
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
 from hedgerow.table import MemoryTable
 from parts import PartsTable
-from private_fits import CASES, released
 
 ENDS = {"one": [], "two": [613], "eight": [0, 7, 7, 300, 301, 820, 900]}  # uneven, with empty ones at all places
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -28,25 +28,29 @@ class LocalEngine:
     spill : Spill
         Where what was made of them is kept.
     told : callable
-        Called with the share of a question's records that is done; a number from 0 to 1.
+        Called with the number of a question, from 1, and the share of its records that is done.
     """
 
     def __init__(
-        self, partitions: Sequence[Partition], spill: Spill, told: Callable[[float], None] = lambda share: None
+        self,
+        partitions: Sequence[Partition],
+        spill: Spill,
+        told: Callable[[int, float], None] = lambda question, share: None,
     ) -> None:
         self._partitions, self._spill, self._told = list(partitions), spill, told
-        self._memos: defaultdict[str, list[Memo]] = defaultdict(self._new_memos)
-
-    def _new_memos(self) -> list[Memo]:
-        return [Memo(self._spill.arrays()) for _ in self._partitions]
+        self._memos: dict[str, list[Memo]] = {}
+        self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
-        total, memos, done = Total(len(self._partitions)), self._memos[task.log], iter(range(len(self._partitions)))
+        total, question, done = Total(len(self._partitions)), next(self._questions), count(1)
+        if task.log not in self._memos:
+            self._memos[task.log] = [Memo(self._spill.arrays()) for _ in self._partitions]
+        memos = self._memos[task.log]
 
         def work(place: int) -> None:
             total.add(place, task.answer(self._partitions[place], memos[place]))
-            self._told((next(done) + 1) / len(self._partitions))
+            self._told(question, next(done) / len(self._partitions))
 
         for_each(range(len(self._partitions)), work)
         return total.sum
@@ -55,3 +59,9 @@ class LocalEngine:
         """Drop what was remembered of a log."""
         for memo in self._memos.pop(log, ()):
             memo.arrays.clear()
+
+    def close(self) -> None:
+        """Drop everything, and remove what was spilled."""
+        self._memos.clear()
+        self._partitions.clear()
+        self._spill.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 import threading
@@ -87,9 +88,12 @@ class Spill:
         """Return the path of a file that is not there yet."""
         with self._lock:
             if self._folder is None:
-                made = tempfile.mkdtemp(prefix="hedgerow-spill-", dir=self._parent)  # of mode 0700
-                self._close = weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
-                self._folder = Path(made)
+                parent = tempfile.gettempdir() if self._parent is None else self._parent
+                folder = Path(parent) / f"hedgerow-spill-{secrets.token_hex(8)}"
+                # Before it is made: an interruption between the two would leave it behind.
+                self._close = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+                folder.mkdir(mode=0o700)
+                self._folder = folder
             return self._folder / f"{next(self._names)}.bin"
 
 
@@ -110,7 +114,7 @@ class _Arrays(MutableMapping[str, Array]):
             return
         if isinstance(kept, _OnDisk) and (kept.dtype, kept.shape) == (array.dtype, array.shape):
             with open(kept.path, "r+b") as file:  # what is there is written over: no block is looked for anew
-                file.write(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")
+                array.tofile(file)
             return
         if kept is not None:
             del self[name]

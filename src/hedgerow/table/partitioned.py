@@ -49,6 +49,9 @@ class Engine(Protocol):
     def forget(self, log: str) -> None:
         """Drop what was remembered of a log."""
 
+    def close(self) -> None:
+        """Drop all that was kept of the records; nothing is asked any more."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -171,7 +174,9 @@ class PartitionedTable:
         """Return the weight of the records of each node by code and class, (nodes, codes of all features, classes)."""
         return self._ask(Histogram(frontier.nodes))
 
-    def for_histograms(self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]) -> None:
+    def for_histograms(
+        self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
+    ) -> None:
         """Call ``work(begin, end, histogram)`` for blocks of nodes that together are nodes first to last - 1."""
         cells = int(self._n_codes.sum()) * self._n_classes
         most, few = max(1, MOST_CELLS // cells), max(1, BLOCK_CELLS // cells)
@@ -192,6 +197,10 @@ class PartitionedTable:
             if votes is not None:
                 self.update_margins(votes)
             return self._ask(Sums(rule, groups))
+
+    def close(self) -> None:
+        """Drop all that the engine keeps of the records; nothing may be asked any more."""
+        self._engine.close()
 
     def _tell(self, command: Command) -> None:
         self._commands[self._end + 1] = command

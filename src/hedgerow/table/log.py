@@ -58,7 +58,6 @@ class Partition:
     arrays: Arrays = field(repr=False)
 
 
-@dataclass(eq=False)
 class Memo:
     """What the commands up to ``position`` made of a partition's records.
 
@@ -66,9 +65,10 @@ class Memo:
     changed when it was broken off (``position`` is -1), all commands are carried out anew.
     """
 
-    arrays: MutableMapping[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
-    position: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    def __init__(self, arrays: MutableMapping[str, npt.NDArray[Any]] | None = None) -> None:
+        self.arrays: MutableMapping[str, npt.NDArray[Any]] = {} if arrays is None else arrays
+        self.position = 0
+        self.lock = threading.Lock()
 
 
 class Records:

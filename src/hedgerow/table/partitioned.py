@@ -6,7 +6,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -64,14 +64,13 @@ class Frontier:
         return len(self.nodes)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Made:
     """A frontier that a command made, and the one that it came from: what must be known to make it again."""
 
     number: int
     weights: int | None
     parent: _Made | None
-    __weakref__: object = field(init=False, repr=False)
 
 
 class PartitionedTable:

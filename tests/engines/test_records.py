@@ -294,7 +294,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused_and_the_charge_kept(par
         os.utime(self.paths[0], (0, 0))
 
     monkeypatch.setattr(records_module.ParquetFiles, "check", then_touched)
-    with pytest.raises(hr.ConfigurationError, match="has changed"):
+    with pytest.raises(hr.EngineError, match="has changed"):
         fitted(records, ledger=ledger)
     assert ledger.spent == 2
 
@@ -395,7 +395,7 @@ def test_a_curators_spill_goes_with_it(people, tmp_path):
 
 def test_too_many_records_are_refused_without_their_number(people, monkeypatch):
     monkeypatch.setattr("hedgerow.engines.encode.MOST_RECORDS", 700)
-    with pytest.raises(hr.ConfigurationError, match="fewer than 700") as caught:
+    with pytest.raises(hr.EngineError, match="fewer than 700") as caught:
         fitted(hr.Records.from_batches(people, label="diagnosis"))
     assert str(caught.value).count("700") == 1
     monkeypatch.setattr("hedgerow.engines.encode.MOST_RECORDS", 701)
@@ -407,7 +407,7 @@ def test_a_parquet_file_damaged_within_is_an_error_of_the_file(parquet):
     damaged = bytearray(path.read_bytes())
     damaged[4:40] = b"\xff" * 36
     path.write_bytes(damaged)
-    with pytest.raises(hr.FileFormatError, match=r"b\.parquet"):
+    with pytest.raises(hr.EngineError, match=r"b\.parquet"):
         fitted(hr.Records.from_parquet(parquet, label="diagnosis"))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 from hedgerow.engines.encode import Checksums, partitions_of
 from hedgerow.engines.local import LocalEngine
 from hedgerow.engines.spill import Spill
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import PartitionedTable
@@ -191,15 +191,24 @@ class Records:
         self._stream.check(schema, self._layout(schema))
 
     def table(self, encoder: Encoder) -> PartitionedTable:
-        """Return the records as an encoder reads them; ``close`` it to remove what was spilled."""
+        """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
+
+        Raises
+        ------
+        EngineError
+            If the records cannot be read to their end, changed, or are too many.
+        """
         spill = Spill(self._spill, self._memory // 2)
         try:
             blocks, told = self._stream.blocks(self._layout(encoder.schema)), self._progress.read
             partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self._checksums, told)
             engine = LocalEngine(partitions, spill, self._progress.counted)
             return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
-        except BaseException:
+        except BaseException as error:
             spill.close()
+            if isinstance(error, HedgerowError) and not isinstance(error, EngineError):
+                # Names and types were checked before: what is wrong now came to light once the budget was booked.
+                raise EngineError(str(error)) from error
             raise
 
     def _layout(self, schema: Schema) -> Layout:

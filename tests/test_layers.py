@@ -20,6 +20,7 @@ RANKS = (
     {"mechanisms"},
     {"scores"},
     {"table", "sources"},
+    {"engines"},
     {"curator"},
     {"estimator"},
     {"survey"},

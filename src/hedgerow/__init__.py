@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow import audit, datasets, plots
+    from hedgerow import audit, datasets, engines, plots
     from hedgerow.curator import Curator
+    from hedgerow.engines.records import Records
     from hedgerow.errors import (
         BudgetExceeded,
         ConfigurationError,
         DatasetError,
+        EngineError,
         FileFormatError,
         HedgerowError,
         LedgerDamaged,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-_PACKAGES = ("audit", "datasets", "plots")
+_PACKAGES = ("audit", "datasets", "engines", "plots")
 
 _HOME = {
     "AuditDisplay": "hedgerow.plots",
@@ -76,6 +78,7 @@ _HOME = {
     "DiffPRFLinearClassifier": "hedgerow.systems.diffprf_linear",
     "DiffPRFsClassifier": "hedgerow.systems.diffprfs",
     "EDPRFClassifier": "hedgerow.systems.edprf",
+    "EngineError": "hedgerow.errors",
     "FileFormatError": "hedgerow.errors",
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
@@ -92,6 +95,7 @@ _HOME = {
     "PrivacyLeakWarning": "hedgerow.errors",
     "PrivacyUtilityDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
+    "Records": "hedgerow.engines.records",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
     "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
@@ -125,6 +129,7 @@ __all__ = [
     "DiffPRFLinearClassifier",
     "DiffPRFsClassifier",
     "EDPRFClassifier",
+    "EngineError",
     "FileFormatError",
     "ForestClassifier",
     "HedgerowClassifier",
@@ -141,6 +146,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivacyUtilityDisplay",
     "RandomTreesClassifier",
+    "Records",
     "Schema",
     "SchemaError",
     "SmoothBoostClassifier",
@@ -151,6 +157,7 @@ __all__ = [
     "TreeDisplay",
     "audit",
     "datasets",
+    "engines",
     "list_systems",
     "load",
     "plots",

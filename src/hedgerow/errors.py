@@ -5,6 +5,7 @@ HedgerowError (Exception)
     SchemaError                             the schema is wrong, or does not fit the data's columns
   FileFormatError (also ValueError)         a model or schema file cannot be read
   DatasetError (also OSError)               a data set could not be found, fetched or verified
+  EngineError (also RuntimeError)           partitions did not answer as they must; what was booked stays booked
   LedgerDamaged                             a stored ledger was changed by other means than its own
   LedgerPickleError (also TypeError)        a ledger was about to be copied to another process
   LedgerUnavailable (also OSError)          a ledger's store cannot be read or written
@@ -21,6 +22,7 @@ __all__ = [
     "BudgetExceeded",
     "ConfigurationError",
     "DatasetError",
+    "EngineError",
     "FileFormatError",
     "HedgerowError",
     "LedgerDamaged",
@@ -53,6 +55,10 @@ class FileFormatError(HedgerowError, ValueError):
 
 class DatasetError(HedgerowError, OSError):
     """A data set could not be found, fetched or verified."""
+
+
+class EngineError(HedgerowError, RuntimeError):
+    """Partitions of records did not answer, or not as they must: the fit ends, and what was booked for it stays booked."""
 
 
 class LedgerDamaged(HedgerowError):  # noqa: N818 - it names what happened, as BudgetExceeded does

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -13,6 +14,10 @@ Item = TypeVar("Item")
 
 FEW_ROWS = 1 << 13  # fewer are not worth a second thread
 
+_here = (
+    threading.local()
+)  # a thread of a pool does what it is given by itself: pools within pools would crowd the processors
+
 
 def available_threads() -> int:
     """Return how many processors this process may use, at most 8: beyond that the memory is the limit."""
@@ -21,16 +26,27 @@ def available_threads() -> int:
 
 
 def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int | None = None) -> None:
-    """Call ``work`` for every item, on as many threads as asked for; the pieces must not share what they write."""
+    """Call ``work`` for every item, on as many threads as asked for; the pieces must not share what they write.
+
+    Where one fails, or this is interrupted, those that have not begun never do.
+    """
     items = list(items)
     threads = min(available_threads() if threads is None else threads, len(items))
-    if threads <= 1:
+    if threads <= 1 or getattr(_here, "in_pool", False):
         for item in items:
             work(item)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, items):
-            pass
+    with ThreadPoolExecutor(threads, initializer=_enter_pool) as pool:
+        try:
+            for _ in pool.map(work, items):
+                pass
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _enter_pool() -> None:
+    _here.in_pool = True
 
 
 def for_slices(rows: int, work: Callable[[slice], None]) -> None:

@@ -39,7 +39,7 @@ def at(target):
 
 
 STAGES = [
-    ("train.read_table", AT_NOTHING, False),
+    ("train.check_columns", AT_NOTHING, False),
     ("fit", AT_BEGUN, False),
     ("save", AT_FITTED, False),
     ("os.link", AT_FITTED, False),

@@ -68,10 +68,15 @@ def test_cells_are_handed_over_as_they_are(cells, column, expected):
         assert found.dtype.kind in "iu"
 
 
-def test_a_date_that_python_lacks_is_missing_and_changes_no_other(cells):
-    found = cells(pa.array([0, 2**62], pa.timestamp("us")))
-    assert found[1] is None
-    assert found[0] == cells(pa.array([0], pa.timestamp("us")))[0]
+def test_times_are_read_as_in_a_table_also_where_python_lacks_them():
+    """A year that Python lacks is no declared value, and changes no other; nanoseconds are not cut off."""
+    encoder = Encoder(hr.Schema({"t": hr.Categorical(["1970-01-01 00:00:00"])}, classes=[0, 1]), 5)
+    for kind in (pa.timestamp("us"), pa.timestamp("ns"), pa.date64(), pa.duration("s"), pa.time64("ns")):
+        column = (
+            pa.array([0, 2**62, None, 1], pa.int64()).cast(kind) if kind != pa.date64() else pa.array([0, None], kind)
+        )
+        read = parquet_file._cells(column)
+        assert np.array_equal(encoder.transform({"t": read}), encoder.transform(pa.table({"t": column})))
 
 
 def test_codes_are_those_of_the_csv_file(parquet):

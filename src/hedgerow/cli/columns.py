@@ -81,7 +81,7 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     table.check_types(schema)
 
 
-def check_records(lines: int, data: Path) -> None:
+def check_records(lines: int, data: Path | str) -> None:
     """Raise ConfigurationError unless there is a record to fit a model on."""
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit rests on there being one. Add records.")

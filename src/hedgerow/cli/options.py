@@ -14,6 +14,7 @@ from hedgerow.privacy.exact import exact, exact_delta
 
 __all__ = [
     "InputFile",
+    "InputFolder",
     "OutputFile",
     "checked_delta",
     "checked_epsilon",
@@ -56,6 +57,13 @@ class InputFile(click.Path):
         if value == "-" and not os.path.lexists("-"):
             self.fail("there is no file '-'; pass /dev/stdin to read what a pipe brings.", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+class InputFolder(click.Path):
+    """A folder that exists and can be written."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, file_okay=False, writable=True, path_type=Path)
 
 
 class OutputFile(click.Path):

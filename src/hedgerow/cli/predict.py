@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,10 +14,10 @@ from typing import Any, TextIO
 import click
 
 from hedgerow.cli.columns import check_single
+from hedgerow.cli.data_files import files_argument
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
-    data_argument,
     force_option,
     json_option,
     refuse_overwriting,
@@ -35,30 +36,36 @@ __all__ = ["predict"]
 
 @click.command()
 @click.argument("model", type=InputFile())
-@data_argument
+@files_argument
 @click.option("--out", type=OutputFile(), help="The file to write, whole or not at all. [default: stdout]")
 @force_option
 @click.option("--proba", is_flag=True, help="Write one column per class with its share of the vote.")
 @separator_option
 @json_option
-def predict(model: Path, data: Path, out: Path | None, force: bool, proba: bool, separator: str, as_json: bool) -> None:
-    """Predict the records of the file DATA, CSV or Parquet by its name, with the model file MODEL.
+def predict(
+    model: Path, data: tuple[Path, ...], out: Path | None, force: bool, proba: bool, separator: str, as_json: bool
+) -> None:
+    """Predict the records of DATA with the model file MODEL: a file, CSV or Parquet by its name, or a quoted pattern.
 
     The schema's features are found in DATA by name; other columns, the target among them, are ignored, whatever
     their names. In Python, a
     model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass X[list(schema.names)].
 
-    The output is CSV with a header and one line per record of DATA, in its order: a line of a CSV file counts as a record
+    Records are read and answered block by block. The output is CSV with a header and one line per record of DATA, in its order,
+    the files of a pattern in that of their names: a line of a CSV file counts as a record
     unless it is blank, and one with a wrong number of cells as a record whose cells are all missing.
     """
     if as_json and out is not None:
         raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
     if out is not None:
-        refuse_overwriting(out, force, model, data)
+        refuse_overwriting(out, force, model, *data)
     estimator = load(model)
-    with open_table(data, separator) as table:
-        _check_features(table, estimator, data)
-        classes, rows = list(estimator.schema_.classes), _answers(estimator, table, proba)
+    with ExitStack() as stack:
+        tables = [stack.enter_context(open_table(path, separator)) for path in data]
+        for table, path in zip(tables, data, strict=True):
+            _check_features(table, estimator, path)
+        classes = list(estimator.schema_.classes)
+        rows = chain.from_iterable(_answers(estimator, table, proba) for table in tables)
         if as_json:
             _write_json(sys.stdout, classes, rows, proba)
             return

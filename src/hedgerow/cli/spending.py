@@ -10,13 +10,13 @@ from typing import Any, Self
 import click
 
 from hedgerow.cli.group import BrokenOff
-from hedgerow.errors import BudgetExceeded, HedgerowError
+from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
 
 __all__ = ["Spending"]
 
-# What they say before a fit has ended is about what was asked, and nothing was drawn.
+# What they say before a fit has ended is about what was asked, and nothing was booked. An EngineError comes after that.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
 
 
@@ -42,7 +42,8 @@ class Spending:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None or (isinstance(error, REFUSALS) and not self._fitted):
+        refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
+        if error is None or (refused and not self._fitted):
             return
         raise BrokenOff(error, self._outcome()) from error
 

@@ -10,14 +10,16 @@ from typing import get_args
 import click
 
 from hedgerow.cli.columns import check_columns, check_records, load_schema
+from hedgerow.cli.data_files import checked_memory, files_argument, named, records_of
+from hedgerow.cli.fit_progress import FitProgress
 from hedgerow.cli.holdout import NOT_COVERED, Score, hold_out, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
+    InputFolder,
     OutputFile,
     checked_delta,
     checked_epsilon,
     checked_share,
-    data_argument,
     force_option,
     json_option,
     refuse_overwriting,
@@ -32,7 +34,8 @@ from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
-from hedgerow.sources.tables import read_table
+from hedgerow.sources.table_file import Columns
+from hedgerow.sources.tables import open_table, read_table
 from hedgerow.systems import system_class
 from hedgerow.texts import listed
 
@@ -40,7 +43,7 @@ __all__ = ["train"]
 
 
 @click.command()
-@data_argument
+@files_argument
 @schema_option
 @click.option(
     "--epsilon", type=float, callback=checked_epsilon, required=True, help="The whole privacy budget of the fit."
@@ -77,11 +80,24 @@ __all__ = ["train"]
     metavar="SHARE",
     help="Keep about this share of the lines out of training and print the accuracy on it, which no guarantee covers.",
 )
+@click.option(
+    "--memory",
+    callback=checked_memory,
+    default="1GiB",
+    show_default=True,
+    metavar="SIZE",
+    help="About how much memory codes and counts may take; what does not fit is put on disk.",
+)
+@click.option(
+    "--spill",
+    type=InputFolder(),
+    help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
+)
 @ledger_options
 @separator_option
 @json_option
 def train(
-    data: Path,
+    data: tuple[Path, ...],
     schema_path: Path,
     epsilon: float,
     delta: float | None,
@@ -93,21 +109,28 @@ def train(
     adjacency: str,
     pairs: Sequence[str],
     holdout: float | None,
+    memory: int,
+    spill: Path | None,
     address: str | None,
     dataset: str | None,
     separator: str,
     as_json: bool,
 ) -> None:
-    """Fit a model on the records of the file DATA and save it; the privacy certificate goes to stdout.
+    """Fit a model on the records of DATA and save it; the privacy certificate goes to stdout.
 
-    DATA is a Parquet file if its name ends in .parquet or .pq. Otherwise it is CSV in UTF-8: one line per record, its
-    first line the names of the schema's features and of the target. A line with another number of cells, or whose label
+    DATA is a file, or a quoted pattern such as "people/*.parquet", whose files are read in the order of their names. It is
+    Parquet if its name ends in .parquet or .pq. Otherwise it is CSV in UTF-8: one line per record, its first line the names
+    of the schema's features and of the target. Records are read block by block, so they may be more than fit memory, but with
+    --holdout or for a published form. A line with another number of cells, or whose label
     is missing or undeclared, is left out by public rule, and nobody is told.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
     no model is written.
     """
-    refuse_overwriting(out, force, data, schema_path)
+    refuse_overwriting(out, force, *data, schema_path)
+    whole = holdout is not None or variant == "published" or not data[0].is_file()
+    if whole and len(data) > 1:
+        raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
     kind = system_class(system)
     settings = {**read_parameters(kind, pairs), **read_variant(kind, variant), **read_delta(kind, delta)}
     schema = load_schema(schema_path, target)
@@ -118,11 +141,17 @@ def train(
     check_stdout()
 
     def run(spending: Spending) -> None:
-        columns = read_table(data, separator, lambda table: check_columns(table, schema, data))
-        check_records(len(columns[str(schema.target)]), data)
-        training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
-        labels = training.pop(str(schema.target))
-        spending.fit(model, training, labels)
+        testing = None
+        if whole:
+            columns = _read(data[0], schema, separator)
+            training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
+            labels = training.pop(str(schema.target))
+            spending.fit(model, training, labels)
+        else:
+            _check_files(data, schema, separator)
+            with FitProgress() as progress:
+                records = records_of(data, str(schema.target), separator, memory, spill)
+                spending.fit(model, records.with_progress(progress), None)
         spending.save(model, force=force)
         _report(model, out, None if testing is None else measure(model, testing), as_json)
 
@@ -130,6 +159,23 @@ def train(
         run(
             spending
         )  # a function of its own: freeing many records takes time, in which an interruption must say what it cost
+
+
+def _read(path: Path, schema: Schema, separator: str) -> Columns:
+    """Return all columns of one file, after the checks that look at no record."""
+    columns = read_table(path, separator, lambda table: check_columns(table, schema, path))
+    check_records(len(columns[str(schema.target)]), path)
+    return columns
+
+
+def _check_files(data: Sequence[Path], schema: Schema, separator: str) -> None:
+    """Raise SchemaError unless every file has the schema's columns, ConfigurationError where none has a record."""
+    records = False
+    for path in data:
+        with open_table(path, separator) as table:
+            check_columns(table, schema, path)
+            records = records or next(table.blocks(), None) is not None
+    check_records(int(records), named(data))
 
 
 def _claim(model: PrivateClassifier) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator.queryable import Nodes, Queryable
+from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, RandomSource, Seed, check_parameters
@@ -58,10 +59,11 @@ class Curator:
 
     Parameters
     ----------
-    X : data frame (pandas, polars, pyarrow) or array of shape (n_samples, n_features)
+    X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
         The records; a frame's columns are found by name, an array's stand in the schema's order.
     y : sequence of length n_samples
-        The labels. A record whose label is missing or not in the schema is left out, by public rule.
+        The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
+        out, by public rule.
     schema : Schema
         What is public about the data.
     epsilon : float
@@ -123,13 +125,12 @@ class Curator:
             )
         self._schema, self._max_bins = schema, int(max_bins)
         self._claim = Claim(exact(epsilon), adjacency=check_adjacency(adjacency))
-        columns, labels = read_records(X, y, schema.features, schema.classes)
-        self._named = columns.named
+        X, y, self._named = _read(X, y, schema)
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
         # The whole budget is booked at once, so the entry is finished when the curator stands ready to answer.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate):
-            table = MemoryTable.of(self._encoder, columns, labels)
+            table = X.table(self._encoder) if isinstance(X, Records) else MemoryTable.of(self._encoder, X, y)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []
             self.root = self._queryable.assign(PerRecordCoin(1))
@@ -288,6 +289,17 @@ class Curator:
     def _asked(self, text: str, nodes: Nodes, epsilon: float, answer: Integers) -> Integers:
         self._questions.append(Question(text, len(nodes), exact(epsilon)))
         return answer
+
+
+def _read(X: Any, y: Any, schema: Schema) -> tuple[Any, Any, bool]:
+    """Return records and labels whose shapes were checked, and whether columns have names."""
+    if isinstance(X, Records):
+        if y is not None:
+            raise ConfigurationError("hr.Records hold their labels; pass None for y, and name their column by label=.")
+        X.check(schema)
+        return X, None, True
+    columns, labels = read_records(X, y, schema.features, schema.classes)
+    return columns, labels, columns.named
 
 
 # Not methods: through a learner's questions an analyst's own code would see records.

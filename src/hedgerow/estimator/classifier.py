@@ -19,8 +19,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow.archive import write_archive
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.estimator.inferred import inferred_schema
-from hedgerow.estimator.planning import certificate_of, claim_of, draw_coins, plain, plan_by_bins, plan_of, run
+from hedgerow.estimator.given import read_given
+from hedgerow.estimator.planning import (
+    certificate_of,
+    check_is_private,
+    claim_of,
+    draw_coins,
+    plain,
+    plan_by_bins,
+    plan_of,
+    run,
+)
 from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
@@ -42,7 +51,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, read_records
+from hedgerow.schema.columns import read_columns
 from hedgerow.schema.size import check_size
 
 __all__ = ["FORMAT", "PrivateClassifier"]
@@ -147,15 +156,17 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{type(self).__name__} draws no public coins.")
 
     @checks_keywords
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model on records ``X`` with labels ``y``.
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow) or array of shape (n_samples, n_features)
-            The records; a frame's columns are found by name, an array's stand in the schema's order.
+        X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
+            The records; a frame's columns are found by name, an array's stand in the schema's order. ``hr.Records`` are read
+            block by block.
         y : sequence of length n_samples
-            The labels. A record whose label is missing or not in the schema is left out, by public rule.
+            The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
+            out, by public rule.
 
         Returns
         -------
@@ -175,18 +186,18 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)
-        schema = inferred_schema(X, y) if self.schema is None else self.schema
         # Whatever is wrong with the shape of X and y is found before anything is booked.
-        columns, labels = read_records(X, y, schema.features, schema.classes)
+        schema, columns, labels, named = read_given(X, y, self.schema)
         claim = claim_of(estimator)
         coins = draw_coins(estimator, claim, randomness.draw)
         plan = plan_of(estimator, schema, claim, coins)
+        check_is_private(plan, X)
         certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded)
         warn_of_delta(claim.delta, STACK)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             self._forget()
             model, doubts = run(plan, columns, labels, randomness)
-            self._fitted = Fitted(schema, certificate, model, estimator._stored(), columns.named, coins)
+            self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
         _tell(doubts)
         return self
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator
+from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.limits import Allowance
@@ -19,13 +21,15 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Schema
-from hedgerow.table import MemoryTable
+from hedgerow.table import MemoryTable, Table
 
 if TYPE_CHECKING:
     from hedgerow.estimator.classifier import PrivateClassifier
 
 __all__ = [
+    "answered",
     "certificate_of",
+    "check_is_private",
     "claim_of",
     "draw_coins",
     "plain",
@@ -74,9 +78,27 @@ def certificate_of(
 def run(plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness) -> tuple[Model, Sequence[str]]:
     """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before."""
     if isinstance(plan, RawPlan):
+        check_is_private(plan, X)
         return plan.fit_raw(X, y, randomness), ()
-    queryable = Queryable(MemoryTable.of(plan.encoder, X, y), cost(plan.event), randomness)
+    if isinstance(X, Records):
+        with closing(X.table(plan.encoder)) as table:
+            return answered(plan, table, randomness)
+    return answered(plan, MemoryTable.of(plan.encoder, X, y), randomness)
+
+
+def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
+    """Return what a plan makes of a table, and what its user should be told."""
+    queryable = Queryable(table, cost(plan.event), randomness)
     return plan.fit(queryable), queryable.doubts
+
+
+def check_is_private(plan: Plan | RawPlan, X: Any) -> None:
+    """Raise ConfigurationError where a published form, which reads raw columns, is given records that are not in memory."""
+    if isinstance(plan, RawPlan) and isinstance(X, Records):
+        raise ConfigurationError(
+            "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "
+            "its labels, or variant='private'."
+        )
 
 
 def result_of(estimator: PrivateClassifier) -> Fitted:

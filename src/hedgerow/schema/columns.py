@@ -72,7 +72,9 @@ def _part_holds(part: AnyPart) -> Holds:
     return array_holds(part.dtype) if isinstance(part, np.ndarray) else part.holds
 
 
-def read_columns(X: Any, features: Mapping[str, Feature] | None = None, *, allow_empty: bool = True) -> Columns:
+def read_columns(
+    X: Any, features: Mapping[str, Feature] | None = None, *, allow_empty: bool = True, check_types: bool = True
+) -> Columns:
     """Return ``X`` as columns in the order of the schema's features.
 
     Parameters
@@ -85,6 +87,8 @@ def read_columns(X: Any, features: Mapping[str, Feature] | None = None, *, allow
         What the schema declares; None accepts any columns.
     allow_empty
         Whether there may be no rows.
+    check_types
+        Whether a column is refused whose type cannot hold what is declared; otherwise none of its cells can be read.
 
     Raises
     ------
@@ -109,7 +113,8 @@ def read_columns(X: Any, features: Mapping[str, Feature] | None = None, *, allow
             f"X has 0 sample(s) (shape=(0, {len(columns.names)})) while a minimum of 1 is required: that there is a "
             "record is public, so it must be true. Pass at least one record."
         )
-    check_column_types({name: columns.holds(i) for i, name in enumerate(columns.names)}, features)
+    if check_types:
+        check_column_types({name: columns.holds(i) for i, name in enumerate(columns.names)}, features)
     return columns
 
 

@@ -41,9 +41,9 @@ def open_parquet(path: str | PathLike[str]) -> Iterator[ParquetFile]:
 class ParquetFile(TableFile):
     """A Parquet file that is being read.
 
-    Its numbers and truth values come as machine numbers, everything else as Python objects: what a cell means is the
-    schema's matter. A cell that Python cannot hold (a date after the year 9999) is missing, and bytes in a text that are
-    no UTF-8 are replaced, as in a CSV file.
+    Its numbers and truth values come as machine numbers, times as the text that they are as categories, everything else as
+    Python objects: what a cell means is the schema's matter. A time that Python cannot hold (after the year 9999) is there but
+    no declared value, as in a pyarrow table, and bytes in a text that are no UTF-8 are replaced, as in a CSV file.
     """
 
     def __init__(self, file: Any, errors: tuple[type[Exception], ...], damaged: FileFormatError) -> None:
@@ -83,6 +83,8 @@ def _cells(column: Any) -> npt.NDArray[Any]:
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type):
         machine: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return machine
+    if types.is_temporal(column.type):
+        return read_columns({"times": column}, check_types=False).cells(0)
     try:
         return object_array(column.to_pylist(), len(column))
     except Exception:  # some cell does not convert; it costs the others time only

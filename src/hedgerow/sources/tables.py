@@ -10,9 +10,14 @@ from hedgerow.sources.csv_file import open_csv
 from hedgerow.sources.parquet_file import open_parquet
 from hedgerow.sources.table_file import Columns, TableFile
 
-__all__ = ["open_table", "read_table"]
+__all__ = ["is_parquet", "open_table", "read_table"]
 
 PARQUET = (".parquet", ".pq")
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """Say whether a file is read as Parquet, by its name."""
+    return fspath(path).lower().endswith(PARQUET)
 
 
 def open_table(path: str | PathLike[str], separator: str = ",") -> AbstractContextManager[TableFile]:
@@ -29,7 +34,7 @@ def open_table(path: str | PathLike[str], separator: str = ",") -> AbstractConte
     OSError
         When the file cannot be read.
     """
-    return open_parquet(path) if fspath(path).lower().endswith(PARQUET) else open_csv(path, separator)
+    return open_parquet(path) if is_parquet(path) else open_csv(path, separator)
 
 
 def read_table(

@@ -1,17 +1,26 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.memory import MemoryTable
+from hedgerow.table.log import Behind, Memo, Partition, Task
+from hedgerow.table.memory import MOST_RECORDS, MemoryTable
+from hedgerow.table.partitioned import Engine, PartitionedTable
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
 __all__ = [
+    "MOST_RECORDS",
+    "Behind",
     "CellRule",
     "ChannelRule",
     "CodeGroups",
+    "Engine",
     "Frontier",
+    "Memo",
     "MemoryTable",
+    "Partition",
+    "PartitionedTable",
     "RecordRule",
     "RecordVotes",
     "Table",
+    "Task",
     "WeightRule",
 ]

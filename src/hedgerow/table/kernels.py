@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack"]
+__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "route"]
 
 
 @compiled
@@ -161,3 +161,18 @@ def merge(codes, offsets, into):
     for record in range(np.uint64(codes.shape[0])):
         for feature in range(np.uint64(codes.shape[1])):
             codes[record, feature] = into[np.uint64(offsets[feature]) + np.uint64(codes[record, feature])]
+
+
+@compiled
+def route(codes, part, test, feature, branch, first_child, out):
+    """Write the child that each record goes to, -1 where its node (or it) goes nowhere.
+
+    IN codes (records, features), part (records,), test (nodes,; -1: no test), feature (tests,), branch (tests, codes),
+    first_child (nodes,).  OUT out (records,).
+    """
+    for record in range(len(part)):
+        out[record] = -1
+        node = part[record]
+        if node >= 0 and test[node] >= 0:
+            code = np.uint64(codes[record, np.uint64(feature[test[node]])])
+            out[record] = first_child[node] + np.int64(branch[test[node], code])

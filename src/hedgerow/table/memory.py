@@ -62,6 +62,8 @@ class MemoryTable:
         How many classes the schema has.
     first_row : int
         The number of the first record among all records, if these are a part of them.
+    margins : ndarray of shape (records, classes), int32, or None
+        What released trees said of each record before, None: nothing. Votes are added to this array.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class MemoryTable:
         n_codes: Integers,
         n_classes: int,
         first_row: int = 0,
+        *,
+        margins: npt.NDArray[np.int32] | None = None,
     ) -> None:
         check_shape(codes, (len(labels), len(n_codes)), "codes (records, features)")
         check_shape(labels, (len(codes),), "labels (records,)")
@@ -81,7 +85,7 @@ class MemoryTable:
         self._offsets: Integers = np.concatenate(([0], np.cumsum(n_codes))).astype(np.int64)
         self._n_classes = n_classes
         self._first_row = first_row
-        self._margins: npt.NDArray[np.int32] | None = None
+        self._margins = margins
         self._shares_codes = False
 
     @classmethod
@@ -98,6 +102,11 @@ class MemoryTable:
     def n_classes(self) -> int:
         """How many classes the schema has."""
         return self._n_classes
+
+    @property
+    def margins(self) -> npt.NDArray[np.int32]:
+        """What released trees said of each record so far, of shape (records, classes)."""
+        return self._seen()
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -119,20 +128,17 @@ class MemoryTable:
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
         """Return one node for each part that the coins may send a record to, holding the records that they did send there."""
+        weight = NO_WEIGHTS if weights is None else self.weights(weights)
+        return grouped(self._codes, self._labels, weight, self.parts(coins, rule), coins.coin.parts)
+
+    def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
+        """Return the part that the coins send each record to, of shape (records,); -1: none."""
         part = coins.parts(self._first_row, len(self) if rule is None else self._said(rule))
         check_shape(part, (len(self),), "part (records,)")
-        weight = NO_WEIGHTS if weights is None else self._weigh(weights)
-        labeled = np.count_nonzero((self._labels >= 0) & (part >= 0))
-        roots = MemoryFrontier(
-            np.empty((labeled, self._codes.shape[1]), dtype=self._codes.dtype),
-            np.empty(labeled, dtype=self._labels.dtype),
-            np.zeros(coins.coin.parts + 1, dtype=np.int64),
-            np.empty(labeled if len(weight) else 0, dtype=np.int64),
-        )
-        kernels.group(self._codes, self._labels, weight, part, roots.starts, roots.codes, roots.labels, roots.weights)
-        return roots
+        return part
 
-    def _weigh(self, rule: WeightRule) -> Integers:
+    def weights(self, rule: WeightRule) -> Integers:
+        """Return how much each record counts by a rule, of shape (records,)."""
         return np.minimum(self._said(rule), np.uint64(rule.unit)).astype(np.int64)
 
     def _said(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
@@ -271,6 +277,25 @@ class MemoryTable:
 
         _on_threads(frontier, len(frontier), move)
         return children
+
+
+def grouped(
+    codes: npt.NDArray[np.unsignedinteger],
+    labels: npt.NDArray[np.signedinteger],
+    weights: Integers,
+    part: npt.NDArray[np.int32],
+    parts: int,
+) -> MemoryFrontier:
+    """Return one node for each part, holding the records that have a label and are in it; ``part`` is -1 for those in none."""
+    labeled = np.count_nonzero((labels >= 0) & (part >= 0))
+    roots = MemoryFrontier(
+        np.empty((labeled, codes.shape[1]), dtype=codes.dtype),
+        np.empty(labeled, dtype=labels.dtype),
+        np.zeros(parts + 1, dtype=np.int64),
+        np.empty(labeled if len(weights) else 0, dtype=np.int64),
+    )
+    kernels.group(codes, labels, weights, part, roots.starts, roots.codes, roots.labels, roots.weights)
+    return roots
 
 
 def check_packable(records: int) -> None:

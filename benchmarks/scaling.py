@@ -1,0 +1,244 @@
+"""Time and memory of fits on more records than memory, by the number of records: docs/scaling.md.
+
+    python benchmarks/scaling.py make --records 1e7 --folder /tmp/records       # Parquet, float32, in pieces
+    python benchmarks/scaling.py local --folder /tmp/records --records 1e5 1e6 1e7
+    python benchmarks/scaling.py memory --folder /tmp/records --records 1e7      # fits on arrays, in memory
+    python benchmarks/scaling.py dask --folder /tmp/records --records 1e7
+    python benchmarks/scaling.py spark --folder /tmp/records --records 1e6
+
+Every fit runs in a process of its own, once before to compile, and prints one line of JSON: seconds of reading and encoding, of
+counting, and the largest resident size (mapped pages count). ``local`` runs ``hedgerow train`` itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+FEATURES = 20
+PIECE = 1_000_000  # records of a file
+GROUP = 100_000  # of a row group
+SYSTEMS = {"edprf": {}, "hedgerow": {"delta": 1e-6}}
+SCHEMA = 'target = "label"\nclasses = ["no", "yes"]\n' + "".join(
+    f"\n[features.f{i}]\nlow = 0\nhigh = 1\n" for i in range(FEATURES)
+)
+
+
+def make(folder: Path, records: int) -> None:
+    """Write so many records to a folder, a million a file; files that stand there already are those of a smaller number."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "schema.toml").write_text(SCHEMA, "utf-8")
+    names = [f"f{i}" for i in range(FEATURES)]
+    for piece in range(-(-records // PIECE)):
+        path = folder / f"{piece:05d}.parquet"
+        rows = min(PIECE, records - piece * PIECE)
+        if path.exists() and pq.ParquetFile(path).metadata.num_rows == rows:
+            continue
+        generator = np.random.default_rng(piece)
+        X = generator.random((rows, FEATURES), dtype=np.float32)
+        y = np.where(2 * X[:, 0] + X[:, 1] * X[:, 2] + generator.normal(0, 0.5, rows) > 1.25, "yes", "no")
+        table = pa.table({**dict(zip(names, X.T, strict=True)), "label": pa.array(y).dictionary_encode()})
+        part = path.with_suffix(".part")
+        pq.write_table(table, part, row_group_size=GROUP, compression="none", use_dictionary=["label"])
+        part.rename(path)
+
+
+def pieces(folder: Path, records: int) -> list[Path]:
+    """Return the files of the first so many records, which are made where they are absent."""
+    own = folder / f"{records}"
+    make(own, records)
+    return sorted(own.glob("*.parquet"))
+
+
+class Clock:
+    """Seconds of reading and of counting, as a fit tells how far it is."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.read_until = self.start
+        self.questions = 0
+
+    def read(self, share: float | None) -> None:
+        self.read_until = time.perf_counter()
+
+    def counted(self, question: int, share: float) -> None:
+        self.questions = question
+
+    def times(self) -> dict[str, float]:
+        end = time.perf_counter()
+        return {
+            "read": round(self.read_until - self.start, 2),
+            "count": round(end - self.read_until, 2),
+            "questions": self.questions,
+        }
+
+
+def resident() -> int:
+    """Return the largest resident size of this process so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+def estimator(system: str, schema):
+    from hedgerow.systems import system_class
+
+    return system_class(system)(epsilon=1.0, schema=schema, random_state=1, **SYSTEMS[system])
+
+
+def fit_streamed(system: str, files: list[Path], memory: int, spill: str | None) -> dict:
+    """Fit on the files as ``hr.Records``."""
+    import hedgerow as hr
+
+    schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
+    records = hr.Records.from_parquet(files, memory=memory, spill=spill).with_progress(clock)
+    estimator(system, schema).fit(records)
+    return clock.times()
+
+
+def fit_in_memory(system: str, files: list[Path]) -> dict:
+    """Fit on one array, which must fit memory."""
+    import pyarrow.parquet as pq
+
+    import hedgerow as hr
+    from hedgerow.curator import Queryable
+    from hedgerow.estimator import claim_of, draw_coins, plan_of
+    from hedgerow.mechanisms import Randomness
+    from hedgerow.privacy.accounting import cost
+    from hedgerow.table import MemoryTable
+
+    schema = hr.Schema.load(files[0].parent / "schema.toml")
+    tables = [pq.read_table(path) for path in files]
+    X = np.concatenate([np.column_stack([table[name].to_numpy() for name in schema.names]) for table in tables])
+    y = np.concatenate([table["label"].to_numpy() for table in tables])
+    del tables
+    model, randomness = estimator(system, schema), Randomness(1)
+    claim = claim_of(model)
+    plan = plan_of(model, schema, claim, draw_coins(model, claim, randomness.draw))
+    start = time.perf_counter()
+    table = MemoryTable.of(plan.encoder, X, y)
+    encoded = time.perf_counter()
+    plan.fit(Queryable(table, cost(plan.event), randomness))
+    return {"read": round(encoded - start, 2), "count": round(time.perf_counter() - encoded, 2)}
+
+
+def fit_by_dask(system: str, files: list[Path], workers: int) -> dict:
+    """Fit on a Dask dataframe of the files, on workers of one thread each."""
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    import hedgerow as hr
+
+    schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        ddf = dd.read_parquet([str(path) for path in files])
+        records = hr.Records.from_dask(ddf, client=client).with_progress(clock)
+        estimator(system, schema).fit(records)
+        return {**clock.times(), "sent": records.wire.sent, "received": records.wire.received}
+
+
+def fit_by_spark(system: str, files: list[Path], workers: int) -> dict:
+    """Fit on a Spark frame of the files, on executors of one core each."""
+    from pyspark.sql import SparkSession
+
+    import hedgerow as hr
+
+    schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
+    session = (
+        SparkSession.builder.master(f"local-cluster[{workers},1,2048]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.executor.memory", "2g")
+        .getOrCreate()
+    )
+    try:
+        records = hr.Records.from_spark(session.read.parquet(*[str(path) for path in files])).with_progress(clock)
+        estimator(system, schema).fit(records)
+        return {**clock.times(), "sent": records.wire.sent, "received": records.wire.received}
+    finally:
+        session.stop()
+
+
+def command_line(system: str, files: list[Path], memory: str) -> dict:
+    """Run ``hedgerow train`` on the files."""
+    from hedgerow.cli import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        options = [f"--{name}={value}" for name, value in SYSTEMS[system].items()]
+        main(
+            [
+                *("train", str(files[0].parent / "*.parquet"), "--schema", str(files[0].parent / "schema.toml")),
+                *("--epsilon", "1", "--system", system, "--memory", memory, "--out", f"{folder}/m.hedgerow", *options),
+            ],
+            standalone_mode=False,
+        )
+        return {"seconds": round(time.perf_counter() - start, 2)}
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run one fit, and print what it took."""
+    files = pieces(arguments.folder, arguments.records[0])
+    way, system = arguments.way, arguments.systems[0]
+    if way == "train":
+        found = command_line(system, files, f"{arguments.memory}MiB")
+    elif way == "local":
+        found = fit_streamed(system, files, arguments.memory << 20, arguments.spill)
+    elif way == "memory":
+        found = fit_in_memory(system, files)
+    else:
+        found = (fit_by_dask if way == "dask" else fit_by_spark)(system, files, arguments.workers)
+    found = {"way": way, "system": system, "records": arguments.records[0], **found, "MiB": resident()}
+    print(json.dumps(found), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("way", choices=["make", "train", "local", "memory", "dask", "spark"])
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--records", type=lambda text: int(float(text)), nargs="+", default=[100_000])
+    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS))
+    parser.add_argument("--memory", type=int, default=1024, help="MiB")
+    parser.add_argument("--spill")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.way == "make":
+        for records in arguments.records:
+            pieces(arguments.folder, records)
+    elif arguments.one:
+        run(arguments)
+    else:
+        every(arguments)
+
+
+def every(arguments: argparse.Namespace) -> None:
+    """Run each fit in a process of its own, after one on few records that compiles."""
+    for system in arguments.systems:
+        for place, records in zip(count(), [20_000, *arguments.records]):
+            for _ in range(arguments.repeats if place else 1):
+                command = [sys.executable, __file__, arguments.way, "--one", "--folder", str(arguments.folder)]
+                command += ["--records", str(records), "--systems", system, "--memory", str(arguments.memory)]
+                command += ["--workers", str(arguments.workers)]
+                command += ["--spill", arguments.spill] if arguments.spill else []
+                lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout
+                if place:
+                    print(lines.strip().splitlines()[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()

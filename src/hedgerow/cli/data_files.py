@@ -1,0 +1,66 @@
+"""The files of records that a command is given: one, or all that a pattern names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hedgerow.cli.options import InputFile
+from hedgerow.engines.records import LEAST_MEMORY, Records
+from hedgerow.sources.tables import is_parquet
+
+__all__ = ["DataFiles", "checked_memory", "files_argument", "named", "records_of"]
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it takes none before click 8.2
+    """A file of records, or a pattern that names several of one kind, in the order of their names."""
+
+    name = "file or pattern"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
+        """Return the paths, or fail where there is no file or they are of two kinds."""
+        one = InputFile()
+        if not has_magic(str(value)) or Path(value).exists():
+            return (one.convert(value, param, ctx),)
+        found = sorted(glob(value))
+        if not found:
+            self.fail(f"no file is named like {value!r}.", param, ctx)
+        if len({is_parquet(path) for path in found}) > 1:
+            self.fail(f"{value!r} names Parquet files and others; name those of one kind.", param, ctx)
+        return tuple(one.convert(path, param, ctx) for path in found)
+
+
+def checked_memory(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    """Return a number of bytes, of a text such as 512MiB or 2GB."""
+    text = value.strip().lower().removesuffix("b")
+    digits = text.rstrip("kmgti")
+    try:
+        size = int(float(digits) * UNITS[text[len(digits) :].strip()])
+    except (ValueError, OverflowError, KeyError):
+        raise click.BadParameter(
+            f"{value!r} is no amount of memory; write it as 512MiB, 1GiB or 2GB.", context, parameter
+        ) from None
+    if size < LEAST_MEMORY:
+        raise click.BadParameter(f"{value} is too little; give at least {LEAST_MEMORY >> 20}MiB.", context, parameter)
+    return size
+
+
+def named(data: Sequence[Path]) -> str:
+    """Return how messages name the files."""
+    return str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
+
+
+def records_of(data: Sequence[Path], target: str, separator: str, memory: int, spill: Path | None) -> Records:
+    """Return the records of files of one kind."""
+    if is_parquet(data[0]):
+        return Records.from_parquet(data, target, memory=memory, spill=spill)
+    return Records.from_csv(data, target, separator=separator, memory=memory, spill=spill)
+
+
+files_argument = click.argument("data", type=DataFiles())

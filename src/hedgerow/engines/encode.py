@@ -1,0 +1,116 @@
+"""From blocks of records to partitions of codes, each record read once and by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.engines.spill import Spill
+from hedgerow.errors import ConfigurationError, EngineError, SchemaError
+from hedgerow.schema import Encoder
+from hedgerow.schema.columns import read_columns
+from hedgerow.sources.streams import Block
+from hedgerow.table import MOST_RECORDS, Partition
+
+__all__ = ["Checksums", "check_number", "encoded", "partitions_of"]
+
+Codes = npt.NDArray[np.unsignedinteger]
+Labels = npt.NDArray[np.signedinteger]
+
+
+def encoded(encoder: Encoder, X: Any, y: Any) -> tuple[Codes, Labels]:
+    """Return the codes and the classes of some records.
+
+    A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
+    the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
+    """
+    columns = read_columns(X, encoder.schema.features, check_types=False)
+    codes = encoder.transform(columns)
+    try:
+        labels: Labels = encoder.labels(y)
+    except SchemaError:
+        labels = np.full(len(y), -1, dtype=np.int16)
+    if len(labels) != len(codes):
+        raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
+    return codes, labels
+
+
+class Checksums:
+    """What codes a source had, by a key of its own, so that a source that changed is not taken for what it was."""
+
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+        self._known: dict[tuple[str, object], bytes] = {}
+
+    def begin(self) -> Any:
+        """Return what takes the codes and classes of one pass."""
+        return hashlib.blake2b(key=self._key, digest_size=32)
+
+    def check(self, encoder: Encoder, part: object, found: bytes) -> None:
+        """Raise EngineError where a part of the source, read by the same encoder, had another checksum before."""
+        name = json.dumps([encoder.schema.to_dict(), encoder.max_bins], sort_keys=True), part
+        if not hmac.compare_digest(self._known.setdefault(name, found), found):
+            raise changed()
+
+
+def changed() -> EngineError:
+    """Return the error of a source whose records are not what they were."""
+    return EngineError(
+        "the records are not those that were read before, or stand in another order, so one could count twice. Read them from "
+        "a source that does not change (sorted, and written down), and make hr.Records anew."
+    )
+
+
+def check_number(records: int) -> None:
+    """Raise ConfigurationError where there are more records than sums stay exact for."""
+    if records >= MOST_RECORDS:
+        raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
+
+
+def partitions_of(
+    blocks: Iterable[Block],
+    encoder: Encoder,
+    spill: Spill,
+    rows: int,
+    checksums: Checksums,
+    told: Callable[[float | None], None],
+) -> list[Partition]:
+    """Return all records as partitions of at most so many rows, which the spill keeps."""
+    partitions: list[Partition] = []
+    codes = np.empty((rows, len(encoder.n_codes)), dtype=encoder.dtype)
+    labels: Labels = np.empty(rows, dtype=encoder.labels([]).dtype)
+    filled = first = 0
+    check = checksums.begin()
+
+    def finish() -> None:
+        nonlocal filled, first
+        arrays = spill.arrays()
+        arrays["codes"], arrays["labels"] = codes[:filled].copy(), labels[:filled].copy()
+        partitions.append(Partition(first, arrays))
+        first, filled = first + filled, 0
+        check_number(first)
+
+    for block in blocks:
+        own_codes, own_labels = encoded(encoder, block.X, block.y)
+        check.update(own_codes)
+        check.update(own_labels.astype("<i4"))
+        start = 0
+        while start < len(own_codes):
+            taken = min(rows - filled, len(own_codes) - start)
+            codes[filled : filled + taken] = own_codes[start : start + taken]
+            labels[filled : filled + taken] = own_labels[start : start + taken]
+            filled, start = filled + taken, start + taken
+            if filled == rows:
+                finish()
+        told(block.share)
+    if filled or not partitions:
+        finish()
+    checksums.check(encoder, None, check.digest())
+    return partitions

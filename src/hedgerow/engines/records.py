@@ -1,0 +1,232 @@
+"""Records that are not in memory: named, read when a model is fitted, and counted where they fit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+from hedgerow.engines.encode import Checksums, partitions_of
+from hedgerow.engines.local import LocalEngine
+from hedgerow.engines.spill import Spill
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
+from hedgerow.schema import Encoder, Schema
+from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
+from hedgerow.table import PartitionedTable
+from hedgerow.threads import available_threads
+
+__all__ = ["Progress", "Records"]
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+DEFAULT_MEMORY = 1 << 30
+LEAST_MEMORY = 1 << 26
+FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
+
+
+class Progress(Protocol):
+    """Whoever shows how far a fit is; what it is told depends on records, so it is for the owner's eyes."""
+
+    def read(self, share: float | None) -> None:
+        """Take the share of the source's bytes that were read; None where nobody knows."""
+
+    def counted(self, question: int, share: float) -> None:
+        """Take the share of the records that were counted for a question, numbered from 1."""
+
+
+class _Silent:
+    def read(self, share: float | None) -> None:
+        """Say nothing."""
+
+    def counted(self, question: int, share: float) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records:
+    """Records that are read block by block, from files or a reader, for tables larger than memory.
+
+    ``model.fit(records)`` takes them in the place of ``X`` and ``y``, and so does ``hr.Curator(records, None, schema, ...)``.
+    The model is the same, bit for bit, as one that is fitted on a frame of the same rows in the same order. Nothing is read
+    before that but names and types of columns. Each record is read once, cell by cell as in a frame, into codes of a byte or
+    two a feature; codes that do not fit ``memory`` go to files that only this user may read, and are removed afterwards.
+
+    The records must not change while they are used. Files that did are refused, and so are records that, read by the same
+    schema and bins, have other codes than before. A ``repr`` and errors never tell how many there are.
+
+    See also
+    --------
+    hedgerow.engines.predict : Predict where the records are.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> age = np.random.default_rng(0).uniform(0, 100, 2000)
+    >>> batches = [{"age": part, "ill": np.where(part > 60, "yes", "no")} for part in np.split(age, 4)]
+    >>> schema = hr.Schema({"age": hr.Numeric(0, 100)}, classes=["no", "yes"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(hr.Records.from_batches(batches, label="ill"))
+    >>> model.predict([[90], [10]]).tolist()
+    ['yes', 'no']
+    """
+
+    _stream: Stream
+    _source: str
+    _label: str | None
+    _drop: tuple[str, ...]
+    _memory: int
+    _spill: str | os.PathLike[str] | None
+    _checksums: Checksums = field(default_factory=Checksums)
+    _progress: Progress = field(default_factory=_Silent)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        paths: Paths,
+        label: str | None = None,
+        *,
+        drop: Sequence[str] = (),
+        memory: int = DEFAULT_MEMORY,
+        spill: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Return the records of Parquet files.
+
+        Parameters
+        ----------
+        paths : path, or sequence of paths
+            A pattern such as ``"people/*.parquet"`` or a folder, whose files are read in the order of their names; or paths,
+            in the order given.
+        label : str or None
+            The column of the labels; None: the schema's target.
+        drop : sequence of str
+            Columns that are passed over. All others must be the schema's features.
+        memory : int, default 2**30
+            About how many bytes codes, and what is counted, may take; from 2**26. What Python and its packages take comes on
+            top of it.
+        spill : path or None
+            The folder in which codes are put that do not fit memory; None: where the system puts temporary files.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is no such file, one is named twice, or another argument is wrong.
+        """
+        return cls._of(
+            ParquetFiles(files_of(paths, ".parquet")), f"from_parquet({_shown(paths)}", label, drop, memory, spill
+        )
+
+    @classmethod
+    def from_csv(
+        cls,
+        paths: Paths,
+        label: str | None = None,
+        *,
+        separator: str = ",",
+        drop: Sequence[str] = (),
+        memory: int = DEFAULT_MEMORY,
+        spill: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Return the records of CSV files in UTF-8, each with a header; all cells are text, and are read line by line.
+
+        ``separator`` is the character between cells; the other parameters, and errors, are those of ``from_parquet``.
+        """
+        stream = CSVFiles(files_of(paths, ".csv"), separator)
+        return cls._of(stream, f"from_csv({_shown(paths)}", label, drop, memory, spill)
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Any,
+        label: str | None = None,
+        *,
+        drop: Sequence[str] = (),
+        memory: int = DEFAULT_MEMORY,
+        spill: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Return the records of batches.
+
+        Parameters
+        ----------
+        batches
+            An Arrow reader (``pyarrow.RecordBatchReader``), a query with ``__arrow_c_stream__`` (a DuckDB relation), an iterable
+            of pandas, polars or pyarrow tables or mappings of columns (polars' ``collect_batches()``), or a function that
+            returns one of these. What can be read once serves one fit; a function serves as many as it is called for.
+        label, drop, memory, spill
+            As in ``from_parquet``.
+        """
+        return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, drop, memory, spill)
+
+    @classmethod
+    def _of(
+        cls,
+        stream: Stream,
+        source: str,
+        label: str | None,
+        drop: Sequence[str],
+        memory: int,
+        spill: str | os.PathLike[str] | None,
+    ) -> Self:
+        if not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST_MEMORY:
+            raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
+        if spill is not None and not os.path.isdir(spill):
+            raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
+        if isinstance(drop, str):
+            raise ConfigurationError(f"drop is {drop!r}, but it must be a sequence of names; pass ({drop!r},).")
+        return cls(stream, source, label, tuple(drop), memory, spill)
+
+    def __repr__(self) -> str:
+        """Return where the records come from, and nothing that they hold."""
+        label = "" if self._label is None else f", label={self._label!r}"
+        return f"Records.{self._source}{label})"
+
+    def with_progress(self, progress: Progress) -> Self:
+        """Return the same records, which tell ``progress`` how far they are; it is for the owner's eyes."""
+        return replace(self, _progress=progress)
+
+    def check(self, schema: Schema) -> None:
+        """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
+
+        Names and declared types of columns decide, and no cell does.
+        """
+        self._stream.check(schema, self._layout(schema))
+
+    def table(self, encoder: Encoder) -> PartitionedTable:
+        """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
+
+        Raises
+        ------
+        EngineError
+            If the records cannot be read to their end, changed, or are too many.
+        """
+        spill = Spill(self._spill, self._memory // 2)
+        try:
+            blocks, told = self._stream.blocks(self._layout(encoder.schema)), self._progress.read
+            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self._checksums, told)
+            engine = LocalEngine(partitions, spill, self._progress.counted)
+            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+        except BaseException as error:
+            spill.close()
+            if isinstance(error, HedgerowError) and not isinstance(error, EngineError):
+                # Names and types were checked before: what is wrong now came to light once the budget was booked.
+                raise EngineError(str(error)) from error
+            raise
+
+    def _layout(self, schema: Schema) -> Layout:
+        label = schema.target if self._label is None else self._label
+        if label is None:
+            raise ConfigurationError(
+                "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
+            )
+        return Layout(label, self._drop)
+
+    def _rows(self, encoder: Encoder) -> int:
+        """Return how many records a partition has, so that as many as are counted at once fit half of the memory."""
+        features, classes = len(encoder.n_codes), len(encoder.schema.classes)
+        of_record = 3 * features * encoder.dtype.itemsize + 12 * classes + 32
+        return min(max(self._memory // 2 // available_threads() // of_record, FEWEST_ROWS), MOST_ROWS)
+
+
+def _shown(paths: Paths) -> str:
+    if isinstance(paths, str | os.PathLike):
+        return repr(os.fspath(paths))
+    return repr([os.fspath(path) for path in paths])

@@ -1,0 +1,37 @@
+"""What a fit is given, told apart and checked before anything is booked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.engines.records import Records
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator.inferred import inferred_schema
+from hedgerow.schema import Schema
+from hedgerow.schema.columns import read_records
+
+__all__ = ["read_given"]
+
+
+def read_given(X: Any, y: Any, schema: Schema | None) -> tuple[Schema, Any, Any, bool]:
+    """Return the schema, the records and their labels, and whether the records have column names.
+
+    Raises
+    ------
+    SchemaError, ConfigurationError
+        As ``read_records`` and ``Records.check`` do; for ``Records`` also without a schema, or with labels beside them.
+    """
+    if isinstance(X, Records):
+        if schema is None:
+            raise ConfigurationError(
+                "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
+            )
+        if y is not None:
+            raise ConfigurationError(
+                "hr.Records hold their labels, so y must be left out; name their column by label=."
+            )
+        X.check(schema)
+        return schema, X, None, True
+    found = inferred_schema(X, y) if schema is None else schema
+    columns, labels = read_records(X, y, found.features, found.classes)
+    return found, columns, labels, columns.named

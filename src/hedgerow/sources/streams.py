@@ -1,0 +1,312 @@
+"""Records that are read block by block, in one fixed order: files of records, and readers of batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from glob import glob, has_magic
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import get_pyarrow
+
+from hedgerow.errors import ConfigurationError, FileFormatError, MissingExtraError, SchemaError
+from hedgerow.schema import Schema
+from hedgerow.schema.cells import object_array
+from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.sources.csv_file import CSVFile
+from hedgerow.sources.table_file import check_no_name_twice
+from hedgerow.texts import listed
+
+__all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "files_of"]
+
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column holds the labels, and which are passed over."""
+
+    label: str
+    drop: tuple[str, ...] = ()
+
+    def split(self, batch: Any) -> tuple[Any, Any]:
+        """Return the features and the labels of a batch, or raise SchemaError where columns are absent."""
+        if isinstance(batch, Mapping):
+            self.check(batch)
+            return {name: batch[name] for name in batch if name not in (self.label, *self.drop)}, batch[self.label]
+        pyarrow = get_pyarrow()
+        if pyarrow is not None and isinstance(batch, pyarrow.RecordBatch):
+            batch = pyarrow.Table.from_batches([batch])
+        frame = nw.from_native(batch, eager_only=True)
+        self.check(frame.columns)
+        return frame.drop([self.label, *self.drop]).to_native(), frame[self.label].to_native()
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise SchemaError unless the columns that this names are there."""
+        there = set(names)
+        lacking = [name for name in (self.label, *self.drop) if name not in there]
+        if lacking:
+            raise SchemaError(
+                f"the records have no column {listed(lacking)}, which label= or drop= names. Pass the names of their columns."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive records: their features, their labels, and the share of all bytes that was read up to here."""
+
+    X: Any
+    y: Any
+    share: float | None
+
+
+class Stream(Protocol):
+    """Records in a fixed order, which can be read block by block."""
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        """Yield all records in their order."""
+
+
+def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
+    """Return the files that a pattern (in the order of their names), a folder's of that ending, or a list of paths names.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none, or one stands there twice.
+    """
+    if isinstance(paths, str | os.PathLike):
+        path = os.fspath(paths)
+        if os.path.isdir(path):
+            path = os.path.join(path, f"*{ending}")
+        found = (
+            [Path(name) for name in sorted(glob(path))]
+            if has_magic(path) and not os.path.exists(path)
+            else [Path(path)]
+        )
+    else:
+        found = [Path(one) for one in paths]
+    if not found:
+        raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
+    identities = [(status.st_dev, status.st_ino) for status in map(os.stat, found)]
+    if len(set(identities)) < len(identities):
+        raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
+    return tuple(found)
+
+
+class _Files:
+    """Files that may not change from when they are named to when they are read."""
+
+    def __init__(self, paths: tuple[Path, ...]) -> None:
+        self.paths = paths
+        self._seen = [_status(path) for path in paths]
+
+    def check_unchanged(self) -> None:
+        """Raise ConfigurationError where a file is not what it was."""
+        for path, seen in zip(self.paths, self._seen, strict=True):
+            if _status(path) != seen:
+                raise ConfigurationError(
+                    f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
+                    "the records anew, when nobody writes the files."
+                )
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class ParquetFiles(_Files):
+    """Parquet files, one after another; cells are read by the columns' declared types, as those of a pyarrow table are."""
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
+        self.check_unchanged()
+        rows = 0
+        for path in self.paths:
+            with ExitStack() as stack:
+                file = _opened(path, stack)
+                X, y = layout.split(_checked_names(file.schema_arrow, path).empty_table())
+                read_columns(X, schema.features)
+                read_labels(y, schema.classes)
+                rows += file.metadata.num_rows
+        if not rows:
+            raise _no_records()
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        """Yield all records in their order."""
+        sizes = [path.stat().st_size for path in self.paths]
+        arrow = import_module("pyarrow")
+        for place, path in enumerate(self.paths):
+            with ExitStack() as stack:
+                file = _opened(path, stack)
+                done, rows = 0, max(file.metadata.num_rows, 1)
+                try:
+                    for batch in file.iter_batches(batch_size=BATCH_ROWS):
+                        done += batch.num_rows
+                        X, y = layout.split(batch)
+                        yield Block(X, y, (sum(sizes[:place]) + sizes[place] * done / rows) / max(sum(sizes), 1))
+                except (arrow.ArrowException, OSError) as error:
+                    raise FileFormatError(
+                        f"{path} is damaged, or cannot be read to its end; write it again."
+                    ) from error
+        self.check_unchanged()
+
+
+def _opened(path: Path, stack: ExitStack) -> Any:
+    try:
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
+        ) from error
+    file = stack.enter_context(path.open("rb"))
+    try:
+        # Pages are read as they are needed: a whole row group may be larger than memory.
+        return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+    except (arrow.ArrowException, OSError) as error:
+        raise FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.") from error
+
+
+def _checked_names(schema: Any, path: Path) -> Any:
+    check_no_name_twice(schema.names, str(path))
+    return schema
+
+
+def _no_records() -> ConfigurationError:
+    return ConfigurationError("there are no records, but a fit rests on there being one. Add records.")
+
+
+class CSVFiles(_Files):
+    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself."""
+
+    def __init__(self, paths: tuple[Path, ...], separator: str = ",") -> None:
+        super().__init__(paths)
+        self._separator = separator
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
+        self.check_unchanged()
+        empty = True
+        for path in self.paths:
+            with open(path, "rb") as file:
+                table = CSVFile(file, self._separator, str(path))
+                check_no_name_twice(table.header, str(path))
+                X, _ = layout.split({name: object_array((), 0) for name in table.header})
+                read_columns(X, schema.features)
+                empty = empty and next(table.blocks(), None) is None
+        if empty:
+            raise _no_records()
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        """Yield all records in their order."""
+        sizes = [path.stat().st_size for path in self.paths]
+        for place, path in enumerate(self.paths):
+            with open(path, "rb") as file:
+                table = CSVFile(file, self._separator, str(path))  # named: the file is closed with it
+                for columns in table.blocks():
+                    X, y = layout.split(columns)
+                    yield Block(X, y, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1))
+        self.check_unchanged()
+
+
+class Batches:
+    """Batches of records: what an Arrow reader, a query, or any iterable of tables hands out.
+
+    A table's type speaks for its own cells only, and no cell is read otherwise because of the batch that it came in.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        self._once = isinstance(given, Iterator) or _is_reader(given)
+        self._opened = False
+        self._head: list[Any] | None = None  # the batches up to the first that has a record, until they are handed out
+        self._rest: Iterator[Any] = iter(())
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record."""
+        head = self._first()
+        for batch in head:
+            X, y = layout.split(batch)
+            read_columns(X, schema.features)
+            read_labels(y, schema.classes)
+        if not head or not _rows(head[-1]):
+            raise _no_records()
+
+    def blocks(self, layout: Layout) -> Iterator[Block]:
+        """Yield all records in their order."""
+        head, rest = self._first(), self._rest
+        self._head = None
+        for batch in chain(head, rest):
+            X, y = layout.split(batch)
+            yield Block(X, y, None)
+
+    def _first(self) -> list[Any]:
+        """Return the batches up to the first that has a record; the others wait."""
+        if self._head is not None:
+            return self._head
+        if self._once and self._opened:
+            raise ConfigurationError(
+                "these batches were read to their end, and can be read once only. Pass a function that opens them, such as "
+                "hr.Records.from_batches(lambda: reader()), to fit on them again."
+            )
+        self._rest, self._opened = _batches(self._given), True
+        head: list[Any] = []
+        for batch in self._rest:
+            head.append(batch)
+            if _rows(batch):
+                break
+        self._head = head
+        return head
+
+
+def _rows(batch: Any) -> int:
+    if isinstance(batch, Mapping):
+        return max((len(column) for column in batch.values()), default=0)
+    return len(batch)
+
+
+def _is_reader(given: Any) -> bool:
+    pyarrow = get_pyarrow()
+    return pyarrow is not None and isinstance(given, pyarrow.RecordBatchReader)
+
+
+def _is_table(given: Any) -> bool:
+    pyarrow = get_pyarrow()
+    known = pyarrow is not None and isinstance(given, pyarrow.RecordBatch)
+    return known or isinstance(given, Mapping) or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame)
+
+
+def _batches(given: Any) -> Iterator[Any]:
+    """Return an iterator over tables."""
+    if callable(given) and not hasattr(given, "__arrow_c_stream__"):
+        return _batches(given())
+    if _is_table(given):
+        return iter([given])
+    if hasattr(given, "__arrow_c_stream__"):
+        return iter(_arrow(given))
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | np.ndarray):
+        return iter(given)
+    raise ConfigurationError(
+        f"a {type(given).__name__} hands out no batches of records. Pass an Arrow reader, a query that has __arrow_c_stream__, "
+        "an iterable of pandas, polars or pyarrow tables, or a function that returns one of these."
+    )
+
+
+def _arrow(given: Any) -> Any:
+    try:
+        return import_module("pyarrow").RecordBatchReader.from_stream(given)
+    except ImportError as error:
+        raise MissingExtraError(
+            'batches by the Arrow interface are read by pyarrow: install it with pip install "hedgerow[parquet]".'
+        ) from error

@@ -1,0 +1,339 @@
+"""What a table in partitions is told and asked, as values: all of it public or released.
+
+A command changes what later questions see of each record; a question has a sum over records for an answer. What a partition
+answers is a function of its records, the commands and the question alone, so whoever has these can answer, also for another
+worker that was lost.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.mechanisms import Coins
+from hedgerow.table import kernels
+from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, grouped
+from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+
+__all__ = [
+    "AddVotes",
+    "Assign",
+    "Behind",
+    "CellCounts",
+    "ClassCounts",
+    "Command",
+    "Histogram",
+    "Memo",
+    "Merge",
+    "Move",
+    "Nodes",
+    "Partition",
+    "Question",
+    "Sizes",
+    "Sums",
+    "Task",
+]
+
+Integers = npt.NDArray[np.int64]
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+CODES, LABELS, MARGINS = "codes", "labels", "margins"
+
+
+class Behind(Exception):  # noqa: N818 - it is no error: whoever asked sends the whole log
+    """A memo lacks commands that were left out of a task."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Consecutive records: their ``codes`` and ``labels``, of which the first has the row number ``first_row`` among all."""
+
+    first_row: int
+    arrays: Arrays = field(repr=False)
+
+
+class Memo:
+    """What the commands up to ``position`` made of a partition's records.
+
+    It is remembered so that no command is carried out twice, and nothing rests on it: without it, or where it was being
+    changed when it was broken off (``position`` is -1), all commands are carried out anew.
+    """
+
+    def __init__(self, arrays: MutableMapping[str, npt.NDArray[Any]] | None = None) -> None:
+        self.arrays: MutableMapping[str, npt.NDArray[Any]] = {} if arrays is None else arrays
+        self.position = 0
+        self.lock = threading.Lock()
+
+
+class Records:
+    """A partition's records, as commands left them; arrays are fetched when they are needed."""
+
+    def __init__(self, partition: Partition, arrays: MutableMapping[str, npt.NDArray[Any]], task: Task) -> None:
+        self._partition, self._arrays, self._task = partition, arrays, task
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.unsignedinteger]:
+        """The codes, merged if they were."""
+        return self._arrays[CODES] if CODES in self._arrays else self._partition.arrays[CODES]
+
+    @cached_property
+    def labels(self) -> npt.NDArray[np.signedinteger]:
+        """The classes."""
+        return self._partition.arrays[LABELS]
+
+    @cached_property
+    def table(self) -> MemoryTable:
+        """These records as a table of their own."""
+        margins = self._arrays.get(MARGINS)
+        first_row, n_codes = self._partition.first_row, self._task.n_codes
+        return MemoryTable(self.codes, self.labels, n_codes, self._task.n_classes, first_row, margins=margins)
+
+    def merge(self, into: tuple[Integers, ...]) -> None:
+        """Replace the codes; those of the partition stay as they are."""
+        codes = self.codes.copy()
+        offsets = np.concatenate(([0], np.cumsum([len(codes) for codes in into]))).astype(np.int64)
+        kernels.merge(codes, offsets, np.concatenate(into).astype(codes.dtype))
+        self._arrays[CODES] = codes
+        self.__dict__.pop("codes", None)
+        self.__dict__.pop("table", None)
+
+    def keep_margins(self) -> None:
+        """Remember the margins, which votes changed."""
+        self._arrays[MARGINS] = self.table.margins
+
+    def remember(self, name: str, number: int, array: npt.NDArray[Any]) -> None:
+        """Remember where records are, or what they weigh, by the number of a frontier."""
+        self._arrays[f"{name}-{number}"] = array
+
+    def part(self, frontier: int) -> npt.NDArray[np.int32]:
+        """Return the node of each record in a frontier."""
+        return self._arrays[f"part-{frontier}"]
+
+    def frontier(self, of: Nodes, *, with_codes: bool) -> MemoryFrontier:
+        """Return the records of some nodes, sorted by node; without codes where only labels are counted."""
+        part = self.part(of.frontier)
+        if of.nodes is not None:
+            place = np.full(of.n_nodes + 1, -1, dtype=np.int32)  # its last entry stands for -1
+            place[of.nodes] = np.arange(len(of.nodes), dtype=np.int32)
+            part = place[part]
+        weights = NO_WEIGHTS if of.weights is None else self._arrays[f"weights-{of.weights}"]
+        codes = self.codes if with_codes else np.empty((len(part), 0), dtype=np.uint8)
+        return grouped(codes, self.labels, weights, part, len(of))
+
+    def class_counts(self, of: Nodes) -> Integers:
+        """Return the weight of the records of each class in each node; the codes stay where they are."""
+        counted = self.frontier(of, with_codes=False)
+        out = np.zeros((len(of), self._task.n_classes), dtype=np.int64)
+        kernels.class_counts(counted.labels, counted.weights, counted.starts, out)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Some nodes of a frontier, all if ``nodes`` is None; ``weights`` is the assignment whose weights its records have."""
+
+    frontier: int
+    n_nodes: int
+    nodes: npt.NDArray[np.intp] | None
+    weights: int | None
+
+    def __len__(self) -> int:
+        return self.n_nodes if self.nodes is None else len(self.nodes)
+
+
+class Command(Protocol):
+    """What changes what later questions see of every record."""
+
+    def apply(self, records: Records) -> None:
+        """Change it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Merge:
+    """Codes become coarser; see ``Table.merge``."""
+
+    into: tuple[Integers, ...]
+
+    def apply(self, records: Records) -> None:
+        """Change the codes."""
+        records.merge(self.into)
+
+
+@dataclass(frozen=True, eq=False)
+class AddVotes:
+    """Votes are added to margins; see ``Table.update_margins``."""
+
+    votes: RecordVotes
+
+    def apply(self, records: Records) -> None:
+        """Change the margins."""
+        records.table.update_margins(self.votes)
+        records.keep_margins()
+
+
+@dataclass(frozen=True, eq=False)
+class Assign:
+    """Records are sent to the nodes of a new frontier by coins; see ``Table.assign``."""
+
+    frontier: int
+    coins: Coins
+    rule: RecordRule | None
+    weights: WeightRule | None
+
+    def apply(self, records: Records) -> None:
+        """Remember where each record is, and what it weighs."""
+        records.remember("part", self.frontier, records.table.parts(self.coins, self.rule))
+        if self.weights is not None:
+            records.remember("weights", self.frontier, records.table.weights(self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """Records of a frontier are sent to the nodes of a new one by tests; see ``kernels.route`` for the arrays."""
+
+    frontier: int
+    parent: int
+    test: Integers
+    feature: npt.NDArray[np.int32]
+    branch: npt.NDArray[np.unsignedinteger]
+    first_child: Integers
+
+    def apply(self, records: Records) -> None:
+        """Remember where each record is."""
+        part = records.part(self.parent)
+        out = np.empty(len(part), dtype=np.int32)
+        kernels.route(records.codes, part, self.test, self.feature, self.branch, self.first_child, out)
+        records.remember("part", self.frontier, out)
+
+
+class Question(Protocol):
+    """What is asked: its answer is a sum over records of integers."""
+
+    def answer(self, records: Records) -> Integers:
+        """Return the sum over these records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """The number of records in each node, whatever they weigh."""
+
+    of: Nodes
+
+    def answer(self, records: Records) -> Integers:
+        """Return it, of shape (nodes,)."""
+        return np.diff(records.frontier(self.of, with_codes=False).starts)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """The weight of the records of each class in each node."""
+
+    of: Nodes
+
+    def answer(self, records: Records) -> Integers:
+        """Return it, of shape (nodes, classes)."""
+        return records.class_counts(self.of)
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """The number of records of each class in each cell of a rule."""
+
+    of: Nodes
+    rule: CellRule
+
+    def answer(self, records: Records) -> Integers:
+        """Return it, of shape (cells, classes)."""
+        return records.table.cell_counts(records.frontier(self.of, with_codes=True), self.rule)
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The weight of the records of each node by code and class."""
+
+    of: Nodes
+
+    def answer(self, records: Records) -> Integers:
+        """Return it, of shape (nodes, codes of all features, classes)."""
+        return records.table.histogram(records.frontier(self.of, with_codes=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """The sums of a rule's channels by group and code."""
+
+    rule: ChannelRule
+    groups: CodeGroups | None
+
+    def answer(self, records: Records) -> Integers:
+        """Return it, of shape (groups, codes of all features, channels)."""
+        return records.table.sums(self.rule, None, self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything that a partition needs to know to answer, but its records.
+
+    Parameters
+    ----------
+    log : str
+        Which log this is; a memo belongs to one.
+    n_codes : ndarray of shape (features,)
+        How many codes each feature has after all commands.
+    n_classes : int
+        How many classes there are.
+    commands : tuple of (int, Command)
+        The commands by their numbers, which rise from 1; those that no later one and no question needs may be absent.
+    end : int
+        The number of the last command that was given, also where it is absent.
+    question : Question
+        What is asked.
+    live : frozenset of str
+        The names of what a memo must keep for later questions, beside codes and margins.
+    since : int
+        The commands up to this number were left out: they were sent before.
+    """
+
+    log: str
+    n_codes: Integers
+    n_classes: int
+    commands: tuple[tuple[int, Command], ...]
+    end: int
+    question: Question
+    live: frozenset[str]
+    since: int = 0
+
+    def after(self, number: int) -> Task:
+        """Return the task without the commands up to a number."""
+        return replace(self, commands=tuple(pair for pair in self.commands if pair[0] > number), since=number)
+
+    def answer(self, partition: Partition, memo: Memo) -> Integers:
+        """Return a partition's part of the answer: a function of the partition and of the task with its whole log.
+
+        Raises
+        ------
+        Behind
+            If commands were left out that the memo lacks; ask again with all of them.
+        """
+        with memo.lock:
+            if memo.position < max(self.since, 0):
+                if self.since:
+                    raise Behind
+                memo.arrays.clear()
+                memo.position = 0
+            records = Records(partition, memo.arrays, self)
+            due = [command for number, command in self.commands if number > memo.position]
+            if due:
+                memo.position = -1
+                for command in due:
+                    command.apply(records)
+            for name in set(memo.arrays) - self.live - {CODES, MARGINS}:
+                del memo.arrays[name]
+            memo.position = self.end
+            return self.question.answer(records)

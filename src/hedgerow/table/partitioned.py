@@ -1,0 +1,225 @@
+"""Records in partitions, wherever these are: one question at a time, whose answers are added up."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.mechanisms import Coins
+from hedgerow.scores import Candidates
+from hedgerow.table.log import (
+    AddVotes,
+    Assign,
+    CellCounts,
+    ClassCounts,
+    Command,
+    Histogram,
+    Merge,
+    Move,
+    Nodes,
+    Question,
+    Sizes,
+    Sums,
+    Task,
+)
+from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+from hedgerow.threads import for_each
+
+__all__ = ["Engine", "PartitionedTable"]
+
+Integers = npt.NDArray[np.int64]
+
+MOST_CELLS = 1 << 23  # of one question about histograms: 64 MiB in every partition's answer
+BLOCK_CELLS = 1 << 18  # that are worked on together
+
+
+class Engine(Protocol):
+    """Where partitions are counted."""
+
+    def ask(self, task: Task) -> Integers:
+        """Return the sum of every partition's answer, each of them once; draw nothing."""
+
+    def forget(self, log: str) -> None:
+        """Drop what was remembered of a log."""
+
+    def close(self) -> None:
+        """Drop all that was kept of the records; nothing is asked any more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """A handle of nodes; the commands that made them stand in the log for as long as somebody holds it."""
+
+    nodes: Nodes
+    made: _Made
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A frontier that a command made, and the one that it came from: what must be known to make it again."""
+
+    number: int
+    weights: int | None
+    parent: _Made | None
+
+
+class PartitionedTable:
+    """Records in partitions behind an engine; see ``Table`` for what it answers.
+
+    It keeps a log of what it was told. Every question goes to all partitions with that log, so an engine may ask any worker
+    that has a partition's records, and any one again.
+
+    Parameters
+    ----------
+    engine : Engine
+        What asks the partitions.
+    n_codes : ndarray of shape (features,)
+        How many codes each feature has.
+    n_classes : int
+        How many classes there are.
+    """
+
+    def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
+        self._engine, self._n_classes = engine, n_classes
+        self._first_codes = self._n_codes = np.asarray(n_codes, dtype=np.int64)
+        self._log = secrets.token_hex(8)
+        self._end = 0
+        self._commands: dict[int, Command] = {}
+        self._made: weakref.WeakSet[_Made] = weakref.WeakSet()
+        self._lock = threading.RLock()
+        weakref.finalize(self, engine.forget, self._log)
+
+    @property
+    def offsets(self) -> Integers:
+        """Where the codes of each feature begin when all stand in a row, and their number."""
+        return np.concatenate(([0], np.cumsum(self._n_codes))).astype(np.int64)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self._n_classes
+
+    def fresh(self) -> PartitionedTable:
+        """Return a table of the same records, with a log of its own."""
+        return PartitionedTable(self._engine, self._first_codes, self._n_classes)
+
+    def merge(self, into: Sequence[Integers]) -> None:
+        """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""
+        with self._lock:
+            self._tell(Merge(tuple(np.array(codes, dtype=np.int64) for codes in into)))
+            self._n_codes = np.array([int(codes.max()) + 1 for codes in into], dtype=np.int64)
+
+    def update_margins(self, votes: RecordVotes) -> None:
+        """Add what released trees say of each record to its margins."""
+        with self._lock:
+            self._tell(AddVotes(votes))
+
+    def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> Frontier:
+        """Return a frontier with a node for each part of the coins."""
+        with self._lock:
+            number = self._end + 1
+            made = _Made(number, None if weights is None else number, None)
+            self._tell(Assign(number, coins, rule, weights))
+            return self._frontier(made, coins.coin.parts)
+
+    def take(self, frontier: Frontier, nodes: npt.NDArray[np.intp]) -> Frontier:
+        """Return the frontier of some of the nodes, in the order given."""
+        of = frontier.nodes
+        taken = np.asarray(nodes) if of.nodes is None else of.nodes[nodes]
+        return Frontier(Nodes(of.frontier, of.n_nodes, taken, of.weights), frontier.made)
+
+    def partition(self, frontier: Frontier, candidates: Candidates, chosen: Integers) -> Frontier:
+        """Return the children of all nodes, each node's in the order of its test's branches."""
+        of = frontier.nodes
+        ends = np.cumsum(candidates.arity[chosen], dtype=np.int64)
+        tests, place = np.unique(chosen, return_inverse=True)
+        test, first_child = np.full(of.n_nodes, -1, dtype=np.int64), np.zeros(of.n_nodes, dtype=np.int64)
+        nodes = slice(None) if of.nodes is None else of.nodes
+        test[nodes], first_child[nodes] = place, np.concatenate(([0], ends[:-1]))
+        with self._lock:
+            number = self._end + 1
+            made = _Made(number, of.weights, frontier.made)
+            branches = candidates.branches(tests)
+            self._tell(Move(number, of.frontier, test, candidates.feature[tests], branches, first_child))
+            return self._frontier(made, int(ends[-1]))
+
+    def _frontier(self, made: _Made, n_nodes: int) -> Frontier:
+        self._made.add(made)
+        return Frontier(Nodes(made.number, n_nodes, None, made.weights), made)
+
+    def sizes(self, frontier: Frontier) -> Integers:
+        """Return the number of records in each node, of shape (nodes,)."""
+        return self._ask(Sizes(frontier.nodes))
+
+    def class_counts(self, frontier: Frontier) -> Integers:
+        """Return the weight of the records of each class in each node, of shape (nodes, classes)."""
+        return self._ask(ClassCounts(frontier.nodes))
+
+    def cell_counts(self, frontier: Frontier, rule: CellRule) -> Integers:
+        """Return the number of records of each class in each cell of a rule, all nodes together, (cells, classes)."""
+        return self._ask(CellCounts(frontier.nodes, rule))
+
+    def histogram(self, frontier: Frontier) -> Integers:
+        """Return the weight of the records of each node by code and class, (nodes, codes of all features, classes)."""
+        return self._ask(Histogram(frontier.nodes))
+
+    def for_histograms(
+        self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
+    ) -> None:
+        """Call ``work(begin, end, histogram)`` for blocks of nodes that together are nodes first to last - 1."""
+        cells = int(self._n_codes.sum()) * self._n_classes
+        most, few = max(1, MOST_CELLS // cells), max(1, BLOCK_CELLS // cells)
+        for start in range(first, last, most):
+            nodes = np.arange(start, min(start + most, last))
+            counts = self.histogram(self.take(frontier, nodes))
+            begins = range(0, len(nodes), few)
+            for_each(
+                begins,
+                lambda begin, start=start, counts=counts: work(  # type: ignore[misc]
+                    start + begin, start + min(begin + few, len(counts)), counts[begin : begin + few]
+                ),
+            )
+
+    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, groups: CodeGroups | None = None) -> Integers:
+        """Add votes to the margins, then return the sums of a rule's channels by group and code, (groups, codes, channels)."""
+        with self._lock:
+            if votes is not None:
+                self.update_margins(votes)
+            return self._ask(Sums(rule, groups))
+
+    def close(self) -> None:
+        """Drop all that the engine keeps of the records; nothing may be asked any more."""
+        self._engine.close()
+
+    def _tell(self, command: Command) -> None:
+        self._commands[self._end + 1] = command
+        self._end += 1
+
+    def _ask(self, question: Question) -> Integers:
+        """Put a question to all partitions, and drop the commands that made what nobody holds any more."""
+        with self._lock:
+            kept, live = set(), set()
+            for made in list(self._made):
+                live |= {f"part-{made.number}"} | ({f"weights-{made.weights}"} if made.weights else set())
+                origin: _Made | None = made
+                while origin is not None:
+                    kept.add(origin.number)
+                    origin = origin.parent
+            self._commands = {
+                number: command
+                for number, command in self._commands.items()
+                if number in kept or not isinstance(command, Assign | Move)
+            }
+            commands = tuple(self._commands.items())
+            task = Task(self._log, self._n_codes, self._n_classes, commands, self._end, question, frozenset(live))
+            return self._engine.ask(task)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.privacy.store import LedgerStore
-    from hedgerow.schema import Categorical, Numeric, Schema
+    from hedgerow.schema import Boolean, Categorical, Date, Integer, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
     from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
     from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier
@@ -57,6 +57,7 @@ _PACKAGES = ("audit", "datasets", "plots")
 
 _HOME = {
     "AuditDisplay": "hedgerow.plots",
+    "Boolean": "hedgerow.schema",
     "BudgetDisplay": "hedgerow.plots",
     "BudgetExceeded": "hedgerow.errors",
     "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
@@ -68,6 +69,7 @@ _HOME = {
     "DPAdaClassifier": "hedgerow.systems.dpada",
     "DTDiffClassifier": "hedgerow.systems.dt_diff",
     "DatasetError": "hedgerow.errors",
+    "Date": "hedgerow.schema",
     "DengDiffPRFClassifier": "hedgerow.systems.deng_diffprf",
     "DiffGenClassifier": "hedgerow.systems.diffgen",
     "DiffPC45Classifier": "hedgerow.systems.diffp_c45",
@@ -80,6 +82,7 @@ _HOME = {
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
+    "Integer": "hedgerow.schema",
     "Ledger": "hedgerow.privacy.ledger",
     "LedgerDamaged": "hedgerow.errors",
     "LedgerPickleError": "hedgerow.errors",
@@ -106,6 +109,7 @@ _HOME = {
 
 __all__ = [
     "AuditDisplay",
+    "Boolean",
     "BudgetDisplay",
     "BudgetExceeded",
     "CARTDPsAdaBoostClassifier",
@@ -117,6 +121,7 @@ __all__ = [
     "DPAdaClassifier",
     "DTDiffClassifier",
     "DatasetError",
+    "Date",
     "DengDiffPRFClassifier",
     "DiffGenClassifier",
     "DiffPC45Classifier",
@@ -129,6 +134,7 @@ __all__ = [
     "ForestClassifier",
     "HedgerowClassifier",
     "HedgerowError",
+    "Integer",
     "Ledger",
     "LedgerDamaged",
     "LedgerPickleError",

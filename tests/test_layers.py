@@ -26,6 +26,7 @@ RANKS = (
     {"boosting", "cells"},
     {"published"},
     {"systems", "datasets"},
+    {"analysis"},
     {"plots"},
     {"reproduce"},
     {"cli"},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, plots
+    from hedgerow.analysis import ReleasedSchema, private_schema
     from hedgerow.curator import Curator
     from hedgerow.errors import (
         BudgetExceeded,
@@ -95,6 +96,7 @@ _HOME = {
     "PrivacyLeakWarning": "hedgerow.errors",
     "PrivacyUtilityDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
+    "ReleasedSchema": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
     "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
@@ -105,6 +107,7 @@ _HOME = {
     "TreeDisplay": "hedgerow.plots",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
+    "private_schema": "hedgerow.analysis",
 }
 
 __all__ = [
@@ -147,6 +150,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivacyUtilityDisplay",
     "RandomTreesClassifier",
+    "ReleasedSchema",
     "Schema",
     "SchemaError",
     "SmoothBoostClassifier",
@@ -160,6 +164,7 @@ __all__ = [
     "list_systems",
     "load",
     "plots",
+    "private_schema",
 ]
 
 

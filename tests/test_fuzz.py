@@ -19,15 +19,26 @@ import hedgerow as hr
 from hedgerow.schema import Encoder
 
 SCHEMA = hr.Schema(
-    {"n": hr.Numeric(-5, 5), "c": hr.Categorical(["a", 1, "yes", "ä b"]), "m": hr.Numeric(0, 1e6, cuts=(10, 1000))},
+    {
+        "n": hr.Numeric(-5, 5),
+        "c": hr.Categorical(["a", 1, "yes", "ä b"]),
+        "m": hr.Numeric(0, 1e6, cuts=(10, 1000)),
+        "i": hr.Integer(-3, 9),
+        "d": hr.Date("1990-01-01", "2030-12-31"),
+        "b": hr.Boolean(),
+    },
     classes=["no", 7],
     missing=("?",),
 )
 ENCODER = Encoder(SCHEMA, 4)
+WIDTH = len(SCHEMA.names)
 
 texts = st.one_of(
     st.text(max_size=8),
     st.sampled_from(["1", "1.0", " 1 ", "yes", "nan", "inf", "?", "", "1e999", "0x1", "1_0", "TRUE", "a", "ä b"]),
+    st.sampled_from(
+        ["2020-02-29", "2020-02-30", "1999-01-01T12:00Z", "2020-01-01 00:00:00.5+14:00", "0001-01-01+14:00"]
+    ),
 )
 numbers = st.one_of(
     st.floats(width=64), st.integers(-(10**30), 10**30), st.booleans(), st.decimals(allow_nan=True), st.fractions()
@@ -46,18 +57,14 @@ odd = st.one_of(
     st.just(math.nan),
 )
 cells = st.one_of(texts, numbers, odd)
-rows = st.lists(st.tuples(cells, cells, cells, cells), min_size=1, max_size=6)
-plain_rows = st.lists(
-    st.tuples(st.one_of(st.none(), texts), st.one_of(st.none(), texts), st.one_of(st.none(), texts)),
-    min_size=1,
-    max_size=6,
-)
+rows = st.lists(st.tuples(*[cells] * (WIDTH + 1)), min_size=1, max_size=6)
+plain_rows = st.lists(st.tuples(*[st.one_of(st.none(), texts)] * WIDTH), min_size=1, max_size=6)
 
 
 def object_array(table):
-    array = np.empty((len(table), 3), dtype=object)
+    array = np.empty((len(table), WIDTH), dtype=object)
     for i, row in enumerate(table):
-        for j in range(3):
+        for j in range(WIDTH):
             array[i, j] = row[j]
     return array
 
@@ -65,7 +72,7 @@ def object_array(table):
 def check_any_frame(table) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        X, y = object_array(table), [row[3] for row in table]
+        X, y = object_array(table), [row[WIDTH] for row in table]
         whole = ENCODER.transform(X)
         for i in range(len(table)):
             assert np.array_equal(ENCODER.transform(X[i : i + 1])[0], whole[i])
@@ -118,5 +125,5 @@ def test_three_thousand_text_frames(table):
 
 
 def test_cells_that_most_libraries_stumble_over():
-    row = [decimal.Decimal("sNaN"), "a", datetime.date(2020, 1, 1)]
-    assert ENCODER.transform([row]).tolist() == [[4, 0, 3]]
+    row = [decimal.Decimal("sNaN"), "a", datetime.date(2020, 1, 1), "2", datetime.date(2020, 1, 1), 1]
+    assert ENCODER.transform([row]).tolist() == [[4, 0, 3, 1, 2, 1]]

@@ -28,6 +28,7 @@ RANKS = (
     {"boosting", "cells"},
     {"published"},
     {"systems", "datasets"},
+    {"analysis"},
     {"plots"},
     {"reproduce"},
     {"cli"},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, plots
+    from hedgerow.analysis import ReleasedSchema, private_schema
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
     from hedgerow.errors import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.privacy.store import LedgerStore
-    from hedgerow.schema import Categorical, Numeric, Schema
+    from hedgerow.schema import Boolean, Categorical, Date, Integer, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
     from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
     from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier
@@ -59,6 +60,7 @@ _PACKAGES = ("audit", "datasets", "engines", "plots")
 
 _HOME = {
     "AuditDisplay": "hedgerow.plots",
+    "Boolean": "hedgerow.schema",
     "BudgetDisplay": "hedgerow.plots",
     "BudgetExceeded": "hedgerow.errors",
     "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
@@ -70,6 +72,7 @@ _HOME = {
     "DPAdaClassifier": "hedgerow.systems.dpada",
     "DTDiffClassifier": "hedgerow.systems.dt_diff",
     "DatasetError": "hedgerow.errors",
+    "Date": "hedgerow.schema",
     "DengDiffPRFClassifier": "hedgerow.systems.deng_diffprf",
     "DiffGenClassifier": "hedgerow.systems.diffgen",
     "DiffPC45Classifier": "hedgerow.systems.diffp_c45",
@@ -83,6 +86,7 @@ _HOME = {
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
+    "Integer": "hedgerow.schema",
     "Ledger": "hedgerow.privacy.ledger",
     "LedgerDamaged": "hedgerow.errors",
     "LedgerPickleError": "hedgerow.errors",
@@ -96,6 +100,7 @@ _HOME = {
     "PrivacyUtilityDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
+    "ReleasedSchema": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
     "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
@@ -106,10 +111,12 @@ _HOME = {
     "TreeDisplay": "hedgerow.plots",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
+    "private_schema": "hedgerow.analysis",
 }
 
 __all__ = [
     "AuditDisplay",
+    "Boolean",
     "BudgetDisplay",
     "BudgetExceeded",
     "CARTDPsAdaBoostClassifier",
@@ -121,6 +128,7 @@ __all__ = [
     "DPAdaClassifier",
     "DTDiffClassifier",
     "DatasetError",
+    "Date",
     "DengDiffPRFClassifier",
     "DiffGenClassifier",
     "DiffPC45Classifier",
@@ -134,6 +142,7 @@ __all__ = [
     "ForestClassifier",
     "HedgerowClassifier",
     "HedgerowError",
+    "Integer",
     "Ledger",
     "LedgerDamaged",
     "LedgerPickleError",
@@ -147,6 +156,7 @@ __all__ = [
     "PrivacyUtilityDisplay",
     "RandomTreesClassifier",
     "Records",
+    "ReleasedSchema",
     "Schema",
     "SchemaError",
     "SmoothBoostClassifier",
@@ -161,6 +171,7 @@ __all__ = [
     "list_systems",
     "load",
     "plots",
+    "private_schema",
 ]
 
 

@@ -26,7 +26,9 @@ def records_of(schema: Schema) -> list[Record]:
     cells: list[list[Any]] = []
     for feature in schema.features.values():
         if isinstance(feature, Numeric):
-            cells.append([feature.low, (feature.low + feature.high) / 2, feature.high])
+            cells.append(
+                [feature.cell(value) for value in (feature.low, (feature.low + feature.high) / 2, feature.high)]
+            )
         else:
             assert isinstance(feature, Categorical)
             cells.append(list(feature.values))

@@ -127,7 +127,7 @@ def condition(encoder: Encoder, by: int, at: int) -> str:
     if not isinstance(kind, Numeric):
         return f"{name} = {kind.code_label(at, encoder.max_bins)}"
     edges = encoder.edges[by]
-    return f"{name} < {edges[at]:g}" if at < len(edges) else f"{name} is not missing"
+    return f"{name} < {kind.edge_label(float(edges[at]))}" if at < len(edges) else f"{name} is not missing"
 
 
 def largest(steps: Sequence[Step], can: npt.NDArray[np.bool_], most: int) -> list[int]:

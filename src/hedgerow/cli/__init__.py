@@ -16,7 +16,7 @@ COMMANDS = {
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
     "budget": ("hedgerow.cli.budget", "Keep the budget of a data set across processes."),
-    "schema": ("hedgerow.cli.schema", "Draft a schema, or check one against its data."),
+    "schema": ("hedgerow.cli.schema", "Draft or release a schema, or check one."),
     "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),
     "reproduce": ("hedgerow.cli.reproduce", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),

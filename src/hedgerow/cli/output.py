@@ -14,7 +14,7 @@ import click
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["check_stdout", "model_values", "write_json"]
+__all__ = ["certificate_values", "check_stdout", "model_values", "write_json"]
 
 
 def write_json(value: Any) -> None:
@@ -42,11 +42,12 @@ def model_values(model: PrivateClassifier) -> dict[str, Any]:
             for name, value in model.get_params(deep=False).items()
             if name not in ("schema", "ledger") and isinstance(value, int | float | str | None)
         },
-        "certificate": _certificate_values(model.certificate_),
+        "certificate": certificate_values(model.certificate_),
     }
 
 
-def _certificate_values(certificate: Certificate) -> dict[str, Any]:
+def certificate_values(certificate: Certificate) -> dict[str, Any]:
+    """Return a certificate as plain values for JSON."""
     return {
         "holds": certificate.holds,
         "reasons": list(certificate.reasons),

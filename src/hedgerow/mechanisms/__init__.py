@@ -2,7 +2,7 @@
 
 from hedgerow.mechanisms.assignment import Coin, PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.mechanisms.budget import Budget, Noise
-from hedgerow.mechanisms.noise import AtMost, Geometric, RoundedNormal
+from hedgerow.mechanisms.noise import AtMost, Geometric, PassesThreshold, RoundedNormal
 from hedgerow.mechanisms.randomness import Coins, Draw, Mechanism, Randomness
 from hedgerow.mechanisms.selection import SELECTIONS, Exponential, PermuteAndFlip, PublicChoice, Selection
 
@@ -17,6 +17,7 @@ __all__ = [
     "Geometric",
     "Mechanism",
     "Noise",
+    "PassesThreshold",
     "PerRecordCoin",
     "PermuteAndFlip",
     "PoissonCoin",

@@ -14,14 +14,15 @@ from scipy.special import ndtr, ndtri
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
-from hedgerow.privacy.events import Gaussian, Pure
+from hedgerow.privacy.events import Gaussian, Pure, Thresholded
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
-__all__ = ["MOST_DRAWS", "AtMost", "Geometric", "RoundedNormal"]
+__all__ = ["MOST_DRAWS", "AtMost", "Geometric", "PassesThreshold", "RoundedNormal"]
 
 Integers = npt.NDArray[np.int64]
 
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
+THRESHOLD_GUARD = 2**-40  # relative; logarithms are accurate to the 50th bit
 SIGMA_DIGITS = 30
 MOST_DRAWS = 1 << 22  # of one batch, where its size is not known beforehand
 
@@ -114,6 +115,61 @@ class AtMost:
             return np.array([no, 1 - no])
         yes = math.exp(rate * room) / (1 + math.exp(-rate))
         return np.array([1 - yes, yes])
+
+
+@dataclass(frozen=True)
+class PassesThreshold:
+    """Says whether a count plus two-sided geometric noise reaches a threshold that one person alone hardly reaches.
+
+    It is asked about values that occur, and about no others: what one person alone holds is shown with at most the
+    probability ``delta`` (docs/proofs/released-schemas.md).
+
+    Parameters
+    ----------
+    noise : Geometric
+        For the sensitivity ``records``.
+    delta : Fraction
+        The probability.
+    records : int, default 1
+        k, the most records of one person.
+    """
+
+    noise: Geometric
+    delta: Fraction
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        check_positive("a threshold", self.delta, self.records)
+        if not self.noise.covers(self.records, self.records**2):
+            raise ConfigurationError(
+                f"the noise is calibrated for less than the {self.records} records of a person; build it for that."
+            )
+
+    @cached_property
+    def threshold(self) -> int:
+        """The least T above k with ``max(k g(1), g(k)) <= delta``, ``g(j) = exp(-rate (T - j)) / (1 + exp(-rate))``."""
+        rate, k = float(self.noise.rate.fraction), self.records
+        odds = -math.log(float(self.delta)) - math.log1p(math.exp(-rate))
+        least = max(1 + (odds + math.log(k)) / rate, k + odds / rate)
+        return max(k + 1, math.ceil(least * (1 + THRESHOLD_GUARD)))
+
+    def event(self, purpose: str) -> Thresholded:
+        """Return what asking about all values of one column costs."""
+        epsilon = self.noise.rate.fraction * self.noise.sensitivity
+        name = f"{self.noise.name}, sensitivity {self.noise.sensitivity}, threshold {self.threshold}"
+        return Thresholded(epsilon, name, purpose, delta=self.delta)
+
+    def sample(self, stream: Stream, counts: Integers) -> npt.NDArray[np.bool_]:
+        """Return the answer for each of the positive counts (1-D)."""
+        return ~self._below.sample(stream, counts)
+
+    def law(self, count: int) -> npt.NDArray[np.float64]:
+        """Return the probabilities of no and yes."""
+        return self._below.law(count)[::-1]
+
+    @property
+    def _below(self) -> AtMost:
+        return AtMost(self.noise, self.threshold - 1)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,8 @@ def _cells_text(feature: Feature, codes: list[int], max_bins: int) -> str:
     n_values = feature.n_codes(max_bins) - (1 if isinstance(feature, Numeric) else 2)
     values = [code for code in codes if code < n_values]
     if isinstance(feature, Numeric):
-        parts = [f"in {_interval(feature, run, max_bins)}" for run in _runs(values)]
+        labels = [feature.interval_label(run[0], run[-1], max_bins) for run in _runs(values)]
+        parts = [f"in {label}" if label.startswith("[") else f"= {label}" for label in labels]
     else:
         parts = ["= " + ", ".join(printable(feature.code_label(code, max_bins)) for code in values)] if values else []
     return " or ".join([*parts, *(feature.code_label(code, max_bins) for code in codes if code >= n_values)])
@@ -90,10 +91,3 @@ def _runs(codes: list[int]) -> list[list[int]]:
         else:
             runs.append([code])
     return runs
-
-
-def _interval(feature: Numeric, run: list[int], max_bins: int) -> str:
-    """Return neighboring bins as one interval."""
-    low, _ = feature.code_label(run[0], max_bins).split(", ")
-    _, high = feature.code_label(run[-1], max_bins).split(", ")
-    return f"{low}, {high}"

@@ -26,6 +26,7 @@ from hedgerow.privacy.events import (
     Pure,
     Sequence,
     Subsampled,
+    Thresholded,
     Unprotected,
 )
 
@@ -68,6 +69,10 @@ class Cost:
         The plan's value by each of ``ACCOUNTANTS``, in their order.
     draws : int
         How many draws come from a sampler that is exact within a total variation of 2**-62 only.
+    thresholds : Fraction
+        The sum of the deltas of thresholded steps, under add/remove adjacency.
+    replaced : bool
+        Whether ``thresholds`` count for one record removed and one added.
     protected : bool
         False where some step has no bound; then the values are those of the other steps.
     """
@@ -75,6 +80,8 @@ class Cost:
     values: tuple[Accountant, ...] = field(default_factory=_nothing)
     draws: int = 0
     protected: bool = True
+    thresholds: Fraction = Fraction(0)
+    replaced: bool = False
 
     def by(self, kind: type[Kind]) -> Kind:
         """Return the value by one of ``ACCOUNTANTS``."""
@@ -93,21 +100,27 @@ class Cost:
     @property
     def is_pure(self) -> bool:
         """Whether the epsilon says all."""
-        return self.protected and self.mu_squared == 0 and self.draws == 0
+        return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
 
     def __add__(self, other: Cost) -> Cost:
         """Sequential composition."""
-        values = tuple(mine + its for mine, its in zip(self.values, other.values, strict=True))
-        return Cost(values, self.draws + other.draws, self.protected and other.protected)
+        return self._with(other, tuple(mine + its for mine, its in zip(self.values, other.values, strict=True)))
 
     def __or__(self, other: Cost) -> Cost:
-        """Parallel composition: the larger part counts, for each accountant by itself, but every approximate draw does."""
-        values = tuple(mine | its for mine, its in zip(self.values, other.values, strict=True))
-        return Cost(values, self.draws + other.draws, self.protected and other.protected)
+        """Parallel composition: the larger part counts, for each accountant by itself, but every approximate draw does.
+
+        So do all thresholds.
+        """
+        return self._with(other, tuple(mine | its for mine, its in zip(self.values, other.values, strict=True)))
+
+    def _with(self, other: Cost, values: tuple[Accountant, ...]) -> Cost:
+        protected, replaced = self.protected and other.protected, self.replaced or other.replaced
+        return Cost(values, self.draws + other.draws, protected, self.thresholds + other.thresholds, replaced)
 
     def times(self, count: int) -> Cost:
         """So many of the same, one after another."""
-        return Cost(tuple(value.times(count) for value in self.values), count * self.draws, self.protected)
+        values = tuple(value.times(count) for value in self.values)
+        return replace(self, values=values, draws=count * self.draws, thresholds=count * self.thresholds)
 
     def sampled(self, inclusion: Fraction) -> Cost:
         """Return what the plan costs on a sample in which a record is with a probability of at most ``inclusion``.
@@ -117,13 +130,14 @@ class Cost:
         if inclusion == 1:
             return self
         values = tuple(value.sampled(self.epsilon, inclusion) for value in self.values)
-        return Cost(values, self.draws, self.protected and self.mu_squared == 0)
+        pure = self.mu_squared == 0 and self.thresholds == 0
+        return replace(self, values=values, protected=self.protected and pure)
 
     def under(self, adjacency: Adjacency) -> Cost:
         """Return the cost under an adjacency: one replaced record is one removed and one added."""
         if adjacency == "add-remove":
             return self
-        return replace(self, values=tuple(value.replaced() for value in self.values))
+        return replace(self, values=tuple(value.replaced() for value in self.values), replaced=self.thresholds > 0)
 
     def delta(self, epsilon: Fraction) -> float:
         """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity where there is none."""
@@ -135,10 +149,21 @@ class Cost:
             if found == 0:
                 break
         sampler = float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
-        return found + sampler * (1 + FLOAT_GUARD)
+        return found + (sampler + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
+
+    def _of_thresholds(self, epsilon: Fraction) -> Fraction:
+        """Return what thresholded steps take of delta; exact under add/remove (docs/proofs/released-schemas.md)."""
+        if not self.replaced or not self.thresholds:
+            return self.thresholds
+        factor = self.epsilon / 2 if self.mu_squared == 0 else epsilon
+        return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
         """Say whether this cost is (epsilon, delta)-DP."""
+        if (
+            self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon
+        ):  # without any rounding
+            return self._of_thresholds(epsilon) <= delta
         return self.delta(epsilon) <= delta
 
     def at_most(self, ceiling: Cost) -> bool:
@@ -149,7 +174,8 @@ class Cost:
         if ceiling.is_pure:
             return self.is_pure and self.epsilon <= ceiling.epsilon
         values_hold = all(value.at_most(limit) for value, limit in zip(self.values, ceiling.values, strict=True))
-        return self.protected and values_hold and self.draws <= ceiling.draws
+        approximate = self.draws <= ceiling.draws and self.thresholds <= ceiling.thresholds
+        return self.protected and values_hold and approximate
 
 
 def cost(event: Event) -> Cost:
@@ -157,7 +183,8 @@ def cost(event: Event) -> Cost:
     match event:
         case Pure():
             ranged = isinstance(event, BoundedRange)
-            return Cost(tuple(kind.of_pure(event.epsilon, ranged=ranged) for kind in ACCOUNTANTS))
+            values = tuple(kind.of_pure(event.epsilon, ranged=ranged) for kind in ACCOUNTANTS)
+            return Cost(values, thresholds=event.delta if isinstance(event, Thresholded) else Fraction(0))
         case Gaussian():
             return Cost(tuple(kind.of_gaussian(event.mu_squared) for kind in ACCOUNTANTS), event.draws)
         case Sequence():
@@ -165,12 +192,13 @@ def cost(event: Event) -> Cost:
             return sum((cost(run[0]).times(len(run)) for run in runs), Cost())
         case OneOf():
             choices = [cost(part) for part in event.parts]
-            return replace(reduce(Cost.__or__, choices), draws=max(choice.draws for choice in choices))
+            draws, thresholds = max(one.draws for one in choices), max(one.thresholds for one in choices)
+            return replace(reduce(Cost.__or__, choices), draws=draws, thresholds=thresholds)
         case Parallel():
             return reduce(Cost.__or__, (cost(part) for part in event.parts), Cost())
         case PerRecordAssignment():
             each = cost(event.part)
-            return replace(each, draws=each.draws * event.count)
+            return replace(each, draws=each.draws * event.count, thresholds=each.thresholds * event.count)
         case Subsampled():
             return cost(event.part).sampled(event.inclusion)
         case _:

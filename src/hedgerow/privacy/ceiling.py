@@ -150,8 +150,7 @@ class Ceiling:
             return Amount(epsilon, delta, fits=1, seeded=seeded)
         total = cost(certificate.event).under(self.adjacency)
         rho = total.by(Concentrated).rho
-        # No event has a threshold yet, so nothing counts against the ceiling on such steps' deltas.
-        return Amount(rho=rho, draws=total.draws, fits=1, seeded=seeded)
+        return Amount(delta=total.thresholds, rho=rho, draws=total.draws, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:
         """Return the sum, or raise BudgetExceeded where it would be above the ceiling."""
@@ -212,7 +211,8 @@ class Ceiling:
         assert self.rho is not None
         rho = float(self.rho) * (1 + FLOAT_GUARD)
         draws = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(epsilon, 700.0)))
-        return (concentrated_delta(epsilon, rho) + float(self.delta) + draws) * (1 + FLOAT_GUARD)
+        thresholds = float(self.delta) * (1 if self.adjacency == "add-remove" else 1 + math.exp(min(epsilon, 700.0)))
+        return (concentrated_delta(epsilon, rho) + thresholds + draws) * (1 + FLOAT_GUARD)
 
     def epsilon_at(self, delta: object) -> float:
         """Return an epsilon with which all fits together are (epsilon, delta)-DP, the smallest but for rounding.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import warnings
 from collections.abc import Iterable, Iterator
@@ -25,6 +27,7 @@ from hedgerow.privacy.events import (
     Pure,
     Sequence,
     Subsampled,
+    Thresholded,
     Unprotected,
     event_from_dict,
     event_to_dict,
@@ -34,6 +37,8 @@ from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta"]
 
+LISTS = ("releases", "assumptions")
+MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 ADJACENCY_TEXT = {"add-remove": "one record added or removed", "replace-one": "one record replaced by another"}
@@ -65,6 +70,10 @@ class Certificate:
         Everything that reads records, as it was booked before anything was drawn.
     seeded : bool
         Whether the noise came from ``random_state`` and not from the operating system.
+    releases : tuple of str
+        The digests of the certificates under which entries of the schema were released.
+    assumptions : tuple of str
+        What an operation other than a fit rests on, in place of a schema and records as given to ``fit``.
 
     Notes
     -----
@@ -80,6 +89,8 @@ class Certificate:
     adjacency: Adjacency
     event: Event
     seeded: bool = False
+    releases: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
@@ -127,6 +138,12 @@ class Certificate:
     def spent(self) -> Fraction | None:
         """The pure epsilon that the steps cost under the adjacency, exact; None where some step has no bound."""
         return self._total.epsilon if self._total.protected else None
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the certificate as ``to_dict`` writes it, in hexadecimal."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def lines(self) -> tuple[CertificateLine, ...]:
@@ -176,6 +193,9 @@ class Certificate:
         if self.spent is None:
             return "no finite amount: see the reasons above"
         total = self._total
+        if total.thresholds and total.mu_squared == 0:
+            by_thresholds = upper_text(total.delta(self.epsilon))
+            return f"epsilon {decimal_text(self.spent)} on the costliest path, delta {by_thresholds} by thresholds"
         if total.mu_squared == 0 and self.spent <= self.epsilon:
             gap = self.epsilon - self.spent
             text = f"{decimal_text(self.spent)} on the costliest path; {decimal_text(gap, 2)} unspent"
@@ -189,8 +209,14 @@ class Certificate:
         )
 
     def _foundations(self) -> Iterator[str]:
-        yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
-        yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
+        if self.assumptions:
+            yield from self.assumptions
+        else:
+            yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
+        for release in self.releases:
+            yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
+        if not self.assumptions:
+            yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
         if self.seeded:
             yield "a seed: for tests and reproduction only"
         else:
@@ -211,6 +237,7 @@ class Certificate:
             "adjacency": self.adjacency,
             "seeded": self.seeded,
             "event": event_to_dict(self.event),
+            **{name: list(getattr(self, name)) for name in LISTS if getattr(self, name)},
         }
 
     @classmethod
@@ -225,6 +252,7 @@ class Certificate:
                 adjacency=check_adjacency(data["adjacency"]),
                 event=event_from_dict(data["event"]),
                 seeded=data["seeded"],
+                **{name: tuple(_short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
             )
         except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
@@ -252,13 +280,14 @@ def _with_inferred(event: Event, schema: Schema) -> Event:
 def certify(
     system: str,
     event: Event,
-    schema: Schema,
+    schema: Schema | None,
     *,
     variant: str,
     claim: Claim,
     seeded: bool,
+    assumptions: tuple[str, ...] = (),
 ) -> Certificate:
-    """Return the certificate of a plan that is about to run.
+    """Return the certificate of a plan that is about to run; ``schema`` is None where records are read by none.
 
     Raises
     ------
@@ -266,7 +295,15 @@ def certify(
         If the plan's protected steps cost more than the claim, which is a bug.
     """
     certificate = Certificate(
-        system, variant, claim.epsilon, claim.delta, claim.adjacency, _with_inferred(event, schema), seeded
+        system,
+        variant,
+        claim.epsilon,
+        claim.delta,
+        claim.adjacency,
+        event if schema is None else _with_inferred(event, schema),
+        seeded,
+        () if schema is None else tuple(schema.releases),
+        assumptions,
     )
     if not certificate.unprotected and not certificate.covers_its_steps:
         raise BudgetExceeded(
@@ -314,9 +351,9 @@ def _rules(event: Event) -> Iterator[str]:
 def _steps(event: Event) -> Iterator[CertificateLine]:
     match event:
         case Pure():
-            yield CertificateLine(
-                event.level, event.purpose, event.mechanism, f"epsilon {decimal_text(event.epsilon, 4)}"
-            )
+            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
+            amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
+            yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
         case Gaussian():
             mu_squared = decimal_text(event.mu_squared, 4)
             yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")

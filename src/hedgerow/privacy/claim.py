@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +37,17 @@ class Claim:
         One record replaced is one removed and one added, so for replace-one it is half of the claim's.
         """
         return self.epsilon if self.adjacency == "add-remove" else self.epsilon / 2
+
+    @property
+    def pure_delta(self) -> Fraction:
+        """The delta under add/remove adjacency of a plan of epsilon ``pure`` with thresholds that keeps to the claim.
+
+        For replace-one it is the claim's, divided by 1 + e^pure and rounded down (docs/proofs/released-schemas.md).
+        """
+        if self.adjacency == "add-remove" or not self.delta:
+            return self.delta
+        factor = 1 + Fraction(math.exp(min(float(self.pure), 700.0))) * (1 + Fraction(1, 2**30))
+        return Fraction(int(self.delta / factor * 2**200), 2**200)
 
     def covers(self, event: Event) -> bool:
         """Say whether an event costs no more than the claim."""

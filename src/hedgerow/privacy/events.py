@@ -33,6 +33,7 @@ __all__ = [
     "Pure",
     "Sequence",
     "Subsampled",
+    "Thresholded",
     "Unprotected",
     "event_from_dict",
     "event_to_dict",
@@ -66,6 +67,21 @@ class BoundedRange(Pure):
 
     That is less than any epsilon-DP step may do, so many of them compose to less (docs/proofs/concentrated.md).
     """
+
+
+@dataclass(frozen=True)
+class Thresholded(Pure):
+    """A mechanism that is (epsilon, delta)-DP: it shows what passes a threshold, as a single record does once in 1/delta times.
+
+    With one record more its law is epsilon-close to the one without but for a probability of delta
+    (docs/proofs/released-schemas.md). So delta adds up apart from every other sum.
+    """
+
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_amount(self.delta)
 
 
 @dataclass(frozen=True)
@@ -155,7 +171,18 @@ def _check_amount(amount: Fraction | int) -> None:
 
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (Pure, BoundedRange, Gaussian, Sequence, Parallel, OneOf, PerRecordAssignment, Subsampled, Unprotected)
+    for kind in (
+        Pure,
+        BoundedRange,
+        Thresholded,
+        Gaussian,
+        Sequence,
+        Parallel,
+        OneOf,
+        PerRecordAssignment,
+        Subsampled,
+        Unprotected,
+    )
 }
 
 
@@ -201,7 +228,7 @@ class _Reader:
         return kind(**{name: self._field(name, value, depth) for name, value in data.items() if name != "event"})
 
     def _field(self, name: str, value: Any, depth: int) -> Any:
-        if name in ("epsilon", "mu_squared", "inclusion"):
+        if name in ("epsilon", "delta", "mu_squared", "inclusion"):
             return self._amount(value)
         if name == "part":
             return self.event(value, depth + 1)

@@ -21,6 +21,7 @@ __all__ = ["PrivacyFilter"]
 
 Index = npt.NDArray[np.intp]
 
+NONE = Fraction(0)
 PARTITIONED = -1  # in place of a path: the node is closed
 
 
@@ -75,8 +76,9 @@ class PrivacyFilter:
     Notes
     -----
     A generation is what one assignment or one partition made: disjoint nodes, numbered from 0. On a path from a root costs add
-    up; the costliest path of an assignment counts, and assignments read the same records, so they add up. Approximate draws add
-    up over all nodes, as all of them are released, so they are counted once for the filter and not on paths.
+    up; the costliest path of an assignment counts, and assignments read the same records, so they add up. Approximate draws and
+    the deltas of thresholds add up over all nodes, as all of them are released, so they are counted once for the filter and not
+    on paths.
     """
 
     ceiling: Cost
@@ -84,12 +86,12 @@ class PrivacyFilter:
     made: int = 0
     assignments: tuple[Roots, ...] = ()
     everyone: int | None = None  # the assignment of the questions that are asked of all records
-    draws: int = 0
+    approximate: Cost = field(default_factory=Cost)
 
     @property
     def total(self) -> Cost:
-        """What has been charged: the costliest path of each assignment, added up, and every approximate draw."""
-        return sum((assignment.cost for assignment in self.assignments), Cost(draws=self.draws))
+        """What has been charged: the costliest path of each assignment, added up, and everything approximate."""
+        return sum((assignment.cost for assignment in self.assignments), self.approximate)
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
@@ -127,24 +129,25 @@ class PrivacyFilter:
     def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
         """Return the filter after a question to nodes, or raise BudgetExceeded."""
         paths = self.generations[generation]
-        after, costs = paths.charged(index, replace(amount, draws=0))
+        after, costs = paths.charged(index, replace(amount, draws=0, thresholds=NONE))
         generations = {**self.generations, generation: after}
-        return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount.draws)
+        return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount)
 
     def charged_all(self, amount: Cost) -> PrivacyFilter:
         """Return the filter after a question to all records, or raise BudgetExceeded."""
         if self.everyone is None:
             opened = replace(self, assignments=(*self.assignments, Roots()), everyone=len(self.assignments))
             return opened.charged_all(amount)
-        together = self.assignments[self.everyone].costliest + replace(amount, draws=0)
-        return self._with_cost(self.everyone, (together,), amount.draws)
+        together = self.assignments[self.everyone].costliest + replace(amount, draws=0, thresholds=NONE)
+        return self._with_cost(self.everyone, (together,), amount)
 
-    def _with_cost(self, number: int, costs: tuple[Cost, ...], draws: int) -> PrivacyFilter:
+    def _with_cost(self, number: int, costs: tuple[Cost, ...], amount: Cost) -> PrivacyFilter:
         """Return the filter in which some paths of an assignment cost so much, or raise BudgetExceeded."""
         assignment = self.assignments[number]
         assignment = replace(assignment, costliest=reduce(Cost.__or__, costs, assignment.costliest))
         assignments = (*self.assignments[:number], assignment, *self.assignments[number + 1 :])
-        after = replace(self, assignments=assignments, draws=self.draws + draws)
+        approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
+        after = replace(self, assignments=assignments, approximate=approximate)
         if not after.total.at_most(self.ceiling):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "

@@ -112,8 +112,8 @@ class Ledger:
     epsilon : float or None
         The ceiling, read as its shortest decimal.
     delta : float, default 0
-        The ceiling on the sum of the fits' deltas. Beside a rho: on the deltas of thresholded steps, of which no system has
-        any yet.
+        The ceiling on the sum of the fits' deltas. Beside a rho: on the deltas of thresholded steps, which
+        ``private_schema`` has.
     adjacency : {"add-remove", "replace-one"}
         What a neighboring data set is, for the ceiling. In a replace-one ledger a fit planned for add/remove is booked
         at twice its epsilon and (1 + e**epsilon) times its delta (four times its rho); a fit planned for replace-one is

@@ -424,7 +424,7 @@ class PublishedCellsPlan(RawPlan):
             name, entry = entries[i]
             if i < 0 or not isinstance(entry, Numeric):
                 raise TypeError
-            features[name] = Numeric(entry.low, entry.high, cuts[cut_feature == i].tolist(), origin=entry.origin)
+            features[name] = entry.with_cuts(cuts[cut_feature == i].tolist())
         return Encoder(self._schema.replace(features), max(2, len(cuts) + 1))
 
     def _model(

@@ -6,5 +6,6 @@ from hedgerow.schema.check import SchemaReport
 from hedgerow.schema.encoder import Encoder
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.types import Boolean, Date, Integer
 
-__all__ = ["Categorical", "Encoder", "Numeric", "Schema", "SchemaReport"]
+__all__ = ["Boolean", "Categorical", "Date", "Encoder", "Integer", "Numeric", "Schema", "SchemaReport"]

@@ -43,9 +43,12 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
 __all__ = [
+    "HASHABLE_IDS",
     "UNREADABLE",
     "CategoryReader",
     "CategorySession",
+    "CellCache",
+    "as_objects",
     "category_key",
     "is_missing_key",
     "known_zone",
@@ -321,7 +324,7 @@ def numbers(cells: Cells) -> npt.NDArray[np.float64]:
             return cells.astype(np.float64, copy=False)
         if kind == "c":
             return np.where(cells.imag == 0, cells.real, math.nan).astype(np.float64, copy=False)
-        objects = _objects(cells)
+        objects = as_objects(cells)
         result = np.empty(objects.shape[0], dtype=np.float64)
         for start in range(0, objects.shape[0], CHUNK):
             _cast(objects[start : start + CHUNK], result[start : start + CHUNK])
@@ -334,7 +337,7 @@ def numeric_markers(missing: Sequence[str]) -> npt.NDArray[np.float64]:
     return markers[~np.isnan(markers)]
 
 
-def _objects(cells: Cells) -> Cells:
+def as_objects(cells: Cells) -> Cells:
     """Return cells as Python objects; numpy's own text can hold what is no character."""
     try:
         return cells.astype(object, copy=False)
@@ -438,7 +441,7 @@ class CategoryReader:
         return codes
 
 
-class _Cache(dict[Any, int]):
+class CellCache(dict[Any, int]):
     """Codes by cell, so that Python code runs per distinct cell; bounded, and gone with its session."""
 
     def __init__(self, code: Callable[[object], int]) -> None:
@@ -458,14 +461,14 @@ class CategorySession:
 
     def __init__(self, reader: CategoryReader) -> None:
         self._reader = reader
-        self._cache = _Cache(reader.code)
+        self._cache = CellCache(reader.code)
 
     def codes(self, cells: Cells) -> npt.NDArray[np.int32]:
         """Return the codes of a 1-D array of cells."""
         kind = cells.dtype.kind
         if kind in MACHINE_NUMBERS:
             return self._reader.codes_of_numbers(numbers(cells))
-        objects = (time_cells(cells) if kind in TIMES else _objects(cells)).tolist()
+        objects = (time_cells(cells) if kind in TIMES else as_objects(cells)).tolist()
         result = np.empty(len(objects), dtype=np.int32)
         for start in range(0, len(objects), CHUNK):
             chunk = objects[start : start + CHUNK]

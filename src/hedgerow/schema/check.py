@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.schema.cells import CategoryReader, Cells, category_key, numbers, numeric_markers
+from hedgerow.schema.cells import CategoryReader, Cells, category_key
 from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.texts import listed, printable
@@ -104,7 +104,7 @@ class _Tally:
 
     def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self._range = feature if isinstance(feature, Numeric) else None
-        self._markers = numeric_markers(missing)
+        self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
         self._reader = CategoryReader(self.values, missing)
         self._folds = _folds(self.values)
@@ -125,9 +125,8 @@ class _Tally:
 
     def add(self, cells: Cells) -> None:
         """Count a block of cells."""
-        if self._range is not None:
-            values = numbers(cells)
-            values = np.where(np.isin(values, self._markers), np.nan, values)
+        if self._range is not None and self._read is not None:
+            values = self._read(cells)
             self._below += int(np.count_nonzero(values < self._range.low))
             self._above += int(np.count_nonzero(values > self._range.high))
             cells = cells[np.isnan(values)]

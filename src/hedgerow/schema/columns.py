@@ -371,7 +371,9 @@ def _label_part(y: Any) -> AnyPart:
     return _array_part(cells.reshape(len(cells)), holds)
 
 
-def read_records(X: Any, y: Any, features: Mapping[str, Feature], classes: Sequence[Value]) -> tuple[Columns, Cells]:
+def read_records(
+    X: Any, y: Any, features: Mapping[str, Feature], classes: Sequence[Value] | None
+) -> tuple[Columns, Cells]:
     """Return at least one record as columns in the order of the schema's features, and the records' labels.
 
     Raises

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import CategoryReader, CategorySession, numeric_markers
+from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
 from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.types import Date
 from hedgerow.threads import for_each
 
 __all__ = ["Encoder", "raw_columns"]
@@ -23,6 +24,7 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
 FEW_CELLS = 200_000  # below this, a kernel takes longer to compile, or to find on disk, than it saves
+NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
 MOST_CODES = 1 << 24  # of one feature: whatever counts it holds a number for each code and class
 
 
@@ -148,7 +150,9 @@ class _Pass:
         self._encoder = encoder
         self._columns = columns
         self._sessions = [None if reader is None else reader.session() for reader in encoder._readers]
-        is_machine = [columns.holds_machine_numbers(i) for i in range(len(columns.names))]
+        dates = [feature if isinstance(feature, Date) else None for feature in encoder.schema.features.values()]
+        self._dates = [None if date is None else date.reader(encoder.schema.missing) for date in dates]
+        is_machine = [columns.holds_machine_numbers(i) and date is None for i, date in enumerate(dates)]
         machine = [i for i, holds in enumerate(is_machine) if holds]
         self._objects = [i for i, holds in enumerate(is_machine) if not holds]
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
@@ -191,7 +195,10 @@ class _Pass:
     def _encode_objects(self, first: int, last: int, codes: Codes) -> None:
         """Encode the columns of Python objects in one block of rows."""
         for i in self._objects:
-            if self._sessions[i] is None:
+            date = self._dates[i]
+            if date is not None:  # its reader knows the markers, of which none is a number
+                self._bin_one(date(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)
+            elif self._sessions[i] is None:
                 self._bin_one(self._columns.numbers(i, first, last), i, codes)
             else:
                 codes[:, i] = self._session(i).codes(self._columns.cells(i, first, last))
@@ -201,9 +208,11 @@ class _Pass:
         assert session is not None
         return session
 
-    def _bin_one(self, values: npt.NDArray[np.float64], i: int, codes: Codes) -> None:
+    def _bin_one(
+        self, values: npt.NDArray[np.float64], i: int, codes: Codes, markers: npt.NDArray[np.float64] | None = None
+    ) -> None:
         block = np.ascontiguousarray(values).reshape(-1, 1)
-        self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes)
+        self._bin(block, np.zeros(1, dtype=np.int64), np.array([i], dtype=np.int64), codes, markers)
 
     def _bin(
         self,
@@ -211,13 +220,15 @@ class _Pass:
         sources: npt.NDArray[np.int64],
         targets: npt.NDArray[np.int64],
         codes: Codes,
+        markers: npt.NDArray[np.float64] | None = None,
     ) -> None:
         encoder = self._encoder
+        markers = encoder._markers if markers is None else markers
         # numba compiles, and leaves on disk, one kernel per kind of array. A table lends its own memory where a column
         # has no null and a copy where it has one; neither may show, so that every block looks the same to numba.
         block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
         block.flags.writeable = False
-        self._bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, encoder._markers, codes)
+        self._bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, markers, codes)
 
 
 def bin_few(
@@ -251,15 +262,14 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     undeclared cells included.
     """
     columns = read_columns(X, schema.features)
-    markers = numeric_markers(schema.missing)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
-    for i, reader in enumerate(category_readers(schema)):
-        session = None if reader is None else reader.session()
+    for i, (feature, reader) in enumerate(zip(schema.features.values(), category_readers(schema), strict=True)):
+        if isinstance(feature, Numeric):
+            read: Callable[[Cells], npt.NDArray[Any]] = feature.reader(schema.missing)
+        else:
+            assert reader is not None
+            read = reader.session().codes
         for first in range(0, columns.n_rows, BLOCK_ROWS):
             last = min(first + BLOCK_ROWS, columns.n_rows)
-            if session is not None:
-                result[first:last, i] = session.codes(columns.cells(i, first, last))
-            else:
-                values = columns.numbers(i, first, last)
-                result[first:last, i] = np.where(np.isin(values, markers), np.nan, values) if markers.size else values
+            result[first:last, i] = read(columns.cells(i, first, last))
     return result

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import NUMBER, Key, category_key
+from hedgerow.schema.cells import NUMBER, Cells, Key, category_key, numbers, numeric_markers
 
-__all__ = ["Categorical", "Codes", "Feature", "Groups", "Numeric", "Origin", "Value", "as_lists", "distinct_values"]
+__all__ = [
+    "Categorical",
+    "Codes",
+    "Feature",
+    "Groups",
+    "Numeric",
+    "Origin",
+    "Value",
+    "as_lists",
+    "check_origin",
+    "distinct_values",
+    "origin_text",
+]
 
-Origin = Literal["given", "inferred"]
+Origin = Literal["given", "inferred", "released"]
 Value = bool | int | float | str
 Groups = Sequence["Value | Groups"]
 Codes = tuple["int | Codes", ...]
 
 DEEPEST = 32  # groups within groups of a taxonomy
+HASH = re.compile("[0-9a-f]{64}")  # as ``Certificate.digest`` has it
 
 NO_RANGE = (
     "has no range. A range must be public knowledge. "
@@ -29,10 +43,16 @@ NO_RANGE = (
 )
 
 
-def _check_origin(origin: object) -> None:
-    if origin not in ("given", "inferred"):
+def check_origin(origin: object, release: object, name: str = "origin") -> None:
+    """Raise SchemaError unless an entry has an origin, and the hash of a certificate if and only if it was released."""
+    if origin not in ("given", "inferred", "released"):
         raise SchemaError(
-            f"The origin of an entry is {origin!r}, but certificates depend on it. Pass 'given' or 'inferred'."
+            f"The {name} of an entry is {origin!r}, but certificates depend on it. Pass 'given' or 'inferred'."
+        )
+    if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
+        raise SchemaError(
+            f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but the hash of a certificate "
+            "says which release an entry comes from, and others have none. Take both from hr.private_schema, or neither."
         )
 
 
@@ -67,7 +87,10 @@ class Numeric:
     cuts
         Public cut points in ascending order, strictly inside the range. Without them bins have equal widths.
     origin
-        "given", or "inferred" when the entry was read off records, which no certificate survives.
+        "given", "inferred" when the entry was read off records, which no certificate survives, or "released" when a private
+        operation released it.
+    release
+        The hash of that operation's certificate, for a released entry.
 
     Raises
     ------
@@ -84,9 +107,10 @@ class Numeric:
     high: float
     cuts: Sequence[float] | None = None
     origin: Origin = field(default="given", kw_only=True)
+    release: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _check_origin(self.origin)
+        check_origin(self.origin, self.release)
         if self.low is None or self.high is None:
             raise SchemaError(f"A numeric feature {NO_RANGE}")
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
@@ -143,16 +167,45 @@ class Numeric:
         """Return what a code stands for, such as "[17, 31.6)" or "missing"."""
         edges = self.bin_edges(max_bins)
         _check_code(code, len(edges) + 2)
-        if code == len(edges) + 1:
-            return "missing"
-        ends = _texts([self.low, *edges.tolist(), self.high])
-        return f"[{ends[code]}, {ends[code + 1]}{']' if code == len(edges) else ')'}"
+        return "missing" if code == len(edges) + 1 else self.interval_label(code, code, max_bins)
+
+    def interval_label(self, first: int, last: int, max_bins: int) -> str:
+        """Return what the bins from ``first`` to ``last`` stand for together, such as "[17, 46.2)"."""
+        ends = [self.low, *self.bin_edges(max_bins).tolist(), self.high]
+        texts = _texts(ends)
+        return f"[{texts[first]}, {texts[last + 1]}{']' if last + 2 == len(ends) else ')'}"
+
+    def edge_label(self, edge: float) -> str:
+        """Return what all values below an edge are less than."""
+        return f"{edge:g}"
+
+    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
+        """Return what reads the cells of one column as float64, NaN for missing ones; ``missing`` are further markers."""
+        markers = numeric_markers(missing)
+
+        def read(cells: Cells) -> npt.NDArray[np.float64]:
+            values = numbers(cells)
+            return np.where(np.isin(values, markers), np.nan, values) if markers.size else values
+
+        return read
+
+    def cell(self, value: float) -> float | str:
+        """Return a cell that is read as a value of the range."""
+        return value
+
+    def with_cuts(self, cuts: Sequence[float]) -> Self:
+        """Return the same feature with other cut points, which are public or released."""
+        return replace(self, cuts=cuts)
+
+    def given(self) -> Self:
+        """Return the same feature as one that its owner gave."""
+        return replace(self, origin="given", release=None)
 
     def __repr__(self) -> str:
         parts = [_short(self.low), _short(self.high)]
         if self.cuts is not None:
             parts.append(f"[{', '.join(map(_short, self.cuts))}]")
-        return f"Numeric({', '.join(parts)}{_origin_text(self.origin)})"
+        return f"{type(self).__name__}({', '.join(parts)}{origin_text(self.origin, self.release)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,8 +220,8 @@ class Categorical:
     taxonomy
         A public grouping of the values, for learners that generalize them (``DiffGenClassifier``, ``DTDiffClassifier``):
         a list that holds each value once, alone or in a list with others, and such lists may hold lists. None: no groups.
-    origin
-        "given", or "inferred" when the entry was read off records, which no certificate survives.
+    origin, release
+        As for ``Numeric``.
 
     Raises
     ------
@@ -185,9 +238,10 @@ class Categorical:
     values: Sequence[Value]
     taxonomy: Groups | None = None
     origin: Origin = field(default="given", kw_only=True)
+    release: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _check_origin(self.origin)
+        check_origin(self.origin, self.release)
         object.__setattr__(self, "values", distinct_values(self.values, "A categorical feature", "value"))
         if self.taxonomy is not None:
             object.__setattr__(self, "taxonomy", _checked_taxonomy(self.taxonomy, self.values))
@@ -212,9 +266,13 @@ class Categorical:
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
 
+    def given(self) -> Self:
+        """Return the same feature as one that its owner gave."""
+        return replace(self, origin="given", release=None)
+
     def __repr__(self) -> str:
         taxonomy = "" if self.taxonomy is None else f", taxonomy={as_lists(self.taxonomy)!r}"
-        return f"Categorical({list(self.values)!r}{taxonomy}{_origin_text(self.origin)})"
+        return f"Categorical({list(self.values)!r}{taxonomy}{origin_text(self.origin, self.release)})"
 
 
 Feature = Numeric | Categorical
@@ -328,5 +386,8 @@ def _texts(ends: list[float]) -> list[str]:
     return [_short(end) for end in ends]
 
 
-def _origin_text(origin: Origin) -> str:
-    return "" if origin == "given" else f", origin={origin!r}"
+def origin_text(origin: Origin, release: str | None) -> str:
+    """Return how the repr of an entry tells where it comes from; nothing for one that was given."""
+    if origin == "given":
+        return ""
+    return f", origin={origin!r}" + ("" if release is None else f", release={release!r}")

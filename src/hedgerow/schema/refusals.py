@@ -15,6 +15,7 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import category_key
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.parts import Holds
+from hedgerow.schema.types import Date
 from hedgerow.texts import listed
 
 __all__ = ["check_column_types", "check_label_type", "refuse_lazy", "refuse_objects"]
@@ -64,11 +65,11 @@ def check_column_types(types: Mapping[str, Holds], features: Mapping[str, Featur
                 f"the column {name!r} has a type whose cells are lists, structs, intervals, periods or the like, so none "
                 "could be read. Pass a column of numbers or text for each part, or one of text, or leave it out."
             )
-        if holds == "times" and features is not None and not _takes_text(features[name]):
+        if holds == "times" and features is not None and not _takes_times(features[name]):
             raise SchemaError(
                 f"the column {name!r} has a type of dates, times or durations, which are no numbers, but the schema declares "
-                "numbers for it, so no cell could be read. Pass numbers, such as days since a fixed date, or declare the "
-                'dates as text, as in hr.Categorical(["2024-12-31"]).'
+                'numbers for it, so no cell could be read. Declare a range of dates, as in hr.Date("2020-01-01", "2024-12-31"), '
+                "or pass numbers."
             )
 
 
@@ -86,8 +87,8 @@ def check_label_type(classes: Sequence[Value], holds: Holds) -> None:
         )
 
 
-def _takes_text(feature: Feature) -> bool:
-    return not isinstance(feature, Numeric) and _has_text(feature.values)
+def _takes_times(feature: Feature) -> bool:
+    return isinstance(feature, Date) or (not isinstance(feature, Numeric) and _has_text(feature.values))
 
 
 def _has_text(values: Sequence[Value]) -> bool:

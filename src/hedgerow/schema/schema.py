@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarn
 from hedgerow.files import atomic_file
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.schema.entries import check_keys, entry_of, made_at, read_entry
 from hedgerow.schema.features import (
     NO_RANGE,
     Categorical,
@@ -22,7 +22,7 @@ from hedgerow.schema.features import (
     Numeric,
     Origin,
     Value,
-    as_lists,
+    check_origin,
     distinct_values,
 )
 from hedgerow.schema.infer import guess_classes, guess_feature
@@ -47,8 +47,9 @@ class Schema:
         declare the same value, it is that value.
     target
         The name of the label's column in files that hold records and labels together.
-    classes_origin
-        "given", or "inferred" when the classes were read off records.
+    classes_origin, classes_release
+        "given", "inferred" when the classes were read off records, or "released" by the private operation of whose certificate
+        ``classes_release`` is the hash.
 
     Raises
     ------
@@ -67,11 +68,12 @@ class Schema:
     ('age', 'sex')
     """
 
-    __slots__ = ("_classes", "_classes_origin", "_features", "_missing", "_target")
+    __slots__ = ("_classes", "_classes_origin", "_classes_release", "_features", "_missing", "_target")
 
     _features: Mapping[str, Feature]
     _classes: tuple[Value, ...]
     _classes_origin: Origin
+    _classes_release: str | None
     _missing: tuple[str, ...]
     _target: str | None
 
@@ -83,14 +85,13 @@ class Schema:
         missing: Sequence[str] = (),
         target: str | None = None,
         classes_origin: Origin = "given",
+        classes_release: str | None = None,
     ) -> None:
-        if classes_origin not in ("given", "inferred"):
-            raise SchemaError(
-                f"classes_origin is {classes_origin!r}, but certificates depend on it. Pass 'given' or 'inferred'."
-            )
+        check_origin(classes_origin, classes_release, "classes_origin")
         self._set("_features", MappingProxyType(_checked_features(features)))
         self._set("_classes", distinct_values(classes, "The schema", "class"))
         self._set("_classes_origin", classes_origin)
+        self._set("_classes_release", classes_release)
         self._set("_missing", _checked_missing(missing))
         if target is not None and (not isinstance(target, str) or target in self._features):
             raise SchemaError(
@@ -130,8 +131,23 @@ class Schema:
 
     @property
     def classes_origin(self) -> Origin:
-        """Whether the classes were given or inferred."""
+        """Whether the classes were given, inferred or released."""
         return self._classes_origin
+
+    @property
+    def classes_release(self) -> str | None:
+        """The hash of the certificate under which the classes were released, if they were."""
+        return self._classes_release
+
+    @property
+    def releases(self) -> dict[str, list[str]]:
+        """The names of the entries that were released, by the hash of their release's certificate, "classes" last."""
+        found: dict[str, list[str]] = {}
+        entries = [(name, feature.release) for name, feature in self._features.items()]
+        for name, release in [*entries, (CLASSES, self._classes_release)]:
+            if release is not None:
+                found.setdefault(release, []).append(name)
+        return found
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -151,7 +167,7 @@ class Schema:
 
     @property
     def is_given(self) -> bool:
-        """Whether every entry was given, so that none reveals anything about a record."""
+        """Whether no entry was read off the records without protection: all were given, or released at a cost of their own."""
         return not self.inferred
 
     def replace(
@@ -174,7 +190,7 @@ class Schema:
             self.classes if classes is None else classes,
             missing=self.missing if missing is None else missing,
             target=self.target if target is None else target,
-            classes_origin=self.classes_origin if classes is None else "given",
+            **self._classes_from(classes is not None),
         )
 
     def confirm(self, *names: str) -> Schema:
@@ -191,19 +207,24 @@ class Schema:
                 "schema.inferred."
             )
         chosen = set(names) if names else known
-        features = {name: _given(entry) if name in chosen else entry for name, entry in self._features.items()}
-        origin = "given" if CLASSES in chosen else self.classes_origin
-        return Schema(features, self.classes, missing=self.missing, target=self.target, classes_origin=origin)
+        features = {name: entry.given() if name in chosen else entry for name, entry in self._features.items()}
+        return Schema(
+            features, self.classes, missing=self.missing, target=self.target, **self._classes_from(CLASSES in chosen)
+        )
+
+    def _classes_from(self, given: bool = False) -> dict[str, Any]:
+        """Return where the classes come from, as arguments of a schema."""
+        if given:
+            return {}
+        return {"classes_origin": self.classes_origin, "classes_release": self.classes_release}
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the numeric features that are named; they are public or released."""
         features = {
-            name: replace(entry, cuts=cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
+            name: entry.with_cuts(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
             for name, entry in self._features.items()
         }
-        return Schema(
-            features, self.classes, missing=self.missing, target=self.target, classes_origin=self.classes_origin
-        )
+        return Schema(features, self.classes, missing=self.missing, target=self.target, **self._classes_from())
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50) -> Schema:
@@ -288,18 +309,20 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, the features as a list in order."""
-        entries = [{"name": name, **_entry(feature)} for name, feature in self._features.items()]
+        entries = [{"name": name, **entry_of(feature)} for name, feature in self._features.items()]
         result: dict[str, Any] = {} if self.target is None else {"target": self.target}
         result["missing"] = list(self.missing)
         result["classes"] = list(self.classes)
         if self.classes_origin != "given":
             result["classes_origin"] = self.classes_origin
+        if self.classes_release is not None:
+            result["classes_release"] = self.classes_release
         return {**result, "features": entries}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
         """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
-        _check_keys(values, {"features", "classes"}, {"missing", "target", "classes_origin"}, place)
+        check_keys(values, {"features", "classes"}, {"missing", "target", "classes_origin", "classes_release"}, place)
         entries = values["features"]
         if not isinstance(entries, list) or not all(
             isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries
@@ -309,9 +332,9 @@ class Schema:
         for entry in entries:
             if entry["name"] in features:
                 raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
-            features[entry["name"]] = _read_entry(entry, f"{place}: features.{entry['name']}")
+            features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
         rest = {key: value for key, value in values.items() if key not in ("features", "classes")}
-        schema: Schema = _at(place, cls, features, values["classes"], **rest)
+        schema: Schema = made_at(place, cls, features, values["classes"], **rest)
         return schema
 
     def to_toml(self) -> str:
@@ -346,7 +369,7 @@ class Schema:
         return cls.from_toml(text, str(path))
 
     def _state(self) -> tuple[Any, ...]:
-        return tuple(self._features.items()), self.classes, self.missing, self.target, self.classes_origin
+        return tuple(self._features.items()), self.classes, self.missing, self.target, *self._classes_from().values()
 
     def __eq__(self, other: object) -> bool:
         return self._state() == other._state() if isinstance(other, Schema) else NotImplemented
@@ -367,7 +390,10 @@ class Schema:
         parts = [repr(dict(self._features)), f"classes={list(self.classes)!r}"]
         parts += [f"missing={list(self.missing)!r}"] if self.missing else []
         parts += [f"target={self.target!r}"] if self.target is not None else []
-        parts += [f"classes_origin={self.classes_origin!r}"] if self.classes_origin != "given" else []
+        given = self.classes_origin == "given"
+        parts += (
+            [] if given else [f"{name}={value!r}" for name, value in self._classes_from().items() if value is not None]
+        )
         return f"Schema({', '.join(parts)})"
 
 
@@ -399,52 +425,3 @@ def _checked_missing(missing: Any) -> tuple[str, ...]:
                 "Pass it as text; numbers equal to it are markers too."
             )
     return markers
-
-
-def _given(feature: Feature) -> Feature:
-    if isinstance(feature, Numeric):
-        return Numeric(feature.low, feature.high, feature.cuts)
-    return Categorical(feature.values, feature.taxonomy)
-
-
-def _entry(feature: Feature) -> dict[str, Any]:
-    entry: dict[str, Any]
-    if isinstance(feature, Numeric):
-        entry = {"low": feature.low, "high": feature.high}
-        if feature.cuts is not None:
-            entry["cuts"] = list(feature.cuts)
-    else:
-        entry = {"values": list(feature.values)}
-        if feature.taxonomy is not None:
-            entry["taxonomy"] = as_lists(feature.taxonomy)
-    return entry if feature.origin == "given" else {**entry, "origin": feature.origin}
-
-
-def _read_entry(entry: Mapping[str, Any], place: str) -> Feature:
-    if "values" in entry:
-        _check_keys(entry, {"name", "values"}, {"taxonomy", "origin"}, place)
-        kind: type[Feature] = Categorical
-    else:
-        _check_keys(entry, {"name", "low", "high"}, {"cuts", "origin"}, place)
-        kind = Numeric
-    feature: Feature = _at(place, kind, **{key: value for key, value in entry.items() if key != "name"})
-    return feature
-
-
-def _check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:
-    for key in sorted(needed - set(values)):
-        raise SchemaError(f"{place} lacks {key!r}, without which it says too little. Add it.")
-    for key in sorted(set(values) - needed - allowed):
-        raise SchemaError(
-            f"{place} has the unknown key {key!r}, which may be a misspelling. Use {sorted(needed | allowed)}."
-        )
-
-
-def _at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a part of a schema; an error names the place it was read from."""
-    try:
-        return make(*args, **kwargs)
-    except SchemaError as error:
-        raise SchemaError(f"{place}: {error}") from error
-    except TypeError as error:
-        raise SchemaError(f"{place} holds a value of the wrong type ({error}). Correct it.") from error

@@ -1,0 +1,139 @@
+"""``hedgerow schema release``: ranges and values by private questions, written as a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from hedgerow.analysis import ReleasedSchema, private_schema
+from hedgerow.cli.columns import check_records, check_single
+from hedgerow.cli.group import BrokenOff
+from hedgerow.cli.ledgers import ledger_options, ledger_or_none
+from hedgerow.cli.options import (
+    OutputFile,
+    checked_delta,
+    checked_epsilon,
+    data_argument,
+    force_option,
+    json_option,
+    refuse_overwriting,
+    separator_option,
+)
+from hedgerow.cli.output import certificate_values, check_stdout, write_json
+from hedgerow.errors import BudgetExceeded, HedgerowError, SchemaError
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.tables import read_table
+from hedgerow.texts import it_or_them, listed
+
+__all__ = ["release"]
+
+
+@click.command()
+@data_argument
+@click.option(
+    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the release."
+)
+@click.option(
+    "--delta", type=float, callback=checked_delta, help="Above 0 where values are released: the chance that one shows."
+)
+@click.option("--target", required=True, metavar="COLUMN", help="The label's column.")
+@click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
+@click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of values; repeatable.")
+@click.option(
+    "--class", "classes", multiple=True, metavar="LABEL", help="A label, where they are public; else they are released."
+)
+@click.option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing cell, such as ?; repeatable.")
+@click.option(
+    "--adjacency",
+    type=click.Choice(get_args(Adjacency)),
+    default="add-remove",
+    show_default=True,
+    help="What neighboring data sets are.",
+)
+@click.option("--out", type=OutputFile(), required=True, help="The schema file to write, whole or not at all.")
+@force_option
+@ledger_options
+@separator_option
+@json_option
+def release(
+    data: Path,
+    epsilon: float,
+    delta: float | None,
+    target: str,
+    numeric: Sequence[str],
+    categorical: Sequence[str],
+    classes: Sequence[str],
+    missing: Sequence[str],
+    adjacency: str,
+    out: Path,
+    force: bool,
+    address: str | None,
+    dataset: str | None,
+    separator: str,
+    as_json: bool,
+) -> None:
+    """Release a schema of the file DATA: ranges of numeric columns, values of others; its certificate goes to stdout.
+
+    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Every other column
+    than the target is named by --numeric or --categorical, each of which gets an equal share of the budget.
+
+    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
+    nothing is written.
+    """
+    refuse_overwriting(out, force, data)
+    ledger = ledger_or_none(address, dataset)
+    check_stdout()
+    wanted = [*numeric, *categorical]
+    columns = read_table(data, separator, lambda table: _check(table, [*wanted, target], data))
+    check_records(len(columns[target]), data)
+    cells = {name: columns[name] for name in columns if name != target}
+    spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
+    try:
+        schema = private_schema(
+            cells,
+            None if classes else columns[target],
+            epsilon=epsilon,
+            delta=delta or 0.0,
+            numeric=numeric,
+            categorical=categorical,
+            classes=list(classes) or None,
+            missing=missing,
+            target=target,
+            adjacency=adjacency,
+            ledger=ledger,
+        )
+        schema.save(out)
+    except (HedgerowError, BudgetExceeded, click.ClickException):
+        raise
+    except BaseException as error:
+        raise BrokenOff(error, f"The release may have begun: count {spent} as spent.") from error
+    _report(schema, out, as_json)
+
+
+def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
+    """Raise SchemaError unless the columns are those that are named."""
+    there = places_of(table.header)
+    lacking = [name for name in wanted if name not in there]
+    others = [name for name in there if name not in wanted]
+    check_single(wanted, there, data)
+    if lacking:
+        raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
+    if others:
+        raise SchemaError(
+            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric or --categorical, or "
+            f"drop {it_or_them(others)}."
+        )
+
+
+def _report(schema: ReleasedSchema, out: Path, as_json: bool) -> None:
+    certificate = schema.certificate_
+    if as_json:
+        ranges = {name: vars(one) for name, one in schema.ranges_.items()}
+        write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
+    else:
+        click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
+    click.echo(f"wrote {out}", err=True)

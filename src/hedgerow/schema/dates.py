@@ -1,0 +1,93 @@
+"""What a single cell means as a moment: a whole number of days or seconds since 1970, or nothing.
+
+As for numbers and categories, the rule looks at that cell alone. A cell is a moment if its text (``cells`` says which text a
+date of any table has) is a date of ISO 8601 with hyphens, "2024-12-31", or one with a time of day, "2024-12-31T23:59:59.5",
+with or without an offset from UTC. Moments with an offset are taken in UTC, others as they stand. Everything else is missing,
+numbers too: nothing says whether they count days, seconds or milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.schema.cells import (
+    HASHABLE_IDS,
+    MACHINE_NUMBERS,
+    TIMES,
+    CellCache,
+    Cells,
+    as_objects,
+    category_key,
+    time_cells,
+)
+
+__all__ = ["SECONDS", "DateReader", "Unit", "date_text", "microseconds"]
+
+Unit = Literal["day", "second"]
+SECONDS = {"day": 86_400, "second": 1}
+
+ISO = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)[0-9]{0,3}(Z|[+-][0-9]{2}:?[0-9]{2}(?::[0-9]{2})?)?)?"
+)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+NO_MOMENT = -(2**62)  # earlier than any date
+
+
+def microseconds(cell: object) -> int:
+    """Return the moment that one cell holds, in microseconds since 1970 rounded down, or ``NO_MOMENT``."""
+    try:
+        key = category_key(cell)
+        found = ISO.fullmatch(key) if isinstance(key, str) else None
+        if found is None:
+            return NO_MOMENT
+        day, time, zone = found.groups()
+        moment = datetime.fromisoformat(f"{day} {time or '00:00'}{zone or '+00:00'}")
+        return (moment - EPOCH) // MICROSECOND
+    except Exception:
+        return NO_MOMENT
+
+
+def date_text(count: int, unit: Unit) -> str:
+    """Return the text of so many days or seconds since 1970; ``microseconds`` reads it."""
+    moment = EPOCH + timedelta(seconds=count * SECONDS[unit])
+    return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
+
+
+class DateReader:
+    """Reads one column of moments in one call, and remembers distinct cells meanwhile.
+
+    Parameters
+    ----------
+    unit : {"day", "second"}
+        What is counted since 1970, rounded down.
+    missing : sequence of str
+        What else stands for a missing cell; a marker that is a date stands for every way to write that moment.
+    """
+
+    def __init__(self, unit: Unit, missing: Sequence[str] = ()) -> None:
+        self._step = 10**6 * SECONDS[unit]
+        self._markers = np.array([microseconds(marker) for marker in missing], dtype=np.int64)
+        self._cache = CellCache(microseconds)
+
+    def __call__(self, cells: Cells) -> npt.NDArray[np.float64]:
+        """Return the counts of a 1-D array of cells, NaN where missing."""
+        if cells.dtype.kind in MACHINE_NUMBERS:
+            return np.full(cells.shape, np.nan)
+        objects: list[Any] = (time_cells(cells) if cells.dtype.kind in TIMES else as_objects(cells)).tolist()
+        known: Callable[[Any], int] = self._cache.__getitem__
+        moments = np.fromiter(
+            (known(cell) if id(type(cell)) in HASHABLE_IDS else microseconds(cell) for cell in objects),
+            dtype=np.int64,
+            count=len(objects),
+        )
+        counts = (moments // self._step).astype(np.float64)
+        counts[(moments == NO_MOMENT) | np.isin(moments, self._markers)] = np.nan
+        return counts

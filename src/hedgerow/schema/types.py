@@ -1,0 +1,235 @@
+"""Features that are numbers or categories with a meaning of their own: whole numbers, dates and truth values."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema.cells import Cells
+from hedgerow.schema.dates import NO_MOMENT, SECONDS, DateReader, Unit, date_text, microseconds
+from hedgerow.schema.features import Categorical, Groups, Numeric, Value, origin_text
+
+__all__ = ["Boolean", "Date", "Integer"]
+
+LARGEST = 2**51  # halves between whole numbers are exact up to here
+
+
+class _Whole(Numeric):
+    """A range of whole numbers: bins hold as many of them, within one, as each other."""
+
+    below = 0.0  # how far below its first whole number a bin begins
+
+    def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
+        """Return the inner cut points of at most ``max_bins`` bins, ascending; no bin is without a whole number."""
+        if self.cuts is not None:
+            return super().bin_edges(max_bins)
+        count = int(self.high - self.low) + 1
+        bins = min(max_bins, count)
+        super().bin_edges(min(bins, 1))  # refuses what is no number of bins
+        steps = np.arange(1, bins, dtype=np.int64)
+        firsts = steps * (count // bins) + steps * (count % bins) // bins
+        return np.asarray(self.low + firsts - self.below, dtype=np.float64)
+
+    def interval_label(self, first: int, last: int, max_bins: int) -> str:
+        """Return what the bins from ``first`` to ``last`` stand for together, such as "3 to 5"."""
+        ends = [self.low, *self.bin_edges(max_bins).tolist(), self.high + 1]
+        low, high = math.ceil(ends[first]), math.ceil(ends[last + 1]) - 1
+        if low > high:  # between cut points that no whole number parts
+            return super().interval_label(first, last, max_bins)
+        return self.count_text(low) if low == high else f"{self.count_text(low)} to {self.count_text(high)}"
+
+    def edge_label(self, edge: float) -> str:
+        """Return what all values below an edge are less than."""
+        return self.count_text(math.ceil(edge))
+
+    @abstractmethod
+    def count_text(self, count: int) -> str:
+        """Return a whole number as labels name it."""
+
+
+@dataclass(frozen=True, repr=False)
+class Integer(_Whole):
+    """A feature of whole numbers with a public range, both ends included.
+
+    Parameters
+    ----------
+    low, high
+        The range. Values outside it are read as the nearer end; what is no number is missing.
+    cuts
+        Public cut points in ascending order, strictly inside the range: 18 parts 17 from 18. Without them bins hold as many
+        whole numbers, within one, as each other, and lie between them, so that 4.9999 is read as 5.
+    origin, release
+        As for ``Numeric``.
+
+    Raises
+    ------
+    SchemaError
+        As ``Numeric`` does, and when an end is no whole number, or beyond 2**51.
+
+    Examples
+    --------
+    >>> children = Integer(0, 8)
+    >>> [children.code_label(code, 3) for code in range(4)]
+    ['0 to 2', '3 to 5', '6 to 8', 'missing']
+    """
+
+    below = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for end in (self.low, self.high):
+            if not end.is_integer() or abs(end) > LARGEST:
+                raise SchemaError(
+                    f"An integer feature has the end {end!r}, but its bins lie between whole numbers up to 2**51. Pass whole "
+                    "numbers, or use hr.Numeric."
+                )
+
+    def count_text(self, count: int) -> str:
+        """Return a whole number as labels name it."""
+        return str(count)
+
+
+@dataclass(frozen=True, repr=False)
+class Date(_Whole):
+    """A feature of dates or moments with a public range, both ends included.
+
+    Parameters
+    ----------
+    low, high
+        The range: Python's, numpy's or pandas' dates and moments, or ISO 8601 text. Two dates make bins of whole days; where
+        an end has a time of day, bins are of whole seconds. They are kept as numbers, of days or seconds since 1970.
+    cuts
+        Public cut points in ascending order, strictly inside the range; each begins a bin.
+    origin, release
+        As for ``Numeric``.
+
+    Attributes
+    ----------
+    unit : {"day", "second"}
+        What the range counts.
+
+    Raises
+    ------
+    SchemaError
+        When an end or a cut is no date, or the range is empty.
+
+    Notes
+    -----
+    A cell is a date, a moment (with an offset: in UTC; without: as it stands), or ISO 8601 text of one; all else is missing,
+    numbers too. A marker among ``Schema.missing`` that is a date, such as "9999-12-31", stands for that moment.
+
+    Examples
+    --------
+    >>> admitted = Date("2020-01-01", "2023-12-31")
+    >>> admitted.code_label(0, 4)
+    '2020-01-01 to 2020-12-30'
+    """
+
+    unit: Unit = field(default="day", init=False)
+
+    def __post_init__(self) -> None:
+        ends = [_moment(end, "end") for end in (self.low, self.high)]
+        unit: Unit = "second" if any(has_time for _, has_time in ends) else "day"
+        object.__setattr__(self, "unit", unit)
+        for name, (moment, _) in zip(("low", "high"), ends, strict=True):
+            object.__setattr__(self, name, float(moment // (10**6 * SECONDS[unit])))
+        if self.high <= self.low:
+            raise SchemaError(
+                f"A date feature has low {self.count_text(int(self.low))} and high {self.count_text(int(self.high))}, so its "
+                'range is empty. Pass the earlier end first, as in hr.Date("2020-01-01", "2024-12-31").'
+            )
+        if self.cuts is not None and isinstance(self.cuts, Iterable) and not isinstance(self.cuts, str):
+            object.__setattr__(self, "cuts", [self._cut(cut) for cut in self.cuts])
+        super().__post_init__()
+
+    def _cut(self, cut: Any) -> float:
+        """Return a cut point as a number; learners cut at numbers."""
+        if isinstance(cut, float):
+            return cut
+        return float(_moment(cut, "cut point")[0] // (10**6 * SECONDS[self.unit]))
+
+    def count_text(self, count: int) -> str:
+        """Return so many days or seconds since 1970 as a date or a moment."""
+        return date_text(count, self.unit)
+
+    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
+        """Return what reads the cells of one column as float64, NaN for missing ones; ``missing`` are further markers."""
+        return DateReader(self.unit, missing)
+
+    def cell(self, value: float) -> str:
+        """Return a cell that is read as a value of the range."""
+        return self.count_text(math.floor(value))
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The ends as text."""
+        return self.count_text(int(self.low)), self.count_text(int(self.high))
+
+    def with_cuts(self, cuts: Sequence[float]) -> Self:
+        """Return the same feature with other cut points, which are public or released."""
+        return type(self)(*self.ends, cuts, origin=self.origin, release=self.release)  # type: ignore[arg-type]
+
+    def given(self) -> Self:
+        """Return the same feature as one that its owner gave."""
+        return type(self)(*self.ends, self.cuts)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        cuts = "" if self.cuts is None else f", {[self.cut_value(cut) for cut in self.cuts]!r}"
+        low, high = self.ends
+        return f"Date({low!r}, {high!r}{cuts}{origin_text(self.origin, self.release)})"
+
+    def cut_value(self, cut: float) -> str | float:
+        """Return a cut point as files hold it: a date or a moment, or the number itself where it is within a day or second."""
+        return self.count_text(int(cut)) if float(cut).is_integer() else cut
+
+
+@dataclass(frozen=True, repr=False)
+class Boolean(Categorical):
+    """A feature that is true or false.
+
+    It is the categories False and True, which 0 and 1 and the texts "true" and "false" in any case are, too.
+
+    Parameters
+    ----------
+    origin, release
+        As for ``Numeric``.
+
+    Examples
+    --------
+    >>> Boolean().values
+    (False, True)
+    """
+
+    values: Sequence[Value] = field(default=(False, True), init=False)
+    taxonomy: Groups | None = field(default=None, init=False)
+
+    def __repr__(self) -> str:
+        return f"Boolean({origin_text(self.origin, self.release).removeprefix(', ')})"
+
+
+def _moment(value: Any, what: str) -> tuple[int, bool]:
+    """Return a public date or moment in microseconds since 1970, and whether it has a time of day."""
+    if value is None:
+        raise SchemaError(
+            "A date feature has no range. A range must be public knowledge. "
+            'Pass hr.Date("2020-01-01", "2024-12-31"), or use Schema.infer to explore without a guarantee.'
+        )
+    found = microseconds(value)
+    if found == NO_MOMENT:
+        raise SchemaError(
+            f"The {what} of a date feature is {value!r}, which is no date. "
+            'Pass a date or ISO 8601 text such as "2024-12-31".'
+        )
+    plain = isinstance(value, date) and not isinstance(value, datetime)
+    has_time = ":" in value if isinstance(value, str) else not plain and ":" in str(value)
+    if has_time and found % 10**6:
+        raise SchemaError(f"The {what} of a date feature is {value!r}, but bins lie between seconds. Pass whole ones.")
+    return found, has_time

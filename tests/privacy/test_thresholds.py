@@ -1,0 +1,88 @@
+"""Thresholded steps in sums: their deltas add up apart from every other sum, and twice for one record replaced."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.privacy.accountants import Concentrated
+from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.events import (
+    Gaussian,
+    OneOf,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+    Thresholded,
+    event_from_dict,
+    event_to_dict,
+)
+from hedgerow.privacy.filter import PrivacyFilter
+
+ONE = Thresholded(Fraction(1, 2), "m", "p", delta=Fraction(1, 1000))
+OTHER = Pure(Fraction(1, 2), "m", "p")
+
+
+def test_sums():
+    assert cost(ONE).thresholds == Fraction(1, 1000)
+    assert cost(Sequence((ONE, ONE, ONE, OTHER))).thresholds == Fraction(3, 1000)
+    assert cost(Parallel((ONE, ONE))).thresholds == Fraction(2, 1000)
+    assert cost(OneOf((ONE, OTHER))).thresholds == Fraction(1, 1000)
+    assert cost(PerRecordAssignment(ONE, 5)).thresholds == Fraction(5, 1000)
+    assert not cost(Subsampled(ONE, Fraction(1, 2))).protected
+    assert cost(ONE).by(Concentrated).rho == cost(OTHER).by(Concentrated).rho
+    assert not cost(ONE).is_pure
+
+
+def test_within_is_exact_and_takes_thresholds_twice_for_one_record_replaced():
+    total = cost(Sequence((ONE, ONE)))
+    assert total.within(Fraction(1), Fraction(2, 1000))
+    assert not total.within(Fraction(1), Fraction(2, 1000) - Fraction(1, 10**30))
+    assert not total.within(Fraction(999, 1000), Fraction(2, 1000))
+    replaced = total.under("replace-one")
+    needed = Fraction(2, 1000) * (1 + Fraction(math.e))
+    assert replaced.within(Fraction(2), needed * Fraction(10**6 + 1, 10**6))
+    assert not replaced.within(Fraction(2), needed * Fraction(10**6 - 1, 10**6))
+
+
+def test_beside_normal_noise_they_are_added():
+    noise = Gaussian(Fraction(1, 100), 10, "p")
+    both = cost(Sequence((noise, ONE)))
+    alone = cost(Sequence((noise, OTHER)))
+    assert both.delta(Fraction(2)) == pytest.approx(alone.delta(Fraction(2)) + 1e-3)
+    replaced = both.under("replace-one").delta(Fraction(3)) - alone.under("replace-one").delta(Fraction(3))
+    assert replaced == pytest.approx(1e-3 * (1 + math.exp(3)))
+
+
+def test_a_filter_stops_at_its_ceiling():
+    spent = PrivacyFilter(cost(Sequence((ONE, ONE)))).charged_all(cost(ONE)).charged_all(cost(ONE))
+    assert spent.total.thresholds == Fraction(2, 1000)
+    for extra in (ONE, OTHER):
+        with pytest.raises(hr.BudgetExceeded):
+            spent.charged_all(cost(extra))
+    with pytest.raises(hr.BudgetExceeded):
+        PrivacyFilter(cost(Sequence((OTHER, OTHER)))).charged_all(cost(ONE))
+    wide = Cost(cost(Sequence((ONE,) * 3)).values, thresholds=Fraction(1, 1000))
+    with pytest.raises(hr.BudgetExceeded):
+        PrivacyFilter(wide).charged_all(cost(ONE)).charged_all(cost(ONE))
+
+
+def test_files():
+    assert event_from_dict(event_to_dict(Sequence((ONE, OTHER)))) == Sequence((ONE, OTHER))
+    with pytest.raises(hr.FileFormatError):
+        event_from_dict({**event_to_dict(ONE), "delta": "-1"})
+
+
+def test_a_ledger_of_rho_that_holds_for_one_record_replaced_takes_its_delta_twice():
+    alone = hr.Ledger(rho=0.1, delta=1e-6, adjacency="add-remove")
+    pairs = hr.Ledger(rho=0.1, delta=1e-6, adjacency="replace-one")
+    assert alone.epsilon_at(1.1e-6) < 4
+    with pytest.raises(hr.ConfigurationError, match="says nothing"):
+        pairs.epsilon_at(1.1e-6)
+    found = pairs.epsilon_at(1e-4)
+    assert 1e-6 * (1 + math.exp(found)) < 1e-4

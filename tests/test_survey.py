@@ -91,6 +91,18 @@ def test_fine_bins_keep_to_the_range_and_to_a_byte(low, high):
     assert np.all(widths > 0)
 
 
+def test_fine_bins_of_whole_numbers_and_dates_lie_between_their_values():
+    assert fine_cuts(hr.Integer(0, 9)) == [n + 0.5 for n in range(9)]
+    many = fine_cuts(hr.Integer(-5, 10**6))
+    assert all(cut % 1 == 0.5 for cut in many)
+    assert many[0] == -4.5
+    assert len(many) > 150
+    days = hr.Date("1990-01-01", "2024-12-31")
+    assert fine_cuts(days) == days.bin_edges(FINE).tolist()
+    schema = hr.Schema({"d": days, "i": hr.Integer(-5, 10**6)}, classes=[0, 1])
+    assert fine_encoder(schema).edges[0].tolist() == fine_cuts(days)
+
+
 @pytest.mark.parametrize("bins", [2, 3, 8, 40, 300])
 def test_there_are_two_bins_at_least_and_no_gap(bins):
     spikes = [np.eye(FINE, dtype=np.int64)[place] * 10**6 for place in (0, 7, FINE - 2, FINE - 1)]

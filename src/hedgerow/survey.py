@@ -14,7 +14,7 @@ from hedgerow.curator import Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
-from hedgerow.schema import Encoder, Numeric, Schema
+from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 
 __all__ = [
     "CLEAR",
@@ -58,6 +58,10 @@ def fine_encoder(schema: Schema) -> Encoder:
 
 def fine_cuts(kind: Numeric) -> list[float]:
     """Return the inner cut points of the fine bins of a feature's range, ascending."""
+    if (
+        isinstance(kind, Date) or len(kind.bin_edges(FINE)) < FINE - 1
+    ):  # time has no zero, and few values need no more bins
+        return as_list(kind.bin_edges(FINE))
     zero = min(max(kind.low, 0.0), kind.high)
     sides = [(sign, far) for sign, far in ((-1, zero - kind.low), (1, kind.high - zero)) if far > 0]
     even = kind.bin_edges(EVEN)
@@ -65,8 +69,15 @@ def fine_cuts(kind: Numeric) -> list[float]:
     widest = max(far for _, far in sides)
     distance = widest * 2.0 ** (-OCTAVES * (np.arange(each) + 0.5) / each)
     edges = np.unique(np.concatenate([even, *(zero + sign * distance for sign, _ in sides)]))
-    inner: list[float] = edges[(edges > kind.low) & (edges < kind.high)].tolist()
-    return inner
+    if isinstance(kind, Integer):
+        edges = np.unique(np.ceil(edges) - 0.5)
+    return as_list(edges[(edges > kind.low) & (edges < kind.high)])
+
+
+def as_list(edges: Floats) -> list[float]:
+    """Return cut points as numbers of Python."""
+    found: list[float] = edges.tolist()
+    return found
 
 
 def merged_to_arrays(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:

@@ -10,8 +10,10 @@ from scipy.stats import multivariate_normal
 import hedgerow as hr
 from hedgerow.boosting import smoothing
 from hedgerow.boosting.additive import AdditivePlan
+from hedgerow.boosting.additive_round import Shares
 from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.errors import FileFormatError
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
@@ -289,3 +291,22 @@ def test_a_large_epsilon_with_a_delta_has_a_pure_plan():
     assert model.certificate_.holds
     assert model.certificate_.spent <= 50
     assert "no noise of a plan with delta keeps to so large an epsilon, so the plan is pure" in str(model.certificate_)
+
+
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+@pytest.mark.parametrize(("records", "starts"), [(60, True), (3000, False)])
+def test_where_records_are_few_the_model_starts_at_the_shares_of_the_classes(records, starts, monkeypatch):
+    asked = []
+
+    def ask(shares, curator):
+        asked.append(float(shares.noise.deviation))
+        found = original(shares, curator)
+        return found[0], found[1] + np.array([30, -30]) * VOTE_STEPS
+
+    original = Shares.ask
+    monkeypatch.setattr(Shares, "ask", ask)
+    model = hr.HedgerowClassifier(1.0, schema=SCHEMA, random_state=3).fit(X[:records], Y[:records])
+    assert len(asked) == 1
+    assert (
+        model.decision_function(X) < -20
+    ).all() == starts  # with many the margins go back to zero before the first round

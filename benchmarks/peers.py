@@ -503,7 +503,7 @@ def speed(options: argparse.Namespace) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
-    parser.add_argument("--data", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--data", nargs="+", default=list(TASKS), choices=list(TITLES))
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 0.25, 0.5, 1, 3, 5])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", default="benchmarks/results/peers.csv")

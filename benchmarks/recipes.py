@@ -85,7 +85,7 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
     for many in (0.0, 1.0):
         yield f"many {many}", replace(SHIPPED, splits=replace(SHIPPED.splits, many=many))
     yield "no splits", replace(SHIPPED, splits=replace(SHIPPED.splits, least_rounds=10_000))
-    yield "no scores", replace(SHIPPED, precise=float("inf"))
+    yield "no scores", replace(SHIPPED, much=float("inf"))
     for by_mass in (0.0, 0.3, 0.9):
         yield f"by mass {by_mass}", replace(SHIPPED, survey=replace(SHIPPED.survey, by_mass=by_mass))
     for spreads in ((1.0,), (0.5, 1.0), (0.125, 0.25, 0.5, 1.0)):

@@ -34,8 +34,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
-EVEN = 127  # of them, about half, have one width; the others' widths fall towards zero
-OCTAVES = 18  # by which factor of two the narrowest of these are from zero
+NARROW = 127  # of them at most, about half, are narrower the nearer they are to zero; the others have one width
+OCTAVES = 18  # by how many factors of two the narrowest of these are nearer to zero than the range's far end
 RARE = 1 / 1000  # the chance that noise alone passes for records
 DAMAGED = "the file's cut points are damaged; fit the model again."
 ALIKE = 0.3  # of a range's width counts its fine bins alike
@@ -45,8 +45,8 @@ CLEAR = 2  # deviations of its noise that a count must be above to be taken for 
 def fine_encoder(schema: Schema) -> Encoder:
     """Return the encoder of numeric features in fine bins, which a survey merges.
 
-    Half of a feature's bins have one width. The widths of the others fall towards zero, or towards the end of the range that is
-    nearest to it, since ranges are often far too wide and values mostly small. Public cut points stay as they are.
+    Up to half of a feature's bins are narrower the nearer they are to zero, since ranges are often far too wide and values mostly
+    small; the others have one width. Public cut points stay as they are.
     """
     cuts = {
         name: fine_cuts(kind)
@@ -62,16 +62,14 @@ def fine_cuts(kind: Numeric) -> list[float]:
         isinstance(kind, Date) or len(kind.bin_edges(FINE)) < FINE - 1
     ):  # time has no zero, and few values need no more bins
         return as_list(kind.bin_edges(FINE))
-    zero = min(max(kind.low, 0.0), kind.high)
-    sides = [(sign, far) for sign, far in ((-1, zero - kind.low), (1, kind.high - zero)) if far > 0]
-    even = kind.bin_edges(EVEN)
-    each = (FINE - 1 - len(even)) // len(sides)
-    widest = max(far for _, far in sides)
-    distance = widest * 2.0 ** (-OCTAVES * (np.arange(each) + 0.5) / each)
-    edges = np.unique(np.concatenate([even, *(zero + sign * distance for sign, _ in sides)]))
+    distance = max(-kind.low, kind.high) * 2.0 ** (-OCTAVES * (np.arange(NARROW) + 0.5) / NARROW)
+    signs = [sign for sign, end in ((-1, -kind.low), (1, kind.high)) if end > 0]
+    narrow = np.concatenate([sign * distance[:: len(signs)] for sign in signs])
+    narrow = narrow[(narrow > kind.low) & (narrow < kind.high)]
+    edges = np.unique(np.concatenate([kind.bin_edges(FINE - len(narrow)), narrow]))
     if isinstance(kind, Integer):
         edges = np.unique(np.ceil(edges) - 0.5)
-    return as_list(edges[(edges > kind.low) & (edges < kind.high)])
+    return as_list(edges)
 
 
 def as_list(edges: Floats) -> list[float]:

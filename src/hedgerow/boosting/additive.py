@@ -132,11 +132,11 @@ class AdditivePlan:
         last: Step | None = None
         said: Floats | None = None
         intercept = np.zeros(len(encoder.schema.classes), dtype=np.int64)
-        if records is not None and self._precision(records) < self._recipe.precise:
+        if records is not None and self._precision(records) < self._recipe.little:
             shares = self._shares(left, self._recipe.few)
             said, intercept = shares.ask(curator)
             last, left = constant(encoder, intercept), shares.left
-        elif records is not None and self._asks_scores:
+        elif records is not None and self._asks_scores and self._precision(records) >= self._recipe.much:
             scout = self._scout(left)
             dense, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left

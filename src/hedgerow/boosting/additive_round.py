@@ -104,8 +104,8 @@ class AdditiveRecipe:
         The shares of the budget that the scores of all features get, and the shares of the classes, where both are asked for.
     few : Fraction
         The share of the budget that the shares of the classes get where they are asked for alone.
-    precise : float
-        The precision from which scores are asked for, and below which the shares of the classes alone.
+    little, much : float
+        The precision below which the shares of the classes alone are asked for, and that from which scores are.
     per_feature : float
         Rounds for each feature that carries signal.
     """
@@ -120,7 +120,8 @@ class AdditiveRecipe:
     scores: Fraction = Fraction(3, 100)
     shares: Fraction = Fraction(1, 200)
     few: Fraction = Fraction(1, 4)
-    precise: float = 400.0
+    little: float = 400.0
+    much: float = 800.0
     per_feature: float = 2.0
 
     def round(self, budget: Budget, n_classes: int, most_cells: int) -> OneRound:

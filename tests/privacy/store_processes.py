@@ -30,7 +30,7 @@ import numpy as np
 import hedgerow as hr
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Pure
-from hedgerow.privacy.store import StoredLedger
+from hedgerow.privacy.stored import StoredLedger
 
 STEP = Fraction(1, 1000)  # what an attempt of a race asks for
 TOGETHER = 10

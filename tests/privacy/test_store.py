@@ -19,10 +19,13 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, LedgerPickleError
-from hedgerow.privacy import database, store
+from hedgerow.privacy import books, database, tables
+from hedgerow.privacy.address import Address
 from hedgerow.privacy.events import Unprotected
 
-STORE = ("privacy/store.py", "privacy/chain.py", "privacy/database.py", "privacy/ceiling.py")
+STORE = tuple(
+    f"privacy/{name}.py" for name in ("store", "stored", "books", "tables", "chain", "database", "ceiling", "address")
+)
 
 
 @pytest.fixture
@@ -366,8 +369,8 @@ def test_a_store_of_this_version_opens_in_the_next(made, address, monkeypatch):
     def add_a_column(connection):
         connection.execute(sa.text("ALTER TABLE hedgerow_ledgers ADD COLUMN owner TEXT"))
 
-    monkeypatch.setattr(store, "FORMAT", 2)
-    monkeypatch.setattr(store, "MIGRATIONS", {1: add_a_column})
+    monkeypatch.setattr(tables, "FORMAT", 2)
+    monkeypatch.setattr(tables, "MIGRATIONS", {1: add_a_column})
     opened = hr.LedgerStore(address)
     assert opened.ledger("a").spent == Fraction(3, 10)
     opened.ledger("a").reserve(fit("0.7"))
@@ -378,8 +381,8 @@ def test_a_store_of_this_version_opens_in_the_next(made, address, monkeypatch):
 def test_a_clock_that_runs_backwards_is_told_and_nothing_is_lost(made, monkeypatch):
     ledger = some(made)
     past = datetime.now(UTC) - timedelta(hours=1)
-    monkeypatch.setattr(store, "_now", lambda: past)
-    with pytest.warns(UserWarning, match=r"this machine's clock reads .* set the clock"):
+    monkeypatch.setattr(books, "_now", lambda: past)
+    with pytest.warns(UserWarning, match=r"this machine's clock reads .* one of two clocks is wrong"):
         ledger.reserve(fit("0.1"))
     monkeypatch.undo()
     assert len(ledger.entries) == 4
@@ -490,7 +493,7 @@ def test_a_password_is_never_shown_and_never_pickled(monkeypatch):
         "postgresql+psycopg://anna@127.0.0.1:1/budgets?password=s3cret",
         "postgresql+psycopg://anna@127.0.0.1:1/budgets?sslpassword=s3cret",
     ):
-        address = database.Address.of(url)
+        address = Address.of(url)
         assert "s3cret" not in str(address) + repr(address)
         with pytest.raises(LedgerPickleError, match="env:NAME") as refused:
             address.for_pickle()
@@ -499,9 +502,9 @@ def test_a_password_is_never_shown_and_never_pickled(monkeypatch):
             hr.LedgerStore(url)
         assert "s3cret" not in repr(failed.value) + str(failed.value.__cause__)
     monkeypatch.setenv("BUDGETS", "postgresql+psycopg://anna:s3cret@127.0.0.1:1/budgets")
-    named = database.Address.of("env:BUDGETS")
+    named = Address.of("env:BUDGETS")
     assert (named.for_pickle(), str(named), named.url().password) == ("env:BUDGETS", "env:BUDGETS", "s3cret")
-    service = database.Address.of("postgresql+psycopg:///?service=budgets")
+    service = Address.of("postgresql+psycopg:///?service=budgets")
     assert service.for_pickle() == "postgresql+psycopg:///?service=budgets"
 
 

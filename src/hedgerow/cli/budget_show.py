@@ -12,7 +12,7 @@ from hedgerow.cli.options import json_option
 from hedgerow.cli.output import write_json
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.ledger import LedgerEntry
-from hedgerow.privacy.store import StoredLedger
+from hedgerow.privacy.stored import StoredLedger
 from hedgerow.texts import counted
 
 __all__ = ["amount_text", "ceiling_text", "ledger_values", "list_", "show", "verify"]

@@ -38,6 +38,10 @@ class Amount:
     def __add__(self, other: Amount) -> Amount:
         return Amount(**{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)})
 
+    def covers(self, other: Amount) -> bool:
+        """Whether nothing of the other amount is above this one."""
+        return all(getattr(self, part.name) >= getattr(other, part.name) for part in fields(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the amount as plain values for JSON."""
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}

@@ -1,55 +1,25 @@
-"""Where ledgers are stored: addresses of stores, their tables, and transactions that are on disk when they end."""
+"""Transactions on a ledger store, which are on disk when they end."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.pool import NullPool
 
-from hedgerow.errors import ConfigurationError, LedgerPickleError, LedgerUnavailable, MissingExtraError
+from hedgerow.errors import LedgerUnavailable, MissingExtraError
+from hedgerow.privacy.address import Address
 
-__all__ = ["Address", "Database", "heads", "links", "store"]
+__all__ = ["Database"]
 
 BUSY_SECONDS = 60  # how long a writer waits for the others
-ENVIRONMENT = "env:"
-
-tables = sa.MetaData()
-# One row: the store's id, and the version of its tables.
-store = sa.Table(
-    "hedgerow_store",
-    tables,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("format", sa.Integer, nullable=False),
-)
-# One row for each ledger: the number and the hash of its last link. This row is what writers lock.
-heads = sa.Table(
-    "hedgerow_ledgers",
-    tables,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("parent", sa.Text),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-)
-# Appended only.
-links = sa.Table(
-    "hedgerow_links",
-    tables,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("previous", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-)
 
 # What SQLite answers, as one sentence each; every one leaves the store as it was.
 SQLITE_SENTENCES = {
@@ -63,90 +33,6 @@ SQLITE_SENTENCES = {
     sqlite3.SQLITE_CORRUPT: "the file is damaged; keep it as it is, and go back to a copy",
     sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
 }
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a store is: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
-
-    Parameters
-    ----------
-    given : str
-        What the user passed; a path is made absolute.
-    """
-
-    given: str
-
-    @classmethod
-    def of(cls, given: str | os.PathLike[str]) -> Address:
-        """Return the address that a user names, or raise ConfigurationError."""
-        text = os.fspath(given)
-        if not isinstance(text, str) or not text or text == ":memory:":
-            raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
-        if text.startswith(ENVIRONMENT) or "://" in text:
-            address = cls(text)
-            if not text.startswith(ENVIRONMENT):
-                address.url()
-            return address
-        return cls(os.path.abspath(text))
-
-    def url(self) -> URL:
-        """Return what SQLAlchemy connects to, or raise ConfigurationError without showing a credential."""
-        text = self.given
-        if text.startswith(ENVIRONMENT):
-            name = text.removeprefix(ENVIRONMENT)
-            text = os.environ.get(name, "")
-            if not text or text.startswith(ENVIRONMENT):
-                raise ConfigurationError(
-                    f"the environment variable {name} names no ledger store; set it to a path or a URL."
-                )
-        if "://" not in text:
-            return URL.create("sqlite", database=os.path.abspath(text))
-        try:
-            url = make_url(text)
-        except (sa.exc.ArgumentError, ValueError):
-            url = None
-        if url is not None and url.drivername in ("postgresql", "postgresql+psycopg"):
-            return url.set(drivername="postgresql+psycopg")
-        if (
-            url is not None
-            and url.drivername == "sqlite"
-            and url.database not in (None, "", ":memory:")
-            and not url.query
-        ):
-            return url.set(database=os.path.abspath(str(url.database)))
-        raise ConfigurationError(
-            "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
-            "postgresql+psycopg://user@host/database."
-        )
-
-    @property
-    def is_secret(self) -> bool:
-        """Whether the address itself holds a credential."""
-        if self.given.startswith(ENVIRONMENT):
-            return False
-        url = self.url()
-        return url.password is not None or any("pass" in key.lower() for key in url.query)
-
-    def for_pickle(self) -> str:
-        """Return the address as text that others may see, or raise LedgerPickleError."""
-        if self.is_secret:
-            raise LedgerPickleError(
-                "the ledger store's URL holds a password, which a pickle would give away; set an environment variable to the "
-                "URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
-                "(postgresql+psycopg:///?service=NAME)."
-            )
-        return self.given
-
-    def __str__(self) -> str:
-        if self.given.startswith(ENVIRONMENT) or "://" not in self.given:
-            return self.given
-        url = self.url()
-        query = {key: "***" if "pass" in key.lower() else value for key, value in url.query.items()}
-        return url.set(query=query).render_as_string(hide_password=True)
-
-    def __repr__(self) -> str:
-        return f"Address({str(self)!r})"
 
 
 class Database:

@@ -13,6 +13,38 @@ from hedgerow.errors import ConfigurationError, LedgerPickleError
 __all__ = ["Address"]
 
 ENVIRONMENT = "env:"
+# What a URL may say behind its question mark for all to see; anything else may be a credential, so it is never shown.
+PUBLIC = frozenset(
+    {
+        "application_name",
+        "channel_binding",
+        "client_encoding",
+        "connect_timeout",
+        "dbname",
+        "gssencmode",
+        "host",
+        "hostaddr",
+        "keepalives",
+        "keepalives_count",
+        "keepalives_idle",
+        "keepalives_interval",
+        "krbsrvname",
+        "load_balance_hosts",
+        "passfile",
+        "port",
+        "require_auth",
+        "service",
+        "sslcert",
+        "sslkey",
+        "sslmode",
+        "sslnegotiation",
+        "sslrootcert",
+        "target_session_attrs",
+        "tcp_user_timeout",
+        "user",
+    }
+)
+SPECIAL = frozenset("@?#")  # never in a host's or a database's name: the rest of a password that was not escaped
 
 
 @dataclass(frozen=True)
@@ -56,6 +88,11 @@ class Address:
             url = make_url(text)
         except (sa.exc.ArgumentError, ValueError):
             url = None
+        if url is not None and SPECIAL & set(f"{url.host or ''}{url.database or ''}"):
+            raise ConfigurationError(
+                "the ledger store's URL cannot be taken apart; write special characters of a password or a name as %40 for @, "
+                "%3F for ? and %23 for #."
+            )
         if url is not None and url.drivername in ("postgresql", "postgresql+psycopg"):
             return url.set(drivername="postgresql+psycopg")
         if (
@@ -76,14 +113,14 @@ class Address:
         if self.given.startswith(ENVIRONMENT):
             return False
         url = self.url()
-        return url.password is not None or any("pass" in key.lower() for key in url.query)
+        return url.password is not None or not PUBLIC.issuperset(url.query)
 
     def for_pickle(self) -> str:
         """Return the address as text that others may see, or raise LedgerPickleError."""
         if self.is_secret:
             raise LedgerPickleError(
-                "the ledger store's URL holds a password, which a pickle would give away; set an environment variable to the "
-                "URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
+                "the ledger store's URL holds a password, or what may be one, which a pickle would give away; set an environment "
+                "variable to the URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
                 "(postgresql+psycopg:///?service=NAME)."
             )
         return self.given
@@ -92,7 +129,7 @@ class Address:
         if self.given.startswith(ENVIRONMENT) or "://" not in self.given:
             return self.given
         url = self.url()
-        query = {key: "***" if "pass" in key.lower() else value for key, value in url.query.items()}
+        query = {key: value if key in PUBLIC else "***" for key, value in url.query.items()}
         return url.set(query=query).render_as_string(hide_password=True)
 
     def __repr__(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +21,8 @@ from hedgerow.privacy.address import Address
 
 __all__ = ["Database"]
 
+OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in a mount point's name
+OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 BUSY_SECONDS = 60  # how long a writer waits for the others
 
 # What SQLite answers, as one sentence each; every one leaves the store as it was.
@@ -76,6 +80,8 @@ class Database:
     @contextmanager
     def _transaction(self, *, reading: bool, create: bool) -> Iterator[Connection]:
         engine = self._engine(reading, create)
+        if self.path is not None:
+            self._check_names(self.path)
         begun = False
         try:
             with engine.connect() as connection, connection.begin():
@@ -83,6 +89,19 @@ class Database:
                 yield connection
         except sa.exc.DBAPIError as error:  # its own text may quote what was sent
             raise LedgerUnavailable(self._sentence(error.orig, begun and not reading)) from None
+
+    def _check_names(self, path: Path) -> None:
+        """Raise LedgerUnavailable where the file may have another name: under each, SQLite keeps another log and other locks."""
+        try:
+            several = os.stat(path).st_nlink > 1
+        except OSError:  # there is no file yet, or opening it will say what is wrong
+            return
+        if several or os.path.realpath(path) in _mount_points():
+            why = "has hard links" if several else "is mounted by itself"
+            raise LedgerUnavailable(
+                f"the ledger store {self.address} cannot be used: the file {why}, and what is booked under its other name would "
+                "not be seen here; keep one name, and mount whole folders. Nothing was booked and nothing was drawn."
+            )
 
     def _engine(self, reading: bool, create: bool) -> Engine:
         """Return what opens connections; it holds none, so it may be kept, also across a fork."""
@@ -114,11 +133,18 @@ class Database:
         )
 
 
+def _mount_points() -> set[str]:
+    """Return where file systems, folders and files are mounted, as Linux tells; nothing elsewhere."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return set()
+    return {OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines}
+
+
 def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
     try:
-        engine = sa.create_engine(
-            url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": BUSY_SECONDS}
-        )
+        engine = sa.create_engine(url, connect_args={"connect_timeout": BUSY_SECONDS}, **OPTIONS)
     except ImportError as error:
         raise MissingExtraError(
             'a ledger store on PostgreSQL needs psycopg: install it with pip install "hedgerow[postgres]".'
@@ -131,9 +157,23 @@ def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
             connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+            if connection.exec_driver_sql("SHOW fsync").scalar_one() != "on":
+                raise LedgerUnavailable(
+                    f"the ledger store's server at {url.host or 'its socket'} runs with fsync off, so it may forget what was "
+                    "booked; set fsync = on. Nothing was booked and nothing was drawn."
+                )
 
     event.listen(engine, "begin", begin)
     return engine
+
+
+class _Connection(sqlite3.Connection):
+    """A connection whose end is the end of its locks; SQLite would wait for every cursor that something still refers to."""
+
+    def close(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it is closed already
+            self.rollback()
+        super().close()
 
 
 def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
@@ -141,12 +181,13 @@ def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # Transactions are begun below, and by nobody else.
-        return sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        uri = f"file:{path}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
 
-    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    engine = sa.create_engine("sqlite://", creator=connect, **OPTIONS)
 
     def prepare(connection: Any, record: Any) -> None:
-        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA synchronous=EXTRA")  # FULL, and more where there can be no write-ahead log
         connection.execute("PRAGMA fullfsync=ON")  # macOS: wait for the disk, not for its cache
         if not reading:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -306,6 +306,24 @@ def test_a_seeded_fit_voids_the_ledger_and_is_booked_all_the_same():
     assert "a seeded fit voids the guarantee" in repr(ledger)
 
 
+def test_no_epsilon_holds_once_a_seeded_fit_was_booked():
+    ledger = Ledger(1)
+    assert ledger.epsilon_at(0) == 1
+    ledger.reserve(fit("0.5", seeded=True))
+    with pytest.raises(ConfigurationError, match="no epsilon holds"):
+        ledger.epsilon_at(0)
+
+
+def test_who_booked_is_shown_by_terminals(monkeypatch):
+    monkeypatch.setenv("LOGNAME", "\x1b[2Janna\udcff\n" + "x" * 1000)
+    ledger = Ledger(1)
+    ledger.reserve(fit("0.5"))
+    (entry,) = ledger.entries
+    assert entry.who.startswith("?[2Janna??x")
+    assert entry.who.isprintable()
+    assert len(entry.who) == 200
+
+
 def test_what_it_prints():
     ledger = Ledger(1.5, 1e-6, "replace-one")
     assert repr(ledger) == "Ledger(epsilon=1.5, delta=1e-6, adjacency='replace-one', spent=0 in 0 fits)"

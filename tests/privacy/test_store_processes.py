@@ -1,6 +1,5 @@
 """Processes that race for one ledger, and processes that are killed: the short versions of `make test-ledgers`."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,4 +18,25 @@ def test_races_and_killed_processes(kind):
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent)
     assert done.returncode == 0, done
     assert "killed 10," in done.stdout
-    assert re.search(r"10 of 40 booked", done.stdout)
+    assert "10 of 40 booked" in done.stdout
+
+
+LATE = """
+import sys, threading
+import store_processes
+from hedgerow.privacy.ledger import Reservation
+from hedgerow.privacy.stored import StoredLedger
+def reserve(self, certificate):
+    threading.Timer(0.5, self._book, (certificate,)).start()
+    return Reservation(lambda state: None)
+StoredLedger.reserve = reserve
+sys.argv[1:] = ["sqlite", "--kills", "10", "--attempts", "40"]
+store_processes.main()
+"""
+
+
+def test_charges_that_come_after_their_models_would_be_found():
+    folder = Path(store_processes.__file__).parent
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 1
+    assert "a model exists whose charge is lost" in done.stderr

@@ -9,9 +9,10 @@ import threading
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from postgres import Server, why_not
 from test_ledger import fit
-from test_store import some
+from test_store import some, tamper
 
 import hedgerow as hr
 from hedgerow.privacy import database
@@ -196,6 +197,41 @@ def test_a_server_that_may_forget():
             hr.LedgerStore(server.url()).create("a", epsilon=1)
     finally:
         server.stop()
+
+
+def test_a_row_that_stays_locked(server, monkeypatch):
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
+    url = server.url()
+    ledger = hr.LedgerStore(url).create("a", epsilon=1)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text("SELECT * FROM hedgerow_ledgers FOR UPDATE"))
+        with pytest.raises(
+            hr.LedgerUnavailable, match=r"locked for 1 seconds.* Nothing was drawn, and nothing was booked\."
+        ):
+            ledger.reserve(fit("0.1"))
+        assert ledger.spent == 0  # reading goes on
+    ledger.reserve(fit("0.1"))
+
+
+def test_a_user_without_rights(server):
+    url = server.url()
+    ledger = hr.LedgerStore(url).create("a", epsilon=1)
+    with sa.create_engine(url, poolclass=sa.NullPool).begin() as connection:
+        for statement in ("CREATE ROLE guest LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest"):
+            connection.execute(sa.text(statement))
+    guest = hr.LedgerStore(url.replace("//hedgerow@", "//guest@")).ledger("a")
+    assert guest.remaining == 1
+    with pytest.raises(hr.LedgerUnavailable, match=r"may not write there; .* and nothing was booked\."):
+        guest.reserve(fit("0.1"))
+    assert ledger.entries == ()
+
+
+def test_a_store_whose_tables_are_gone(address):
+    ledger = hr.LedgerStore(address).create("a", epsilon=1)
+    tamper(address, "DROP TABLE hedgerow_store")
+    with pytest.raises(hr.LedgerUnavailable, match="holds no ledger store any more"):
+        ledger.reserve(fit("0.1"))
 
 
 def test_many_create_one_store_at_once(address):

@@ -18,25 +18,13 @@ from sqlalchemy.pool import NullPool
 
 from hedgerow.errors import LedgerUnavailable, MissingExtraError
 from hedgerow.privacy.address import Address
+from hedgerow.privacy.troubles import sentence
 
 __all__ = ["Database"]
 
 OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in a mount point's name
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 BUSY_SECONDS = 60  # how long a writer waits for the others
-
-# What SQLite answers, as one sentence each; every one leaves the store as it was.
-SQLITE_SENTENCES = {
-    sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user",
-    sqlite3.SQLITE_BUSY: f"another process has kept the file locked for {BUSY_SECONDS} seconds; end it, or try again",
-    sqlite3.SQLITE_LOCKED: f"another process has kept the file locked for {BUSY_SECONDS} seconds; end it, or try again",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
-    sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep it as it is, and go back to a copy",
-    sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
-}
 
 
 class Database:
@@ -88,7 +76,7 @@ class Database:
                 begun = True
                 yield connection
         except sa.exc.DBAPIError as error:  # its own text may quote what was sent
-            raise LedgerUnavailable(self._sentence(error.orig, begun and not reading)) from None
+            raise LedgerUnavailable(sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS)) from None
 
     def _check_names(self, path: Path) -> None:
         """Raise LedgerUnavailable where the file may have another name: under each, SQLite keeps another log and other locks."""
@@ -111,26 +99,6 @@ class Database:
             kind = _sqlite_engine if url.drivername == "sqlite" else _server_engine
             self._engines[key] = kind(url, reading, create)
         return self._engines[key]
-
-    def _sentence(self, error: BaseException | None, writing: bool) -> str:
-        kind = type(error).__name__
-        if isinstance(error, sqlite3.Error):
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            what = SQLITE_SENTENCES.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
-            # What was written may be found again after a disk failed.
-            booked = (
-                "its entries show whether anything was booked" if code == sqlite3.SQLITE_IOERR else "nothing was booked"
-            )
-            return f"the ledger store {self.address} cannot be used: {what}. Nothing was drawn, and {booked}."
-        outcome = (
-            "Nothing was drawn; the ledger's entries show whether anything was booked."
-            if writing
-            else "Nothing was booked and nothing was drawn."
-        )
-        return (
-            f"the ledger store {self.address} cannot be used: the server did not answer as it should ({kind}); look whether it "
-            f"runs, and whether this user may write. {outcome}"
-        )
 
 
 def _mount_points() -> set[str]:

@@ -33,9 +33,10 @@ from hedgerow.privacy.events import Pure
 from hedgerow.privacy.stored import StoredLedger
 
 STEP = Fraction(1, 1000)  # what an attempt of a race asks for
-TOGETHER = 10
 KILLS_OF_A_STORE = 100  # then another store: the chain of all entries is read again and again
-LONGEST = 1.5  # seconds of a process's life
+# How many processes live together and how long, in seconds; a server takes longer to answer, and to start again.
+TOGETHER = {"sqlite": 10, "postgresql": 5}
+LONGEST = {"sqlite": 1.5, "postgresql": 3.0}
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
 X = np.random.default_rng(0).uniform(size=(5000, 2))
 Y = np.where(X[:, 0] > 0.5, "yes", "no")
@@ -122,21 +123,22 @@ def created(store: hr.LedgerStore, name: str) -> StoredLedger:
 
 def kills(new: Callable, *, count: int, chance: random.Random, restart: Callable | None) -> Counter:
     """Kill so many processes, and look after every few at what they left; return what they were doing, and what is there."""
-    told = Counter()
+    told, kind = Counter(), "postgresql" if restart else "sqlite"
+    together, longest = TOGETHER[kind], LONGEST[kind]
     while (left := count - told["killed"]) > 0:
         address, folder = new()
         hr.LedgerStore(address).create("all", epsilon=10**6)
-        for batch in range(-(-min(left, KILLS_OF_A_STORE) // TOGETHER)):
-            size = min(TOGETHER, left - batch * TOGETHER)
+        for batch in range(-(-min(left, KILLS_OF_A_STORE) // together)):
+            size = min(together, left - batch * together)
             running = [Process(target=live, args=(address, folder)) for _ in range(size)]
             for process in running:
                 process.start()
-            moments = sorted(chance.uniform(0, LONGEST if chance.random() < 0.8 else 0.1) for _ in running)
-            began, struck = time.monotonic(), chance.uniform(0, 2 * LONGEST)  # the server in every other batch
+            moments = sorted(chance.uniform(0, longest if chance.random() < 0.8 else 0.1) for _ in running)
+            began, struck = time.monotonic(), chance.uniform(0, 2 * longest)  # the server in every other batch
             for process, moment in zip(chance.sample(running, size), moments, strict=True):
                 if restart and struck < moment:
                     restart()
-                    told["server killed"], struck = told["server killed"] + 1, 2 * LONGEST
+                    told["server killed"], struck = told["server killed"] + 1, 2 * longest
                 time.sleep(max(began + moment - time.monotonic(), 0))
                 process.kill()
             for process in running:

@@ -27,7 +27,7 @@ import store_processes
 from hedgerow.privacy.ledger import Reservation
 from hedgerow.privacy.stored import StoredLedger
 def reserve(self, certificate):
-    threading.Timer(0.5, self._book, (certificate,)).start()
+    threading.Timer(5, self._book, (certificate,)).start()
     return Reservation(lambda state: None)
 StoredLedger.reserve = reserve
 sys.argv[1:] = ["sqlite", "--kills", "10", "--attempts", "40"]

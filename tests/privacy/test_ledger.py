@@ -224,7 +224,7 @@ def test_a_rho_adds_up_what_the_events_state():
     assert ledger.spent == Fraction(1, 20)
     ledger.reserve(fit("0.01"))  # epsilon^2 / 2, as so small an epsilon is charged by the simple bound or less
     assert 0 < ledger.spent - Fraction(1, 20) <= Fraction(1, 20000)
-    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05 .* left of 0\.1 .* nothing was drawn"):
+    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05, .* left of 0\.1, .* nothing was drawn"):
         ledger.reserve(normal("0.1"))
     assert len(ledger.entries) == 2
     assert ledger.epsilon is None

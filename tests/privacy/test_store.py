@@ -17,7 +17,7 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.privacy import books, database, tables
 from hedgerow.privacy.ceiling import Ceiling
-from hedgerow.privacy.events import Pure, Unprotected
+from hedgerow.privacy.events import Pure, Thresholded, Unprotected
 
 STORE = tuple(
     f"privacy/{name}.py" for name in ("store", "stored", "books", "tables", "chain", "database", "ceiling", "address")
@@ -102,6 +102,18 @@ def test_a_rho(made):
         ledger.reserve(normal("0.01", 5))
     assert ledger.epsilon_at(1e-6) == hr.Ledger(rho=0.1, draws=10).epsilon_at(1e-6)
     made.verify("a")
+
+
+def test_the_deltas_of_thresholds_count_beside_a_rho(made):
+    made.create("whole", rho=10, delta=1e-6, adjacency="replace-one")
+    part = made.create("part", epsilon=10, delta=1e-3 / 2, parent="whole")
+    plan = Thresholded(Fraction(1, 10), "m", "p", delta=Fraction(6, 10**7))
+    part.reserve(fit("0.1", 6e-7, event=plan))
+    assert (part.spent_delta, made.ledger("whole").spent_delta) == (plan.delta, plan.delta)
+    with pytest.raises(BudgetExceeded, match=r"a delta of 6e-7 of thresholded steps, but ledger 'whole' .* 4e-7 left"):
+        part.reserve(fit("0.1", 6e-7, event=plan))
+    for name in made.names():
+        made.verify(name)
 
 
 def test_a_seeded_fit_voids_the_sum(made):

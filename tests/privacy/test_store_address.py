@@ -57,6 +57,8 @@ def test_a_credential_is_never_shown_and_never_pickled(url, monkeypatch):
     "url",
     [
         f"postgresql+psycopg://anna:p@{SECRET}@{HOST}/budgets",
+        f"postgresql+psycopg:/anna:{SECRET}@{HOST}/budgets",
+        f"Postgres:anna:{SECRET}@{HOST}/budgets",
         f"postgresql+psycopg://an/na:{SECRET}@{HOST}/budgets",
     ],
 )

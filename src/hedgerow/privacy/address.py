@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -44,6 +45,9 @@ PUBLIC = frozenset(
         "user",
     }
 )
+MISSPELT = re.compile(
+    r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE
+)  # a URL without its slashes is no path, which is shown
 SPECIAL = frozenset("@?#")  # never in a host's or a database's name: the rest of a password that was not escaped
 
 
@@ -65,7 +69,7 @@ class Address:
         text = os.fspath(given)
         if not isinstance(text, str) or not text or text == ":memory:":
             raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
-        if text.startswith(ENVIRONMENT) or "://" in text:
+        if text.startswith(ENVIRONMENT) or "://" in text or MISSPELT.match(text):
             address = cls(text)
             if not text.startswith(ENVIRONMENT):
                 address.url()
@@ -82,7 +86,7 @@ class Address:
                 raise ConfigurationError(
                     f"the environment variable {name} names no ledger store; set it to a path or a URL."
                 )
-        if "://" not in text:
+        if "://" not in text and not MISSPELT.match(text):
             return URL.create("sqlite", database=os.path.abspath(text))
         try:
             url = make_url(text)

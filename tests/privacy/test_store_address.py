@@ -58,6 +58,7 @@ def test_a_credential_is_never_shown_and_never_pickled(url, monkeypatch):
     [
         f"postgresql+psycopg://anna:p@{SECRET}@{HOST}/budgets",
         f"postgresql+psycopg:/anna:{SECRET}@{HOST}/budgets",
+        f"env:postgresql://anna:{SECRET}@{HOST}/budgets",
         f"Postgres:anna:{SECRET}@{HOST}/budgets",
         f"postgresql+psycopg://an/na:{SECRET}@{HOST}/budgets",
     ],

@@ -69,6 +69,10 @@ class Address:
         text = os.fspath(given)
         if not isinstance(text, str) or not text or text == ":memory:":
             raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
+        if text.startswith(ENVIRONMENT) and not text.removeprefix(ENVIRONMENT).isidentifier():
+            raise ConfigurationError(
+                "env: is followed by the name of an environment variable, such as env:HEDGEROW_LEDGER."
+            )
         if text.startswith(ENVIRONMENT) or "://" in text or MISSPELT.match(text):
             address = cls(text)
             if not text.startswith(ENVIRONMENT):

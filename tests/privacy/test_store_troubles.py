@@ -1,11 +1,13 @@
 """What goes wrong around a store: each is one clear sentence, and nothing is lost."""
 
+import multiprocessing
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -232,6 +234,28 @@ def test_a_store_whose_tables_are_gone(address):
     tamper(address, "DROP TABLE hedgerow_store")
     with pytest.raises(hr.LedgerUnavailable, match="holds no ledger store any more"):
         ledger.reserve(fit("0.1"))
+
+
+def test_a_fork_in_the_middle_of_another_threads_booking(tmp_path, monkeypatch):
+    """SQLite's locks are also in memory: a copy of them that is held would never be released in the forked process."""
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
+    ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon=1)
+    begun = threading.Event()
+
+    def book():
+        with ledger.store._writing() as books:
+            books.lineage("a")
+            begun.set()
+            time.sleep(0.5)
+
+    thread = threading.Thread(target=book)
+    thread.start()
+    begun.wait()
+    child = multiprocessing.get_context("fork").Process(target=lambda: ledger.reserve(fit("0.5")))
+    child.start()
+    child.join()
+    thread.join()
+    assert (child.exitcode, ledger.spent) == (0, 0.5)
 
 
 def test_many_create_one_store_at_once(address):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +26,11 @@ __all__ = ["Database"]
 OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in a mount point's name
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 BUSY_SECONDS = 60  # how long a writer waits for the others
+
+# SQLite keeps its locks in memory, too, so a process never forks in the middle of another thread's transaction.
+_ALONE = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
 
 
 class Database:
@@ -72,7 +78,7 @@ class Database:
             self._check_names(self.path)
         begun = False
         try:
-            with engine.connect() as connection, connection.begin():
+            with nullcontext() if self.path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
         except sa.exc.DBAPIError as error:  # its own text may quote what was sent

@@ -42,7 +42,7 @@ test-postgres: venv
 # Thousands of processes that race for one ledger or are killed, on both stores (docs/ledgers.md).
 test-ledgers: venv
 	$(BIN)/python tests/privacy/store_processes.py sqlite --kills 2000 --attempts 4000
-	$(BIN)/python tests/privacy/store_processes.py postgresql --kills 200 --attempts 4000
+	$(BIN)/python tests/privacy/store_processes.py postgresql --kills 400 --attempts 4000
 
 # The whole suite with other seeds: no test hangs on its own.
 test-seeds: venv

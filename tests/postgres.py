@@ -26,9 +26,10 @@ def why_not() -> str | None:
 
 
 class Server:
-    """Starts at once; ``url()`` names a new database."""
+    """Starts at once, with these settings ("fsync=off"); ``url()`` names a new database."""
 
-    def __init__(self) -> None:
+    def __init__(self, *settings: str) -> None:
+        self.settings = settings
         self.folder = Path(tempfile.mkdtemp(prefix="hedgerow-postgres-"))
         self.user = USER if os.name == "posix" and os.getuid() == 0 else None
         if self.user:
@@ -49,6 +50,7 @@ class Server:
     def start(self) -> None:
         log = (self.folder / "log").open("ab")
         options = ["-p", str(self.port), "-h", "127.0.0.1", "-k", str(self.folder), "-c", "max_connections=50"]
+        options += [part for setting in self.settings for part in ("-c", setting)]
         self._process = subprocess.Popen(
             [BINARIES[-1] / "postgres", "-D", str(self.data), *options],
             user=self.user,

@@ -124,3 +124,26 @@ def test_the_officers_page(created, folder, run, train):
         assert part in page
     assert "http" not in page
     assert run("budget", "report", *PATIENTS, "--out", "page.html").exit_code == 2
+
+
+def test_names_are_no_markup(folder, run, monkeypatch):
+    """Names, reasons and users come from whoever may write the store; the officer's browser and terminal show them."""
+    pytest.importorskip("matplotlib")
+    script, who = '<script>alert("1")</script>', "<img src=x onerror=alert(2)>\x1b[2J"
+    monkeypatch.setenv("LOGNAME", who)
+    of = [*STORE, "--dataset"]
+    assert run("budget", "create", *of, script, "--epsilon", "1").exit_code == 0
+    assert run("budget", "create", *of, script + "'", "--epsilon", "1", "--parent", script).exit_code == 0
+    ledger = hr.LedgerStore(folder / "budgets.db").ledger(script + "'")
+    certificate = hr.EDPRFClassifier(epsilon=0.5, schema=hr.Schema.load("people.toml")).fit(
+        [[30, "single", 1]], ["low"]
+    )
+    ledger.reserve(certificate.certificate_)
+    assert run("budget", "raise", *of, script, "--epsilon", "2", "--reason", script).exit_code == 0
+    for name in (script, script + "'"):
+        assert run("budget", "report", *of, name, "--out", "page.html", "--force").exit_code == 0
+        page = (folder / "page.html").read_text()
+        assert "<script" not in page
+        assert "<img src=x" not in page
+        assert page.count("&lt;script&gt;") >= 3
+        assert "\x1b" not in page + run("budget", "show", *of, name).stdout

@@ -224,7 +224,7 @@ def test_a_rho_adds_up_what_the_events_state():
     assert ledger.spent == Fraction(1, 20)
     ledger.reserve(fit("0.01"))  # epsilon^2 / 2, as so small an epsilon is charged by the simple bound or less
     assert 0 < ledger.spent - Fraction(1, 20) <= Fraction(1, 20000)
-    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05 .* left of 0\.1 .* nothing was drawn"):
+    with pytest.raises(BudgetExceeded, match=r"asks for rho 0\.05, .* left of 0\.1, .* nothing was drawn"):
         ledger.reserve(normal("0.1"))
     assert len(ledger.entries) == 2
     assert ledger.epsilon is None
@@ -304,6 +304,24 @@ def test_a_seeded_fit_voids_the_ledger_and_is_booked_all_the_same():
     assert not ledger.holds
     assert ledger.spent == Fraction(1, 2)
     assert "a seeded fit voids the guarantee" in repr(ledger)
+
+
+def test_no_epsilon_holds_once_a_seeded_fit_was_booked():
+    ledger = Ledger(1)
+    assert ledger.epsilon_at(0) == 1
+    ledger.reserve(fit("0.5", seeded=True))
+    with pytest.raises(ConfigurationError, match="no epsilon holds"):
+        ledger.epsilon_at(0)
+
+
+def test_who_booked_is_shown_by_terminals(monkeypatch):
+    monkeypatch.setenv("LOGNAME", "\x1b[2Janna\udcff\n" + "x" * 1000)
+    ledger = Ledger(1)
+    ledger.reserve(fit("0.5"))
+    (entry,) = ledger.entries
+    assert entry.who.startswith("?[2Janna??x")
+    assert entry.who.isprintable()
+    assert len(entry.who) == 200
 
 
 def test_what_it_prints():

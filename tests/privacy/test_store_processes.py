@@ -1,28 +1,42 @@
 """Processes that race for one ledger, and processes that are killed: the short versions of `make test-ledgers`."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from store_processes import kills, race
+import store_processes
+from postgres import why_not
 
 
-@pytest.fixture
-def models(tmp_path):
-    folder = tmp_path / "models"
-    folder.mkdir()
-    return folder
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_races_and_killed_processes(kind):
+    if kind == "postgresql" and (reason := why_not()):
+        pytest.skip(reason)
+    small = ["--kills", "10", "--attempts", "40", "--processes", "2"]
+    command = [sys.executable, "-W", "error", store_processes.__file__, kind, *small]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent)
+    assert done.returncode == 0, done
+    assert "killed 10," in done.stdout
+    assert "10 of 40 booked" in done.stdout
 
 
-def test_a_race_books_exactly_what_the_ceiling_allows(address, models):
-    race(address, models, processes=2, attempts=40, ceiling=10)
+LATE = """
+import sys, threading
+import store_processes
+from hedgerow.privacy.ledger import Reservation
+from hedgerow.privacy.stored import StoredLedger
+def reserve(self, certificate):
+    threading.Timer(5, self._book, (certificate,)).start()
+    return Reservation(lambda state: None)
+StoredLedger.reserve = reserve
+sys.argv[1:] = ["sqlite", "--kills", "10", "--attempts", "40"]
+store_processes.main()
+"""
 
 
-def test_a_killed_process_loses_no_charge(address, models):
-    told = kills(address, models, count=4, together=4, seed=7)
-    assert told["killed"] == 4
-
-
-def test_a_server_that_is_killed_loses_no_charge(server, models):
-    def restart():
-        server.kill()
-        server.start()
-
-    kills(server.url(), models, count=4, together=4, seed=7, restart=restart)
+def test_charges_that_come_after_their_models_would_be_found():
+    folder = Path(store_processes.__file__).parent
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 1
+    assert "a model exists whose charge is lost" in done.stderr

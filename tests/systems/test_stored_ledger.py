@@ -1,5 +1,6 @@
 """Estimators and a ledger that outlives the process."""
 
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +26,41 @@ def test_workers_of_a_grid_search_share_one_sum(tmp_path):
     with pytest.raises(hr.BudgetExceeded):
         estimator.set_params(epsilon=0.6).fit(X, Y)
     assert len(ledger.entries) == 5
+
+
+def test_a_refusal_in_a_worker_of_a_grid_search_reaches_the_user(tmp_path):
+    ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon="0.35")
+    estimator = hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger)
+    with pytest.raises(hr.BudgetExceeded, match=r"'a' has 0\.05"):
+        GridSearchCV(estimator, {"max_depth": [1, 2]}, cv=2, n_jobs=2).fit(X, Y)
+    assert len(ledger.entries) == 3
+
+
+def test_workers_of_dask_share_one_sum(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    store = hr.LedgerStore(tmp_path / "b.db")
+    store.create("whole", epsilon=1)
+    part = store.create("part", epsilon=1, parent="whole")
+    fitted = hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=part)
+
+    def fit(number):
+        fitted.fit(X, Y)
+        return os.getpid()
+
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        futures = client.map(fit, range(15), pure=False)
+        distributed.wait(futures)
+        processes = {future.result() for future in futures if future.status == "finished"}
+        errors = [future.exception() for future in futures if future.status != "finished"]
+    assert {type(error) for error in errors} == {hr.BudgetExceeded}
+    assert (len(part.entries), len(errors)) == (10, 5)
+    assert store.ledger("whole").remaining == part.remaining == 0
+    assert processes == {entry.process for entry in part.entries}
+    assert os.getpid() not in processes
+    store.verify("whole")
 
 
 def test_a_fit_that_breaks_off_stays_booked(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from hedgerow.cli.options import json_option
 from hedgerow.cli.output import write_json
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.ledger import LedgerEntry
-from hedgerow.privacy.store import StoredLedger
+from hedgerow.privacy.stored import StoredLedger
 from hedgerow.texts import counted
 
 __all__ = ["amount_text", "ceiling_text", "ledger_values", "list_", "show", "verify"]
@@ -26,7 +26,8 @@ def ceiling_text(ledger: StoredLedger) -> str:
 def amount_text(entry: LedgerEntry, *, rho: bool) -> str:
     """Return what an entry counts in words."""
     if rho:
-        return f"rho {decimal_text(entry.rho, 4)}, {counted(entry.draws, 'normal draw')}"
+        thresholds = f", delta {decimal_text(entry.delta)} of thresholds" if entry.delta else ""
+        return f"rho {decimal_text(entry.rho, 4)}, {counted(entry.draws, 'normal draw')}{thresholds}"
     return f"epsilon {decimal_text(entry.epsilon)}, delta {decimal_text(entry.delta)}"
 
 
@@ -86,8 +87,11 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
     if ledger.parent is not None:
         click.echo(f"  a share of {ledger.parent}, which may have less left")
     click.echo(f"  left       {'rho' if rho else 'epsilon'} {decimal_text(ledger.remaining)}")
-    if not rho:
-        click.echo(f"             delta {decimal_text(ledger.delta - ledger.spent_delta)}")
+    click.echo(
+        f"             delta {decimal_text(ledger.delta - ledger.spent_delta)}" + (" of thresholds" if rho else "")
+    )
+    if rho:
+        click.echo(f"             {counted(ledger.draws - ledger.spent_draws, 'normal draw')}")
     if not ledger.holds:
         click.echo("  note       a seeded fit voids the guarantee")
     click.echo(f"  head       {ledger.head}")

@@ -38,6 +38,10 @@ class Amount:
     def __add__(self, other: Amount) -> Amount:
         return Amount(**{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)})
 
+    def covers(self, other: Amount) -> bool:
+        """Whether nothing of the other amount is above this one."""
+        return all(getattr(self, part.name) >= getattr(other, part.name) for part in fields(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the amount as plain values for JSON."""
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
@@ -172,9 +176,10 @@ class Ceiling:
                 )
         elif after.rho > self.rho or after.draws > self.draws or after.delta > self.delta:
             raise BudgetExceeded(
-                f"{label} asks for rho {decimal_text(amount.rho)} and {amount.draws} normal draws, but {name} has "
-                f"{decimal_text(self.rho - before.rho)} and {self.draws - before.draws} left of {decimal_text(self.rho)} and "
-                f"{self.draws}; nothing was drawn."
+                f"{label} asks for rho {decimal_text(amount.rho)}, {amount.draws} normal draws and a delta of "
+                f"{decimal_text(amount.delta)} of thresholded steps, but {name} has {decimal_text(self.rho - before.rho)}, "
+                f"{self.draws - before.draws} and {decimal_text(self.delta - before.delta)} left of {decimal_text(self.rho)}, "
+                f"{self.draws} and {decimal_text(self.delta)}; nothing was drawn."
             )
         return after
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
@@ -14,7 +14,7 @@ from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.ledger import LedgerEntry, State
 
-__all__ = ["BEGINNING", "Link", "Standing", "entries_of", "verify"]
+__all__ = ["BEGINNING", "Link", "Standing", "compare", "damaged", "entries_of", "verify"]
 
 BEGINNING = "0" * 64  # stands for the hash before the first link
 ENDS = tuple(state for state in get_args(State) if state != "unfinished")
@@ -125,7 +125,9 @@ def verify(store: str, ledger: str, links: Iterable[Link], head: tuple[int, str]
         values = link.check(store, number, previous)
         try:
             standing = _next(standing, values)
-            sound = standing == Standing.from_dict(values["after"])
+            sound = (
+                standing == Standing.from_dict(values["after"]) and values["parent"] == (said or [values])[0]["parent"]
+            )
         except (BudgetExceeded, ConfigurationError, FileFormatError, KeyError, TypeError, ValueError):
             sound = False
         if sound and values["kind"] in ENDS:
@@ -143,6 +145,43 @@ def verify(store: str, ledger: str, links: Iterable[Link], head: tuple[int, str]
     return said
 
 
+def compare(
+    above: tuple[str, list[dict[str, Any]]],
+    below: tuple[str, list[dict[str, Any]]],
+    parents: Mapping[str, str | None],
+) -> None:
+    """Raise LedgerDamaged unless a ledger and one of its shares have booked the same of the share's plans.
+
+    Parameters
+    ----------
+    above, below : tuple of str and list of dict
+        The ledger's name and what its links say, and the share's.
+    parents : mapping
+        For every ledger of the store, of which one it is a share.
+    """
+    (parent, whole), (share, part) = above, below
+
+    def is_of_share(name: str | None) -> bool:
+        seen: set[str] = set()
+        while name is not None and name != share and name not in seen:
+            seen.add(name)
+            name = parents.get(name)
+        return name == share
+
+    booked = {values["reservation"]: values["certificate"] for values in part if values["kind"] == "reserved"}
+    passed = {
+        values["reservation"]: values["certificate"]
+        for values in whole
+        if values["kind"] == "reserved" and is_of_share(values["through"])
+    }
+    for name, own, other, said in ((share, booked, passed, part), (parent, passed, booked, whole)):
+        for number, values in enumerate(said):
+            plan = own.get(values["reservation"]) if values["kind"] == "reserved" else None
+            if plan is not None and other.get(values["reservation"]) != plan:
+                missing = parent if name == share else share
+                raise damaged(name, number, f"ledger {missing!r} does not have the same entry")
+
+
 def _next(before: Standing | None, values: dict[str, Any]) -> Standing:
     """Return where the ledger stands after a link, by what the link says happened."""
     after, kind = Standing.from_dict(values["after"]), values["kind"]
@@ -153,9 +192,12 @@ def _next(before: Standing | None, values: dict[str, Any]) -> Standing:
     if kind == "reserved" and not before.closed:
         certificate = Certificate.from_dict(values["certificate"])
         amount = before.ceiling.amount(certificate, records_per_person=values["records_per_person"])
-        if amount != Amount.from_dict(values["charge"]) or certificate.system != values["label"]:
+        charge = Amount.from_dict(
+            values["charge"]
+        )  # of its time: accountants become sharper, never less than the truth
+        if not charge.covers(amount) or certificate.system != values["label"]:
             raise ValueError(kind)
-        return replace(before, spent=before.ceiling.check(certificate.system, amount, before.spent))
+        return replace(before, spent=before.ceiling.check(certificate.system, charge, before.spent))
     if kind == "raised":
         return replace(before, ceiling=before.ceiling.raised_to(after.ceiling))
     if kind == "closed":

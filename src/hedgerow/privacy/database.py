@@ -1,152 +1,36 @@
-"""Where ledgers are stored: addresses of stores, their tables, and transactions that are on disk when they end."""
+"""Transactions on a ledger store, which are on disk when they end."""
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.pool import NullPool
 
-from hedgerow.errors import ConfigurationError, LedgerPickleError, LedgerUnavailable, MissingExtraError
+from hedgerow.errors import LedgerUnavailable, MissingExtraError
+from hedgerow.privacy.address import Address
+from hedgerow.privacy.troubles import sentence
 
-__all__ = ["Address", "Database", "heads", "links", "store"]
+__all__ = ["Database"]
 
+OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in a mount point's name
+OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 BUSY_SECONDS = 60  # how long a writer waits for the others
-ENVIRONMENT = "env:"
 
-tables = sa.MetaData()
-# One row: the store's id, and the version of its tables.
-store = sa.Table(
-    "hedgerow_store",
-    tables,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("format", sa.Integer, nullable=False),
-)
-# One row for each ledger: the number and the hash of its last link. This row is what writers lock.
-heads = sa.Table(
-    "hedgerow_ledgers",
-    tables,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("parent", sa.Text),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-)
-# Appended only.
-links = sa.Table(
-    "hedgerow_links",
-    tables,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("previous", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-)
-
-# What SQLite answers, as one sentence each; every one leaves the store as it was.
-SQLITE_SENTENCES = {
-    sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user",
-    sqlite3.SQLITE_BUSY: f"another process has kept the file locked for {BUSY_SECONDS} seconds; end it, or try again",
-    sqlite3.SQLITE_LOCKED: f"another process has kept the file locked for {BUSY_SECONDS} seconds; end it, or try again",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
-    sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep it as it is, and go back to a copy",
-    sqlite3.SQLITE_NOTADB: "the file is no ledger store; choose another name",
-}
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a store is: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
-
-    Parameters
-    ----------
-    given : str
-        What the user passed; a path is made absolute.
-    """
-
-    given: str
-
-    @classmethod
-    def of(cls, given: str | os.PathLike[str]) -> Address:
-        """Return the address that a user names, or raise ConfigurationError."""
-        text = os.fspath(given)
-        if not isinstance(text, str) or not text or text == ":memory:":
-            raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
-        if text.startswith(ENVIRONMENT) or "://" in text:
-            address = cls(text)
-            if not text.startswith(ENVIRONMENT):
-                address.url()
-            return address
-        return cls(os.path.abspath(text))
-
-    def url(self) -> URL:
-        """Return what SQLAlchemy connects to, or raise ConfigurationError without showing a credential."""
-        text = self.given
-        if text.startswith(ENVIRONMENT):
-            name = text.removeprefix(ENVIRONMENT)
-            text = os.environ.get(name, "")
-            if not text or text.startswith(ENVIRONMENT):
-                raise ConfigurationError(
-                    f"the environment variable {name} names no ledger store; set it to a path or a URL."
-                )
-        if "://" not in text:
-            return URL.create("sqlite", database=os.path.abspath(text))
-        try:
-            url = make_url(text)
-        except (sa.exc.ArgumentError, ValueError):
-            url = None
-        if url is not None and url.drivername in ("postgresql", "postgresql+psycopg"):
-            return url.set(drivername="postgresql+psycopg")
-        if (
-            url is not None
-            and url.drivername == "sqlite"
-            and url.database not in (None, "", ":memory:")
-            and not url.query
-        ):
-            return url.set(database=os.path.abspath(str(url.database)))
-        raise ConfigurationError(
-            "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
-            "postgresql+psycopg://user@host/database."
-        )
-
-    @property
-    def is_secret(self) -> bool:
-        """Whether the address itself holds a credential."""
-        if self.given.startswith(ENVIRONMENT):
-            return False
-        url = self.url()
-        return url.password is not None or any("pass" in key.lower() for key in url.query)
-
-    def for_pickle(self) -> str:
-        """Return the address as text that others may see, or raise LedgerPickleError."""
-        if self.is_secret:
-            raise LedgerPickleError(
-                "the ledger store's URL holds a password, which a pickle would give away; set an environment variable to the "
-                "URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
-                "(postgresql+psycopg:///?service=NAME)."
-            )
-        return self.given
-
-    def __str__(self) -> str:
-        if self.given.startswith(ENVIRONMENT) or "://" not in self.given:
-            return self.given
-        url = self.url()
-        query = {key: "***" if "pass" in key.lower() else value for key, value in url.query.items()}
-        return url.set(query=query).render_as_string(hide_password=True)
-
-    def __repr__(self) -> str:
-        return f"Address({str(self)!r})"
+# SQLite keeps its locks in memory, too, so a process never forks in the middle of another thread's transaction.
+_ALONE = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
 
 
 class Database:
@@ -190,13 +74,28 @@ class Database:
     @contextmanager
     def _transaction(self, *, reading: bool, create: bool) -> Iterator[Connection]:
         engine = self._engine(reading, create)
+        if self.path is not None:
+            self._check_names(self.path)
         begun = False
         try:
-            with engine.connect() as connection, connection.begin():
+            with nullcontext() if self.path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
         except sa.exc.DBAPIError as error:  # its own text may quote what was sent
-            raise LedgerUnavailable(self._sentence(error.orig, begun and not reading)) from None
+            raise LedgerUnavailable(sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS)) from None
+
+    def _check_names(self, path: Path) -> None:
+        """Raise LedgerUnavailable where the file may have another name: under each, SQLite keeps another log and other locks."""
+        try:
+            several = os.stat(path).st_nlink > 1
+        except OSError:  # there is no file yet, or opening it will say what is wrong
+            return
+        if several or os.path.realpath(path) in _mount_points():
+            why = "has hard links" if several else "is mounted by itself"
+            raise LedgerUnavailable(
+                f"the ledger store {self.address} cannot be used: the file {why}, and what is booked under its other name would "
+                "not be seen here; keep one name, and mount whole folders. Nothing was booked and nothing was drawn."
+            )
 
     def _engine(self, reading: bool, create: bool) -> Engine:
         """Return what opens connections; it holds none, so it may be kept, also across a fork."""
@@ -207,32 +106,19 @@ class Database:
             self._engines[key] = kind(url, reading, create)
         return self._engines[key]
 
-    def _sentence(self, error: BaseException | None, writing: bool) -> str:
-        kind = type(error).__name__
-        if isinstance(error, sqlite3.Error):
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            what = SQLITE_SENTENCES.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
-            # What was written may be found again after a disk failed.
-            booked = (
-                "its entries show whether anything was booked" if code == sqlite3.SQLITE_IOERR else "nothing was booked"
-            )
-            return f"the ledger store {self.address} cannot be used: {what}. Nothing was drawn, and {booked}."
-        outcome = (
-            "Nothing was drawn; the ledger's entries show whether anything was booked."
-            if writing
-            else "Nothing was booked and nothing was drawn."
-        )
-        return (
-            f"the ledger store {self.address} cannot be used: the server did not answer as it should ({kind}); look whether it "
-            f"runs, and whether this user may write. {outcome}"
-        )
+
+def _mount_points() -> set[str]:
+    """Return where file systems, folders and files are mounted, as Linux tells; nothing elsewhere."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return set()
+    return {OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines}
 
 
 def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
     try:
-        engine = sa.create_engine(
-            url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": BUSY_SECONDS}
-        )
+        engine = sa.create_engine(url, connect_args={"connect_timeout": BUSY_SECONDS}, **OPTIONS)
     except ImportError as error:
         raise MissingExtraError(
             'a ledger store on PostgreSQL needs psycopg: install it with pip install "hedgerow[postgres]".'
@@ -245,9 +131,23 @@ def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
             connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+            if connection.exec_driver_sql("SHOW fsync").scalar_one() != "on":
+                raise LedgerUnavailable(
+                    f"the ledger store's server at {url.host or 'its socket'} runs with fsync off, so it may forget what was "
+                    "booked; set fsync = on. Nothing was booked and nothing was drawn."
+                )
 
     event.listen(engine, "begin", begin)
     return engine
+
+
+class _Connection(sqlite3.Connection):
+    """A connection whose end is the end of its locks; SQLite would wait for every cursor that something still refers to."""
+
+    def close(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it is closed already
+            self.rollback()
+        super().close()
 
 
 def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
@@ -255,12 +155,13 @@ def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # Transactions are begun below, and by nobody else.
-        return sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        uri = f"file:{path}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
 
-    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    engine = sa.create_engine("sqlite://", creator=connect, **OPTIONS)
 
     def prepare(connection: Any, record: Any) -> None:
-        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA synchronous=EXTRA")  # FULL, and more where there can be no write-ahead log
         connection.execute("PRAGMA fullfsync=ON")  # macOS: wait for the disk, not for its cache
         if not reading:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -12,7 +12,7 @@ from getpass import getuser
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from hedgerow.errors import BudgetExceeded, LedgerPickleError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.ceiling import Amount, Ceiling
@@ -21,6 +21,7 @@ from hedgerow.privacy.exact import decimal_text
 
 __all__ = ["Ledger", "LedgerEntry", "Reservation", "who_am_i"]
 
+LONGEST_WHO = 200
 State = Literal["unfinished", "finished", "failed"]
 
 
@@ -178,13 +179,19 @@ class Ledger:
     def epsilon_at(self, delta: float) -> float:
         """Return an epsilon such that everything that this ledger will ever book is (epsilon, delta)-DP together.
 
-        It is read off the ceiling, whatever was spent, and holds for all deltas at once.
+        It is read off the ceiling, whatever was spent, and holds for all deltas at once; with a ceiling that was raised, see
+        docs/proofs/ledgers.md.
 
         Raises
         ------
         ConfigurationError
-            If the ceiling says nothing for such a delta.
+            If the ceiling says nothing for such a delta, or a seeded fit was booked, for which nothing holds.
         """
+        if not self.holds:
+            raise ConfigurationError(
+                "a fit with a random_state was booked, and whoever knows the seed can take its noise away, so no epsilon holds "
+                "for this ledger; fit without random_state, in a ledger of its own."
+            )
         return self._ceiling.epsilon_at(delta)
 
     @property
@@ -296,4 +303,5 @@ def who_am_i() -> str:
         user = getuser()
     except (OSError, KeyError, ImportError):  # the system knows the user by a number alone
         user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
+    # The environment may name anything as the user; a terminal and a page show it.
+    return "".join(letter if letter.isprintable() else "?" for letter in f"{user}@{socket.gethostname()}"[:LONGEST_WHO])

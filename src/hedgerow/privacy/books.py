@@ -1,0 +1,170 @@
+"""A store's ledgers within one transaction: their last links, links behind them, and whether their chains are sound."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.privacy import chain
+from hedgerow.privacy.ceiling import Ceiling
+from hedgerow.privacy.chain import Link, Standing
+from hedgerow.privacy.ledger import who_am_i
+from hedgerow.privacy.tables import heads, links
+
+__all__ = ["Books", "Head", "unknown"]
+
+SKEW = timedelta(minutes=1)  # clocks of several machines may differ by so much
+
+
+class Head(NamedTuple):
+    """A ledger's last link: its place and hash, when it was written, and where the ledger stands after it."""
+
+    name: str
+    parent: str | None
+    number: int
+    hash: str
+    time: datetime
+    standing: Standing
+
+
+class Books:
+    """The ledgers of a store as one transaction sees and changes them.
+
+    Parameters
+    ----------
+    connection : Connection
+        The transaction's.
+    address : str
+        Where the store is, as messages name it.
+    store : str
+        The store's id, which every link is bound to.
+    """
+
+    def __init__(self, connection: Connection, address: str, store: str) -> None:
+        self._connection, self._address, self.store = connection, address, store
+
+    def parents(self) -> dict[str, str | None]:
+        """Return the name of every ledger, and that of the ledger of which it is a share."""
+        rows = self._connection.execute(sa.select(heads.c.name, heads.c.parent).order_by(heads.c.name))
+        return {row.name: row.parent for row in rows}
+
+    def create(self, name: str, parent: str | None, ceiling: Ceiling) -> None:
+        """Write a ledger's first link, or raise ConfigurationError where that cannot be."""
+        if self._row(name) is not None:
+            raise ConfigurationError(f"there is a ledger {name!r} in {self._address} already; choose another name.")
+        if parent is not None:
+            above = self.head(parent).standing
+            if above.closed:
+                raise ConfigurationError(f"ledger {parent!r} is closed, so it has nothing to share.")
+            if above.ceiling.records_per_person != ceiling.records_per_person:
+                raise ConfigurationError(
+                    f"ledger {parent!r} protects {above.ceiling.records_per_person} records of a person; its "
+                    "sub-ledgers protect the same. Pass records_per_person accordingly."
+                )
+        values = {**_signed("created", parent), "after": Standing(ceiling).to_dict()}
+        first = Link.after(self.store, name, 0, chain.BEGINNING, values)
+        self._connection.execute(sa.insert(heads).values(name=name, parent=parent, number=0, hash=first.hash))
+        self._connection.execute(sa.insert(links).values(**vars(first)))
+
+    def append(self, head: Head, kind: str, values: dict[str, Any], after: Standing) -> None:
+        """Write a link behind a head, which is locked."""
+        body = {**_signed(kind, head.parent, head), **values, "after": after.to_dict()}
+        link = Link.after(self.store, head.name, head.number + 1, head.hash, body)
+        if self._link(link.ledger, link.number) is not None:
+            raise chain.damaged(link.ledger, link.number, "it stands behind the last link that was booked")
+        self._connection.execute(sa.insert(links).values(**vars(link)))
+        mine = heads.c.name == head.name
+        self._connection.execute(sa.update(heads).where(mine).values(number=link.number, hash=link.hash))
+
+    def head(self, name: str, *, lock: bool = False) -> Head:
+        """Return a ledger's last link, or raise ConfigurationError where there is no such ledger."""
+        row = self._row(name, lock=lock)
+        if row is None:
+            raise unknown(name, self._address)
+        last = self._link(name, row.number)
+        if last is None or last.hash != row.hash:
+            raise chain.damaged(name, row.number, "the last link is not the one that was booked")
+        values = Link(*last).check(self.store, row.number)
+        if values["parent"] != row.parent:
+            raise chain.damaged(name, row.number, "it names another parent than its row among the ledgers")
+        time = datetime.fromisoformat(values["time"])
+        return Head(name, row.parent, row.number, row.hash, time, Standing.from_dict(values["after"]))
+
+    def lineage(self, name: str) -> list[Head]:
+        """Return a ledger and those above it, locked, the uppermost first: everyone locks in this order."""
+        names: list[str] = []
+        above: str | None = name
+        while above is not None and above not in names:
+            names.append(above)
+            row = self._row(above)
+            above = None if row is None else row.parent
+        return [self.head(each, lock=True) for each in reversed(names)]
+
+    def said(self, name: str) -> list[dict[str, Any]]:
+        """Return what all links of a ledger say, in order; the chain is checked."""
+        row = self._row(name)
+        if row is None:
+            raise unknown(name, self._address)
+        rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
+        said = chain.verify(self.store, name, (Link(*each) for each in rows), (row.number, row.hash))
+        if said[0]["parent"] != row.parent:
+            raise chain.damaged(name, 0, "it names another parent than its row among the ledgers")
+        return said
+
+    def verify(self, name: str, head: str | None) -> None:
+        """Raise LedgerDamaged unless a ledger's chain is sound, holds this hash and agrees with its parent's and its shares'."""
+        parents = self.parents()
+        if name not in parents:
+            if self._connection.execute(sa.select(links.c.ledger).where(links.c.ledger == name)).first() is not None:
+                raise chain.damaged(name, 0, "its row among the ledgers is missing")
+            raise unknown(name, self._address)
+        own = self.said(name)
+        hashes = self._connection.execute(sa.select(links.c.hash).where(links.c.ledger == name)).scalars().all()
+        if head is not None and head not in hashes:
+            raise chain.damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
+        above = parents[name]
+        if above is not None:
+            if above not in parents:
+                raise chain.damaged(name, 0, f"its parent {above!r} is missing")
+            chain.compare((above, self.said(above)), (name, own), parents)
+        for share in (share for share, parent in parents.items() if parent == name):
+            chain.compare((name, own), (share, self.said(share)), parents)
+
+    def _row(self, name: str, *, lock: bool = False) -> Any:
+        asked = sa.select(heads).where(heads.c.name == name)
+        return self._connection.execute(asked.with_for_update() if lock else asked).first()
+
+    def _link(self, name: str, number: int) -> Any:
+        asked = sa.select(links).where(links.c.ledger == name, links.c.number == number)
+        return self._connection.execute(asked).first()
+
+
+def unknown(name: str, address: str) -> ConfigurationError:
+    """Return the error that there is no such ledger."""
+    return ConfigurationError(
+        f"there is no ledger {shown(name)} in {address}; create it with store.create(name, epsilon=...) or "
+        "`hedgerow budget create`."
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _signed(kind: str, parent: str | None, head: Head | None = None) -> dict[str, Any]:
+    """Return the beginning of a link: what, of which ledger's share, when, by whom."""
+    now = _now()
+    if head is not None and now < head.time - SKEW:
+        warnings.warn(
+            f"this machine's clock reads {now:%Y-%m-%d %H:%M:%S} UTC, but ledger {head.name!r} was last written at "
+            f"{head.time:%Y-%m-%d %H:%M:%S}, so one of two clocks is wrong. Entries keep their order, and nothing is lost.",
+            UserWarning,
+            stacklevel=6,
+        )
+    return {"kind": kind, "parent": parent, "time": now.isoformat(), "who": who_am_i(), "process": os.getpid()}

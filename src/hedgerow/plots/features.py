@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Self
@@ -15,7 +15,7 @@ from hedgerow.boosting.curves import Curve, Pair, curve_of, pair_of
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
-from hedgerow.schema import Encoder, Numeric
+from hedgerow.schema import Date, Encoder, Numeric
 
 __all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels"]
 
@@ -28,12 +28,17 @@ FAINT = 0.1  # log-odds, up to which the colors of a map do not reach their ends
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """What the codes of a feature stand for: labels, the ends of bins for a number, and the codes that are no values."""
+    """What the codes of a feature stand for.
+
+    ``labels`` say it in words, ``ends`` are those of a number's bins, ``values`` is how many codes are values (the others are
+    missing and undeclared ones), and ``tick`` says what stands at a place of the axis, such as a date.
+    """
 
     name: str
     labels: tuple[str, ...]
     ends: Floats | None
     values: int
+    tick: Callable[[float], str] | None = None
 
     @classmethod
     def of(cls, encoder: Encoder, feature: int) -> Self:
@@ -42,7 +47,8 @@ class Axis:
         kind, codes = encoder.schema.features[name], int(encoder.n_codes[feature])
         labels = tuple(kind.code_label(code, encoder.max_bins) for code in range(codes))
         if isinstance(kind, Numeric):
-            return cls(name, labels, np.array([kind.low, *encoder.edges[feature], kind.high]), codes - 1)
+            ends = np.array([kind.low, *encoder.edges[feature], kind.high])
+            return cls(name, labels, ends, codes - 1, kind.edge_label if isinstance(kind, Date) else None)
         return cls(name, labels, None, codes - 2)
 
 
@@ -285,10 +291,18 @@ class FeatureDisplay:
         (ax.set_ylabel if vertical else ax.set_xlabel)(shown(self._said))
         if vertical:
             ax.set_xlabel(shown(axis.name))
+            name_ticks(ax.xaxis, axis)
         ax.set_title(shown(axis.name), fontsize=10, loc="left")
         ax.spines[["top", "right"]].set_visible(False)
         if len(self.classes) > 2:
             ax.legend(frameon=False, fontsize=8)
+
+
+def name_ticks(of: Any, axis: Axis) -> None:
+    """Name the ticks of a matplotlib axis in the feature's own units, where numbers do not say enough."""
+    if axis.tick is not None:
+        of.set_major_formatter(lambda place, _: axis.tick(place) if axis.tick is not None else "")
+        of.set_tick_params(labelrotation=30, labelsize=8)
 
 
 def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str) -> None:
@@ -303,7 +317,8 @@ def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str) -> None:
         unsure = np.abs(values) <= sureness * panel.pair.deviation[: panel.first.values, : panel.second.values, -1]
         veil = np.where(unsure, 1.0, np.nan)
         ax.pcolormesh(ends[0], ends[1], veil.T, cmap="Greys", vmin=0, vmax=3, alpha=0.75)
-    for axis, ticks in ((panel.first, ax.set_xticks), (panel.second, ax.set_yticks)):
+    for axis, of, ticks in ((panel.first, ax.xaxis, ax.set_xticks), (panel.second, ax.yaxis, ax.set_yticks)):
+        name_ticks(of, axis)
         if axis.ends is None:
             turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
             ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)

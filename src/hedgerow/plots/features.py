@@ -259,9 +259,9 @@ class FeatureDisplay:
             )
         shares = curve.mass[: axis.values]
         if curve.deviation is not None and shares.max() > 0:
-            # Where the records are, as far as it was released: without it empty ends look as sure as the middle.
+            # The share of each bin, as far as it was released: without it empty ends look as sure as the middle.
             bottom = ax.inset_axes((0, 0, 1, 0.08), sharex=ax)
-            bottom.stairs(shares / np.diff(axis.ends), axis.ends, fill=True, color=GREY, alpha=0.5)
+            bottom.stairs(shares, axis.ends, fill=True, color=GREY, alpha=0.5)
             bottom.set_axis_off()
         self._finish(ax, axis, vertical=True)
 

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
         SchemaError,
     )
-    from hedgerow.plots import AuditDisplay, BudgetDisplay, PrivacyUtilityDisplay, TreeDisplay
+    from hedgerow.estimator import Explanation
+    from hedgerow.plots import (
+        AuditDisplay,
+        BudgetDisplay,
+        ExplanationDisplay,
+        FeatureDisplay,
+        ImportancesDisplay,
+        PrivacyUtilityDisplay,
+        TreeDisplay,
+    )
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.privacy.store import LedgerStore
@@ -82,10 +91,14 @@ _HOME = {
     "DiffPRFsClassifier": "hedgerow.systems.diffprfs",
     "EDPRFClassifier": "hedgerow.systems.edprf",
     "EngineError": "hedgerow.errors",
+    "Explanation": "hedgerow.estimator",
+    "ExplanationDisplay": "hedgerow.plots",
+    "FeatureDisplay": "hedgerow.plots",
     "FileFormatError": "hedgerow.errors",
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
+    "ImportancesDisplay": "hedgerow.plots",
     "Integer": "hedgerow.schema",
     "Ledger": "hedgerow.privacy.ledger",
     "LedgerDamaged": "hedgerow.errors",
@@ -138,10 +151,14 @@ __all__ = [
     "DiffPRFsClassifier",
     "EDPRFClassifier",
     "EngineError",
+    "Explanation",
+    "ExplanationDisplay",
+    "FeatureDisplay",
     "FileFormatError",
     "ForestClassifier",
     "HedgerowClassifier",
     "HedgerowError",
+    "ImportancesDisplay",
     "Integer",
     "Ledger",
     "LedgerDamaged",

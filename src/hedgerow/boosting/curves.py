@@ -8,20 +8,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.additive_model import AdditiveModel
-from hedgerow.boosting.plan import lead
+from hedgerow.boosting.plan import columns_of, lead
+from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.estimator.explanation import Explanation, cells_in_words
 
-__all__ = ["Curve", "Pair", "curve_of", "noise_by_feature", "pair_of", "pairs", "spread_by_feature", "spread_of"]
+__all__ = [
+    "Curve",
+    "Pair",
+    "curve_of",
+    "explained",
+    "noise_by_feature",
+    "pair_of",
+    "pairs",
+    "spread_by_feature",
+    "spread_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 FOUND = 0.7  # of an error, that the gradients of a later round show: those of capped records do not move
 MOST_CELLS = 1024  # of a curve with a band
+SURE = 3  # deviations of its noise that a curvature is above where there are records
+RULE = (
+    "a feature adds what its curves say more than their mean; a curve on two sides of a cut counts for the feature whose curve "
+    "it is, and not for the one that is cut"
+)
 LONGEST = {1: 2.0}  # where a step is cut, for two classes in the second's log-odds; 1 for each of more
 
 
@@ -37,11 +55,14 @@ class Curve:
         What noise adds, one standard deviation; None where the sums behind the curve are not known.
     mass : ndarray of shape (codes,)
         The share of each code in the mean: of the released curvatures, or even where none was released.
+    seen : ndarray of shape (codes,), bool
+        Whether records stand out of the noise there; everywhere where nothing is known.
     """
 
     values: Floats
     deviation: Floats | None
     mass: Floats
+    seen: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +95,7 @@ class Piece:
     """One round: the values of its cells, (cells, columns), those of the first side first, and how noise came into them.
 
     ``into`` (codes,) is the cell of each code of ``feature`` on a side, ``side`` (codes of ``by``,) says on which side each code
-    is; without a ``by`` there is one side. ``mass`` (cells,) is what is released of how much the cells hold.
+    is; without a ``by`` there is one side. ``measured`` (cells,) is the released curvature of the cells.
     """
 
     feature: int
@@ -82,13 +103,18 @@ class Piece:
     into: Integers
     side: Integers
     values: Floats
-    mass: Floats
+    measured: Floats
     respond: Callable[[], Response | None]
 
     @cached_property
     def response(self) -> Response | None:
         """How noise came into it; None where that is not known, or too much to work out."""
         return self.respond()
+
+    @property
+    def mass(self) -> Floats:
+        """How much the cells hold, (cells,), above zero."""
+        return np.maximum(self.measured, 0) + 1e-9
 
     @cached_property
     def shares(self) -> tuple[Floats, Floats]:
@@ -136,18 +162,12 @@ def _piece(model: AdditiveModel, feature: int, by: int | None, side: Integers, f
         return Piece(feature, by, np.arange(codes), side, _columns(model.share[leaves]), mass, lambda: None)
     cells, at, into = np.unique(model.measured.cell[leaves], return_index=True, return_inverse=True)
     gradient, curvature = model.measured.of_cells(cells)
-    mass = np.maximum(curvature, 0).sum(axis=1) + 1e-9
     respond = partial(_response, model, gradient, curvature, feature, len(firsts))
-    return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), mass, respond)
+    return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), curvature.sum(axis=1), respond)
 
 
 def _columns(votes: Floats) -> Floats:
-    return _columns_of(lead(votes))
-
-
-def _columns_of(values: Floats) -> Floats:
-    """Return values (cells,) or (cells, classes) with a column of their own for two classes."""
-    return values[:, None] if values.ndim == 1 else values
+    return columns_of(lead(votes))
 
 
 def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature: int, sides: int) -> Response | None:
@@ -180,20 +200,30 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     for piece in pieces:
         values += piece.onto(feature) @ piece.values
     values -= mass @ values
+    seen = _seen(model, codes, [piece for piece in pieces if piece.by is None])
     if model.measured is None or codes > MOST_CELLS:
-        return Curve(values, None, mass)
+        return Curve(values, None, mass, seen)
     centred = np.eye(codes) - mass
     errors = np.zeros((columns, codes, codes))
     for piece in pieces:
         if piece.response is None:
-            return Curve(values, None, mass)
+            return Curve(values, None, mass, seen)
         onto, means = piece.onto(feature), piece.means(feature, mass)
         for k in range(columns):
             gain = onto @ piece.response.gain[k]
             kept = np.eye(codes) - FOUND * (gain * piece.response.curvature[:, k]) @ means
             errors[k] = kept @ errors[k] @ kept.T + (gain * piece.response.variance[:, k]) @ gain.T
     variance = np.stack([np.diag(centred @ error @ centred.T) for error in errors], axis=1)
-    return Curve(values, np.sqrt(_of_centred_classes(variance)), mass)
+    return Curve(values, np.sqrt(_of_centred_classes(variance)), mass, seen)
+
+
+def _seen(model: AdditiveModel, codes: int, pieces: list[Piece]) -> npt.NDArray[np.bool_]:
+    """Say where the curvatures of a feature's rounds together stand out of their noise."""
+    if model.measured is None or not pieces:
+        return np.ones(codes, dtype=np.bool_)
+    total = np.sum([piece.measured for piece in pieces], axis=0)
+    channels = model.measured.sums.shape[1] / 2
+    return np.asarray(total > SURE * model.measured.deviations[1] * np.sqrt(len(pieces) * channels))
 
 
 def _of_centred_classes(variance: Floats) -> Floats:
@@ -205,13 +235,50 @@ def _of_centred_classes(variance: Floats) -> Floats:
     return np.asarray(np.maximum(variance * (1 - 2 / classes) + together, 0))
 
 
+def explained(model: AdditiveModel, X: Any) -> Explanation:
+    """Return what each feature adds to the margin of each record; sums are exact, since all values are on one grid.
+
+    A two-sided curve counts for the feature whose curve it is.
+    """
+    encoder = model.encoder
+    codes, classes = encoder.transform(X), tuple(encoder.schema.classes)
+    columns = _columns(np.zeros((1, len(classes)))).shape[1]
+    contributions = np.zeros((*codes.shape, columns))
+    baseline = np.zeros(columns)
+    for piece in pieces_of(model):
+        cells = len(piece.values) if piece.by is None else len(piece.values) // 2
+        side = 0 if piece.by is None else piece.side[codes[:, piece.by]]
+        mean = np.rint(piece.mass @ piece.values / piece.mass.sum() * VOTE_STEPS) / VOTE_STEPS
+        contributions[:, piece.feature] += piece.values[side * cells + piece.into[codes[:, piece.feature]]] - mean
+        baseline += mean
+    found = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
+    deviation = None
+    if model.measured is not None:
+        parts = [
+            np.full((len(codes), columns), np.nan) if own is None else own[codes[:, feature]]
+            for feature, own in enumerate(found)
+        ]
+        deviation = np.stack(parts, axis=1)
+    alone = columns == 1
+    return Explanation(
+        names=tuple(encoder.schema.names),
+        classes=classes,
+        scale="log-odds",
+        baseline=float(baseline[0]) if alone else baseline,
+        contributions=contributions[:, :, 0] if alone else contributions,
+        cells=cells_in_words(encoder, codes),
+        deviation=deviation[:, :, 0] if alone and deviation is not None else deviation,
+        rule=RULE,
+    )
+
+
 def spread_by_feature(model: AdditiveModel) -> Floats:
     """Return how far each feature's curves spread over their cells, (features,).
 
     Standard deviations over the cells, which count alike, added up over the classes; a two-sided curve counts for the feature
     whose curve it is.
     """
-    spread = [spread_of(_columns_of(model.curve(feature))) for feature in range(len(model.encoder.n_codes))]
+    spread = [spread_of(columns_of(model.curve(feature))) for feature in range(len(model.encoder.n_codes))]
     for interaction in model.interactions():
         curves = interaction.curves
         spread[interaction.feature] += spread_of(curves.reshape(2 * curves.shape[1], -1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
-__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "lead"]
+__all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "columns_of", "lead"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -145,6 +145,10 @@ class BoostedModel(ForestModel):
             total += self.share[self.forest.first_child[root] + branches]
         return lead(total)
 
+    def _said_by_nodes(self) -> tuple[Literal["log-odds"], Floats]:
+        assert self.share is not None
+        return "log-odds", columns_of(lead(self.share))
+
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes, (records, classes), or for two classes the second's log-odds, (records,)."""
         return lead(self.sums(X))
@@ -180,6 +184,11 @@ def probabilities(sums: Floats) -> Floats:
 def lead(sums: Floats) -> Floats:
     """Return sums of votes (rows, classes) as they are, or for two classes the second's log-odds, of shape (rows,)."""
     return np.asarray(sums[:, 1] - sums[:, 0]) if sums.shape[1] == 2 else sums
+
+
+def columns_of(values: Floats) -> Floats:
+    """Return values (rows,) or (rows, classes) with a column of their own for two classes."""
+    return values[:, None] if values.ndim == 1 else values
 
 
 class BoostingPlan:

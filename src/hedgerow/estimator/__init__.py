@@ -1,6 +1,7 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
 from hedgerow.estimator.classifier import FORMAT, PrivateClassifier
+from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.planning import (
     certificate_of,
     claim_of,
@@ -16,6 +17,7 @@ from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, Raw
 __all__ = [
     "FORMAT",
     "Draw",
+    "Explanation",
     "Fitted",
     "Model",
     "Plan",

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow.archive import write_archive
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     certificate_of,
@@ -318,6 +319,52 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best = self.predict_proba(X).argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
+
+    def explain(self, X: Any) -> Explanation:
+        """Return what each feature adds to what the model says of each record; post-processing of released values, free.
+
+        Boosters add up to ``decision_function``, forests and trees to ``predict_proba``. The answer's ``rule`` says how the
+        shares are worked out.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            The records to explain.
+
+        Returns
+        -------
+        Explanation
+            With ``baseline`` and ``contributions``, of shape (n_samples, n_features), or with more than two classes (n_samples,
+            n_features, n_classes).
+
+        Raises
+        ------
+        ConfigurationError
+            If the model is made of other parts than this library's private trees.
+
+        Examples
+        --------
+        >>> import numpy as np, hedgerow as hr
+        >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+        >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+        >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
+        >>> found = model.explain(X[:3])
+        >>> np.array_equal(found.baseline + found.contributions.sum(axis=1), model.decision_function(X[:3]))
+        True
+        """
+        check_is_fitted(self)
+        self._check_given(X)
+        return self._explained(X)
+
+    def _explained(self, X: Any) -> Explanation:
+        explained = getattr(self.model_, "explained", None)
+        if explained is None:
+            raise ConfigurationError(
+                f"{type(self).__name__} ({self.variant}) is not explained record by record: its model is not made of this "
+                "library's private trees. Fit a booster, a forest or a tree in its private form."
+            )
+        found: Explanation = explained(X)
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.

@@ -8,7 +8,7 @@ from typing import Any
 from hedgerow.errors import ConfigurationError
 from hedgerow.texts import printable
 
-__all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "png_bytes", "shown"]
+__all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "new_grid", "png_bytes", "shown"]
 
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 # Told apart with any color vision (Okabe and Ito), the palest left out.
@@ -27,6 +27,22 @@ def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
         raise ConfigurationError(NO_MATPLOTLIB) from error
     _, axes = plt.subplots(figsize=size, layout="constrained")
     return axes
+
+
+def new_grid(count: int, size: tuple[float, float], columns: int = 3) -> list[Any]:
+    """Return so many axes of so many inches each, in rows of a new pyplot figure, which a notebook shows by itself."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ConfigurationError(NO_MATPLOTLIB) from error
+    wide = max(min(count, columns), 1)
+    high = max(-(-count // wide), 1)
+    figure, axes = plt.subplots(
+        high, wide, figsize=(size[0] * wide, size[1] * high), layout="constrained", squeeze=False
+    )
+    for unused in axes.ravel()[count:]:
+        figure.delaxes(unused)
+    return list(axes.ravel()[:count])
 
 
 def new_figure(width: float, height: float) -> Any:

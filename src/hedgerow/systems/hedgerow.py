@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,10 @@ import numpy.typing as npt
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_model import AdditiveModel
 from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
-from hedgerow.boosting.curves import spread_by_feature, spread_of
+from hedgerow.boosting.curves import explained, spread_by_feature, spread_of
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Plan, PublicCoins
+from hedgerow.estimator import Explanation, Plan, PublicCoins
 from hedgerow.parameters import Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
@@ -152,6 +152,9 @@ class HedgerowClassifier(BoostingClassifier):
             raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(encoder.schema.names)}.")
         number = encoder.schema.names.index(feature)
         return self._labels(number), model.curve(number)
+
+    def _explained(self, X: Any) -> Explanation:
+        return explained(self._model, X)
 
     def _labels(self, number: int) -> list[str]:
         encoder = self._model.encoder

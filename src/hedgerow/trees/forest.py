@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Queryable
+from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import RecordRule
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest, parents
+from hedgerow.trees.paths import path_contributions
 from hedgerow.trees.recipe import Recipe, Schedule
 
 __all__ = ["ForestModel", "ForestPlan", "importances"]
@@ -23,6 +25,7 @@ __all__ = ["ForestModel", "ForestPlan", "importances"]
 BLOCK = 1 << 16  # records that are predicted at once
 MOST_TESTS = 128  # on a path, with room to spare
 PSEUDO_COUNT = 2.0  # in units of the noise of one count
+PATHS = "a test on a record's path adds what its branch says more than the mean of its branches, which count alike"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,29 @@ class ForestModel:
             else:
                 parts.append(self.forest.shares(codes, self.share))
         return np.asarray(np.concatenate(parts) / len(self.forest.roots))
+
+    def explained(self, X: Any) -> Explanation:
+        """Return what the tests on each record's paths add to what the model says of it."""
+        codes, schema = self.encoder.transform(X), self.encoder.schema
+        scale, values = self._said_by_nodes()
+        baseline, contributions = path_contributions(self.forest, codes, values)
+        alone = values.shape[1] == 1
+        return Explanation(
+            names=tuple(schema.names),
+            classes=tuple(schema.classes),
+            scale=scale,
+            baseline=float(baseline[0]) if alone else baseline,
+            contributions=contributions[:, :, 0] if alone else contributions,
+            cells=cells_in_words(self.encoder, codes),
+            deviation=None,
+            rule=PATHS,
+        )
+
+    def _said_by_nodes(self) -> tuple[Literal["log-odds", "probability"], npt.NDArray[np.float64]]:
+        """Return what is added up over the trees, and what each leaf adds to it, (nodes, classes), of two the second alone."""
+        n_classes = len(self.encoder.schema.classes)
+        share = np.eye(n_classes)[self.forest.label] if self.share is None else self.share
+        return "probability", (share[:, 1:] if n_classes == 2 else share) / len(self.forest.roots)
 
     def importances(self) -> npt.NDArray[np.float64]:
         """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""

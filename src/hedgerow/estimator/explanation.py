@@ -1,0 +1,69 @@
+"""What each feature adds to what a model says of a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.schema import Encoder
+
+__all__ = ["Explanation", "cells_in_words"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What each feature adds to what a model says of some records: post-processing of a released model.
+
+    The baseline and the contributions of a record add up to ``total``: to ``decision_function`` where ``scale`` is "log-odds", to
+    ``predict_proba`` where it is "probability".
+
+    Parameters
+    ----------
+    names : tuple of str
+        The features.
+    classes : tuple
+        The classes. Of two, columns are the second's alone.
+    scale : {"log-odds", "probability"}
+        What is added up.
+    baseline : float or ndarray of shape (classes,)
+        What the model says where every feature says what it says on average over its cells.
+    contributions : ndarray of shape (records, features) or (records, features, classes)
+        What the feature's cell adds to that.
+    cells : ndarray of shape (records, features), object
+        The cells in words, as the model reads them.
+    deviation : ndarray of the shape of ``contributions``, or None
+        How far noise may have moved them, one standard deviation; None where that is not known.
+    rule : str
+        How contributions are worked out, in a sentence.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[Any, ...]
+    scale: Literal["log-odds", "probability"]
+    baseline: float | Floats
+    contributions: Floats
+    cells: npt.NDArray[np.object_]
+    deviation: Floats | None
+    rule: str
+
+    @property
+    def total(self) -> Floats:
+        """The baseline and the contributions added up, of shape (records,) or (records, classes)."""
+        return np.asarray(self.baseline + self.contributions.sum(axis=1))
+
+
+def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:
+    """Return what the codes (records, features) stand for."""
+    out = np.empty(codes.shape, dtype=object)
+    for place, (name, count) in enumerate(zip(encoder.schema.names, encoder.n_codes.tolist(), strict=True)):
+        kind = encoder.schema.features[name]
+        used = np.unique(codes[:, place])
+        words = np.empty(count, dtype=object)
+        words[used] = [kind.code_label(int(code), encoder.max_bins) for code in used]
+        out[:, place] = words[codes[:, place]]
+    return out

@@ -1,0 +1,328 @@
+"""What a model learned of its features: curves over their real units, with a band for what noise leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.boosting.curves import Curve, Pair, curve_of, pair_of
+from hedgerow.boosting.plan import BoostedModel, columns_of
+from hedgerow.errors import ConfigurationError
+from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
+from hedgerow.schema import Date, Encoder, Numeric
+
+__all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels"]
+
+Floats = npt.NDArray[np.float64]
+
+FIRST = 6  # panels where no features are named
+MOST_VALUES = 20  # of a category that are drawn
+FAINT = 0.1  # log-odds, up to which the colors of a map do not reach their ends
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """What the codes of a feature stand for.
+
+    ``labels`` say it in words, ``ends`` are those of a number's bins, ``values`` is how many codes are values (the others are
+    missing and undeclared ones), and ``tick`` says what stands at a place of the axis, such as a date.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    ends: Floats | None
+    values: int
+    tick: Callable[[float], str] | None = None
+
+    @classmethod
+    def of(cls, encoder: Encoder, feature: int) -> Self:
+        """Return the axis of a feature, in its own units."""
+        name = encoder.schema.names[feature]
+        kind, codes = encoder.schema.features[name], int(encoder.n_codes[feature])
+        labels = tuple(kind.code_label(code, encoder.max_bins) for code in range(codes))
+        if isinstance(kind, Numeric):
+            ends = np.array([kind.low, *encoder.edges[feature], kind.high])
+            return cls(name, labels, ends, codes - 1, kind.edge_label if isinstance(kind, Date) else None)
+        return cls(name, labels, None, codes - 2)
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePanel:
+    """One feature: its axis, and its curve with what noise leaves open of it."""
+
+    axis: Axis
+    curve: Curve
+
+
+@dataclass(frozen=True, eq=False)
+class PairPanel:
+    """Two features: what they add together beyond what each adds by itself."""
+
+    first: Axis
+    second: Axis
+    pair: Pair
+
+
+def feature_panels(
+    estimator: Any, features: str | Iterable[str | tuple[str, str]] | None = None
+) -> tuple[FeaturePanel | PairPanel, ...]:
+    """Return what is drawn of a fitted booster of one-feature trees.
+
+    Parameters
+    ----------
+    estimator : HedgerowClassifier or another booster
+        The model. All its trees must test one feature, or be the two-sided curves of ``HedgerowClassifier``.
+    features : str, or iterable of names and pairs of names, or None
+        What to show. None: the six features of the largest importances.
+
+    Raises
+    ------
+    ConfigurationError
+        If the model has no curves, or there is no such feature.
+    """
+    model, names = estimator.model_, list(estimator.schema_.names)
+    if not isinstance(model, BoostedModel) or (not isinstance(model, AdditiveModel) and not _is_of_stumps(model)):
+        raise ConfigurationError(
+            f"{type(estimator).__name__} has no curve for each feature: its model is no sum of trees of one feature. Fit "
+            "hr.HedgerowClassifier, or show a tree by hr.TreeDisplay and one prediction by hr.ExplanationDisplay."
+        )
+    if features is None:
+        largest = np.argsort(-estimator.feature_importances_, kind="stable")[:FIRST]
+        features = [names[place] for place in largest]
+    asked = [features] if isinstance(features, str) else list(features)
+    return tuple(_panel(model, names, one) for one in asked)
+
+
+def _panel(model: BoostedModel, names: list[str], asked: str | tuple[str, str]) -> FeaturePanel | PairPanel:
+    of = (asked,) if isinstance(asked, str) else tuple(asked)
+    unknown = [name for name in of if name not in names]
+    if unknown:
+        raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
+    places = [names.index(name) for name in of]
+    if len(places) == 1:
+        return FeaturePanel(Axis.of(model.encoder, places[0]), _curve(model, places[0]))
+    if not isinstance(model, AdditiveModel) or len(set(places)) != 2:
+        raise ConfigurationError(
+            f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier."
+        )
+    first, second = sorted(places)
+    axes = Axis.of(model.encoder, first), Axis.of(model.encoder, second)
+    return PairPanel(*axes, pair_of(model, first, second))
+
+
+def _curve(model: BoostedModel, feature: int) -> Curve:
+    if isinstance(model, AdditiveModel):
+        return curve_of(model, feature)
+    values = columns_of(model.curve(feature))
+    even = np.full(len(values), 1 / len(values))
+    return Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
+
+
+def _is_of_stumps(model: BoostedModel) -> bool:
+    return int(model.forest.levels().max()) <= 2
+
+
+class FeatureDisplay:
+    """What each feature adds to the log-odds, as step functions over its real units, with what noise leaves open.
+
+    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what two-sided ones add on average
+    over the other feature. The rest of these is the panel of the pair, a map in which cells that noise alone may explain are
+    grey. Curves are less their mean. The band holds what noise alone leaves open, and not the bias of smoothing, chance in the
+    records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs
+    nothing.
+
+    Parameters
+    ----------
+    panels : sequence of FeaturePanel or PairPanel
+        What to draw.
+    classes : tuple
+        The classes; of two, the log-odds are the second's.
+    confidence : float
+        The share of bands that are to hold.
+
+    Attributes
+    ----------
+    axes_, figure_
+        Where it was drawn, an axes for each panel; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
+    >>> [panel] = feature_panels(model, "a")
+    >>> panel.curve.values.shape == panel.curve.deviation.shape == (len(panel.axis.labels), 1)
+    True
+    """
+
+    axes_: list[Any]
+    figure_: Any
+
+    def __init__(
+        self, panels: Sequence[FeaturePanel | PairPanel], classes: Sequence[Any], *, confidence: float = 0.9
+    ) -> None:
+        if not 0 < confidence < 1:
+            raise ConfigurationError(f"confidence is {confidence!r}, but it is a share; pass for example 0.9.")
+        self.panels = tuple(panels)
+        self.classes = tuple(classes)
+        self.confidence = confidence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        features: str | Iterable[str | tuple[str, str]] | None = None,
+        *,
+        confidence: float = 0.9,
+        ax: Any = None,
+    ) -> Self:
+        """Draw features of a fitted booster and return the display; see ``feature_panels``.
+
+        Parameters
+        ----------
+        estimator, features
+            See ``feature_panels``: a name, or names and pairs of names; None for the six most important features.
+        confidence : float, default 0.9
+            The share of bands that are to hold.
+        ax : axes, sequence of axes, or None
+            Where to draw, an axes for each panel. None: a new figure.
+        """
+        panels = feature_panels(estimator, features)
+        return cls(panels, estimator.schema_.classes, confidence=confidence).plot(ax)
+
+    @property
+    def sureness(self) -> float:
+        """How many deviations half a band is wide."""
+        return NormalDist().inv_cdf((1 + self.confidence) / 2)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        if ax is None:
+            self.axes_ = new_grid(len(self.panels), (4.6, 3.4))
+        else:
+            self.axes_ = list(ax) if isinstance(ax, Iterable) else [ax]
+        if len(self.axes_) != len(self.panels):
+            raise ConfigurationError(
+                f"there are {len(self.panels)} panels, and {len(self.axes_)} axes to draw them on."
+            )
+        for axes, panel in zip(self.axes_, self.panels, strict=True):
+            if isinstance(panel, PairPanel):
+                draw_pair(axes, panel, self.sureness, self._said)
+            elif panel.axis.ends is None:
+                self._draw_values(axes, panel)
+            else:
+                self._draw_steps(axes, panel)
+        self.figure_ = self.axes_[0].figure if self.axes_ else None
+        return self
+
+    @property
+    def _said(self) -> str:
+        """What the vertical axis shows."""
+        return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
+
+    def _columns(self, panel: FeaturePanel) -> Iterable[tuple[Floats, Floats | None, str, str]]:
+        """Yield values, half bands, color and label of each class, or of two of the second."""
+        curve = panel.curve
+        columns = curve.values.shape[1]
+        for k in range(columns):
+            half = None if curve.deviation is None else self.sureness * curve.deviation[:, k]
+            color = BLUE if columns == 1 else COLORS[k % len(COLORS)]
+            yield curve.values[:, k], half, color, "" if columns == 1 else shown(self.classes[k])
+
+    def _draw_steps(self, ax: Any, panel: FeaturePanel) -> None:
+        """Draw a number: steps from bin to bin, and beside them what missing cells add."""
+        axis, curve = panel.axis, panel.curve
+        assert axis.ends is not None
+        missing = bool(curve.seen[axis.values])
+        beside = axis.ends[-1] + 0.06 * (axis.ends[-1] - axis.ends[0])
+        for values, half, color, label in self._columns(panel):
+            bins = values[: axis.values]
+            ax.stairs(bins, axis.ends, baseline=None, color=color, linewidth=1.6, label=label)
+            if half is not None:
+                low, high = bins - half[: axis.values], bins + half[: axis.values]
+                ax.fill_between(
+                    axis.ends, [*low, low[-1]], [*high, high[-1]], step="post", color=color, alpha=0.2, linewidth=0
+                )
+            if missing:
+                error = None if half is None else half[axis.values]
+                ax.errorbar([beside], [values[axis.values]], yerr=error, fmt="o", color=color, markersize=4)
+        if missing:
+            ax.annotate(
+                "missing", (beside, 0.02), xycoords=("data", "axes fraction"), rotation=90, fontsize=8, ha="center"
+            )
+        shares = curve.mass[: axis.values]
+        if curve.deviation is not None and shares.max() > 0:
+            # The share of each bin, as far as it was released: without it empty ends look as sure as the middle.
+            bottom = ax.inset_axes((0, 0, 1, 0.08), sharex=ax)
+            bottom.stairs(shares, axis.ends, fill=True, color=GREY, alpha=0.5)
+            bottom.set_axis_off()
+        self._finish(ax, axis, vertical=True)
+
+    def _draw_values(self, ax: Any, panel: FeaturePanel) -> None:
+        """Draw a category: a point for each value, those of most records where there are very many."""
+        axis, curve = panel.axis, panel.curve
+        drawn = [code for code in range(len(axis.labels)) if code < axis.values or curve.seen[code]]
+        left = len(drawn) - MOST_VALUES
+        if left > 0:
+            drawn = sorted(sorted(drawn, key=lambda code: -curve.mass[code])[:MOST_VALUES])
+        places = np.arange(len(drawn))
+        columns = list(self._columns(panel))
+        for number, (values, half, color, label) in enumerate(columns):
+            aside = 0.5 * ((number + 0.5) / len(columns) - 0.5)
+            error = None if half is None else half[drawn]
+            ax.errorbar(values[drawn], places + aside, xerr=error, fmt="o", color=color, markersize=4, label=label)
+        labels = [shown(axis.labels[code]) for code in drawn]
+        if left > 0:
+            labels[-1] += f"\n(+ {left} of fewer records)"
+        ax.set_yticks(places, labels, fontsize=8)
+        ax.invert_yaxis()
+        self._finish(ax, axis, vertical=False)
+
+    def _finish(self, ax: Any, axis: Axis, *, vertical: bool) -> None:
+        """Draw what all panels of one feature have."""
+        (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
+        (ax.set_ylabel if vertical else ax.set_xlabel)(shown(self._said))
+        if vertical:
+            ax.set_xlabel(shown(axis.name))
+            name_ticks(ax.xaxis, axis)
+        ax.set_title(shown(axis.name), fontsize=10, loc="left")
+        ax.spines[["top", "right"]].set_visible(False)
+        if len(self.classes) > 2:
+            ax.legend(frameon=False, fontsize=8)
+
+
+def name_ticks(of: Any, axis: Axis) -> None:
+    """Name the ticks of a matplotlib axis in the feature's own units, where numbers do not say enough."""
+    if axis.tick is not None:
+        of.set_major_formatter(lambda place, _: axis.tick(place) if axis.tick is not None else "")
+        of.set_tick_params(labelrotation=30, labelsize=8)
+
+
+def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str) -> None:
+    """Draw a pair as a map; cells that noise alone may explain are grey. Of more than two classes the last is drawn."""
+    values = panel.pair.values[: panel.first.values, : panel.second.values, -1]
+    ends = [
+        np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in (panel.first, panel.second)
+    ]
+    most = max(float(np.abs(values).max()), FAINT)
+    drawn = ax.pcolormesh(ends[0], ends[1], values.T, cmap="RdBu_r", vmin=-most, vmax=most)
+    if panel.pair.deviation is not None:
+        unsure = np.abs(values) <= sureness * panel.pair.deviation[: panel.first.values, : panel.second.values, -1]
+        veil = np.where(unsure, 1.0, np.nan)
+        ax.pcolormesh(ends[0], ends[1], veil.T, cmap="Greys", vmin=0, vmax=3, alpha=0.75)
+    for axis, of, ticks in ((panel.first, ax.xaxis, ax.set_xticks), (panel.second, ax.yaxis, ax.set_yticks)):
+        name_ticks(of, axis)
+        if axis.ends is None:
+            turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
+            ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)
+    ax.set_xlabel(shown(panel.first.name))
+    ax.set_ylabel(shown(panel.second.name))
+    ax.set_title(shown(f"{panel.first.name} and {panel.second.name} together"), fontsize=10, loc="left")
+    ax.figure.colorbar(drawn, ax=ax, label=shown(said))

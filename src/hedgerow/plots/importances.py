@@ -1,0 +1,104 @@
+"""How much of a model each feature decides, beside what noise alone would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.boosting.curves import noise_by_feature, spread_by_feature
+from hedgerow.plots.axes import BLUE, GREY, new_axes, shown
+
+__all__ = ["ImportancesDisplay"]
+
+Floats = npt.NDArray[np.float64]
+
+CURVES = "share of the spread of the curves over their cells"
+TESTS = "share of the tests, each weighing what its depth leaves to it"
+
+
+class ImportancesDisplay:
+    """The importances of the features as bars, and for ``HedgerowClassifier`` what noise alone would show.
+
+    A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of the curves, of other systems a
+    share of the tests, however much these say. A feature whose bar does not pass the grey mark may say nothing. It is read
+    from released values and costs nothing.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The features.
+    importances : ndarray of shape (features,)
+        Shares that add up to 1.
+    noise : ndarray of shape (features,) or None
+        How large noise alone would make each; None where that is not known.
+    words : str
+        What the shares are of.
+    max_features : int
+        How many are drawn, the largest first.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        importances: Floats,
+        noise: Floats | None = None,
+        *,
+        words: str = TESTS,
+        max_features: int = 20,
+    ) -> None:
+        self.names = tuple(names)
+        self.importances = importances
+        self.noise = noise
+        self.words = words
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
+        """Draw the importances of a fitted classifier and return the display.
+
+        Parameters
+        ----------
+        estimator : PrivateClassifier
+            The model.
+        max_features : int, default 20
+            How many are drawn, the largest first.
+        ax : axes or None
+            Where to draw. None: a new figure.
+        """
+        model, noise = estimator.model_, None
+        if isinstance(model, AdditiveModel) and model.measured is not None:
+            noise = noise_by_feature(model) / max(float(spread_by_feature(model).sum()), 1e-300)
+        words = CURVES if isinstance(model, AdditiveModel) else TESTS
+        names = estimator.schema_.names
+        display = cls(names, estimator.feature_importances_, noise, words=words, max_features=max_features)
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        drawn = np.argsort(-self.importances, kind="stable")[: self.max_features]
+        self.ax_ = ax = new_axes(ax, (6.4, 0.9 + 0.28 * len(drawn)))
+        self.figure_ = ax.figure
+        places = np.arange(len(drawn))
+        ax.barh(places, self.importances[drawn], color=BLUE, height=0.7)
+        if self.noise is not None:
+            ends = self.noise[drawn]
+            ax.barh(places, ends, height=0.3, color=GREY, label="what noise alone would show")
+            ax.legend(frameon=False, fontsize=8, loc="lower right")
+        left = len(self.names) - len(drawn)
+        ax.set_yticks(places, [shown(self.names[place]) for place in drawn], fontsize=8)
+        ax.set_ylim(len(drawn) - 0.4, -0.6)
+        ax.set_xlabel(shown(self.words + (f"; {left} features more" if left else "")), fontsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+        return self

@@ -15,7 +15,7 @@ RANKS = (
     {"document"},
     {"archive"},
     {"schema"},
-    {"parameters"},
+    {"parameters", "export"},
     {"privacy"},
     {"mechanisms"},
     {"scores"},

@@ -37,11 +37,10 @@ def table_of(engine, X, types, name="people"):
     connection.execute(f"CREATE TABLE {DIALECTS[engine].identifier(name)} ({columns})")
     rows = [tuple(map(plain, row)) for row in zip(range(len(next(iter(X.values())))), *X.values(), strict=True)]
     if engine == "duckdb" and len(rows) > 1000:
-        import pandas as pd
+        import pyarrow
 
-        frame = pd.DataFrame(
-            {column: list(cells) for column, cells in zip(("#", *X), zip(*rows, strict=True), strict=True)}
-        )
+        columns = zip(("#", *X), zip(*rows, strict=True), strict=True)
+        frame = pyarrow.table({column: pyarrow.array(cells) for column, cells in columns})
         connection.register("frame of records", frame)
         connection.execute(f'INSERT INTO {DIALECTS[engine].identifier(name)} SELECT * FROM "frame of records"')
     else:

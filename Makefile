@@ -8,7 +8,7 @@ EXPORTS_STAMP := .venv/.installed-exports
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports
+.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow
 
 venv: $(STAMP)
 
@@ -48,6 +48,16 @@ test-postgres: venv
 test-exports: $(EXPORTS_STAMP)
 	$(BIN)/python -c "import duckdb, onnx, onnxruntime"
 	$(BIN)/pytest -n 2 tests/export tests/cli/test_export_command.py
+
+# What MLflow writes of models, in an environment of its own: MLflow bounds versions that other tests have newer.
+test-mlflow: build/venvs/mlflow/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/python -c "import mlflow.pyfunc"
+	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/pytest tests/tracking
+
+build/venvs/mlflow/.installed: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet -e ".[test,mlflow]"
+	touch $@
 
 # Thousands of processes that race for one ledger or are killed, on both stores (docs/ledgers.md).
 test-ledgers: venv

@@ -29,7 +29,7 @@ RANKS = (
     {"published"},
     {"systems", "datasets"},
     {"analysis"},
-    {"plots"},
+    {"plots", "mlflow"},
     {"reproduce"},
     {"cli"},
     {"__main__"},

@@ -3,11 +3,12 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 MUTANTS_STAMP := .venv/.installed-mutants
+EXPORTS_STAMP := .venv/.installed-exports
 
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers
+.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow
 
 venv: $(STAMP)
 
@@ -18,6 +19,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[bench]" -c constraints.txt
+	touch $@
+
+$(EXPORTS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[exports]" -c constraints.txt
 	touch $@
 
 $(MUTANTS_STAMP): $(STAMP)
@@ -38,6 +43,21 @@ test-slow: venv
 test-postgres: venv
 	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || { echo "PostgreSQL is not installed: apt-get install postgresql" >&2; exit 1; }
 	$(BIN)/pytest -n 2 tests/privacy -k "postgresql or server"
+
+# Models as ONNX, SQL and JSON in the programs that they are for, which other targets skip where these are not installed.
+test-exports: $(EXPORTS_STAMP)
+	$(BIN)/python -c "import duckdb, onnx, onnxruntime"
+	$(BIN)/pytest -n 2 tests/export tests/cli/test_export_command.py
+
+# What MLflow writes of models, in an environment of its own: MLflow bounds versions that other tests have newer.
+test-mlflow: build/venvs/mlflow/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/python -c "import mlflow.pyfunc"
+	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/pytest tests/tracking
+
+build/venvs/mlflow/.installed: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet -e ".[test,mlflow]"
+	touch $@
 
 # Thousands of processes that race for one ledger or are killed, on both stores (docs/ledgers.md).
 test-ledgers: venv

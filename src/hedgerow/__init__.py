@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hedgerow import audit, datasets, engines, plots
+    from hedgerow import audit, datasets, engines, mlflow, plots
     from hedgerow.analysis import ReleasedSchema, private_schema
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-_PACKAGES = ("audit", "datasets", "engines", "plots")
+_PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
 
 _HOME = {
     "AuditDisplay": "hedgerow.plots",
@@ -187,6 +187,7 @@ __all__ = [
     "engines",
     "list_systems",
     "load",
+    "mlflow",
     "plots",
     "private_schema",
 ]

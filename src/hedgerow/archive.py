@@ -20,7 +20,7 @@ from hedgerow.errors import FileFormatError
 from hedgerow.files import atomic_file
 from hedgerow.limits import MOST_MEMBERS, Allowance
 
-__all__ = ["Members", "document_text", "read_archive", "write_archive"]
+__all__ = ["Members", "document_text", "file_content", "read_archive", "unpacked", "write_archive"]
 
 DOCUMENT = "model.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
@@ -64,7 +64,13 @@ def read_archive(path: str | os.PathLike[str], max_bytes: int | None = None) -> 
     OSError
         If it cannot be opened.
     """
-    content = _content(path)
+    return unpacked(path, file_content(path), max_bytes)
+
+
+def unpacked(
+    path: str | os.PathLike[str], content: bytes, max_bytes: int | None = None
+) -> tuple[dict[str, Any], Members]:
+    """Return the document and the arrays of a file whose content was read; see ``read_archive``."""
     allowed = Allowance.of_file(len(content), max_bytes)
     try:
         members = _members(content, allowed)
@@ -78,7 +84,7 @@ def read_archive(path: str | os.PathLike[str], max_bytes: int | None = None) -> 
     return document, members
 
 
-def _content(path: str | os.PathLike[str]) -> bytes:
+def file_content(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a file as they are now: nothing that changes it later is read."""
     with open(path, "rb") as file:
         found = os.fstat(file.fileno())

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.gradients import Gradients, calibrated
+from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
 from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.plan import BoostedModel, lead, restored
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.steps import Step, condition, test_of
-from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.errors import FileFormatError
+from hedgerow.export import Link, Softmax
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates, multiway_or_binary
 from hedgerow.survey import merged_encoder, merged_to_arrays
@@ -57,6 +58,11 @@ class AdditiveModel(BoostedModel):
     def said(self, sums: Floats) -> Floats:
         """Return the probabilities that sums of votes (records, classes) stand for."""
         return calibrated(super().said(sums))
+
+    def whole_votes(self) -> tuple[Integers, Link]:
+        """Return what each node gives to each class as integers, and the calibrated softmax of their sums."""
+        votes, _ = super().whole_votes()
+        return votes, Softmax(VOTE_STEPS, cap_of(votes.shape[1]) / UNIT)
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of one-sided curves of one feature for each of its codes, on the scale of ``decision``."""

@@ -15,7 +15,7 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.shapes import check_shape
 
-__all__ = ["Gradients", "calibrated", "uncalibrated"]
+__all__ = ["Gradients", "calibrated", "cap_of", "uncalibrated"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

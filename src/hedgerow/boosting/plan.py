@@ -13,6 +13,7 @@ from hedgerow.boosting.votes import Votes
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS, WeightFamily
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.export import Link, Softmax
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
@@ -169,10 +170,14 @@ class BoostedModel(ForestModel):
         """Return the probabilities that sums of votes (records, classes) stand for."""
         return probabilities(sums)
 
+    def whole_votes(self) -> tuple[Integers, Link]:
+        """Return what each node gives to each class as integers, (nodes, classes), and what makes probabilities of their sums."""
+        assert self.share is not None
+        return np.rint(self.share * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees and their votes as named arrays."""
-        assert self.share is not None
-        return {**super().to_arrays(), "votes": np.rint(self.share * VOTE_STEPS).astype(np.int64)}
+        return {**super().to_arrays(), "votes": self.whole_votes()[0]}
 
 
 def probabilities(sums: Floats) -> Floats:

@@ -17,6 +17,7 @@ from hedgerow.cells.hierarchy import Edges, Hierarchy
 from hedgerow.cells.shares import class_shares
 from hedgerow.cells.specializer import Release
 from hedgerow.errors import FileFormatError
+from hedgerow.export import Mean, ScoringForm, readings_of
 from hedgerow.schema import Encoder
 
 __all__ = ["CellsModel", "read_release"]
@@ -24,6 +25,7 @@ __all__ = ["CellsModel", "read_release"]
 Floats = npt.NDArray[np.float64]
 
 BLOCK = 1 << 16  # records that are read at once
+UNIT = 1 << 52  # of a share
 DAMAGED = "the file's cells are damaged; fit the model again."
 
 
@@ -63,7 +65,32 @@ class CellsModel:
 
     @cached_property
     def _shares(self) -> Floats:
-        return class_shares(self._cuts, self.release.counts, self.deviation)
+        """The class shares of every cell, in units that whole votes can stand for."""
+        return np.asarray(np.rint(class_shares(self._cuts, self.release.counts, self.deviation) * UNIT) / UNIT)
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers: one tree that asks for the group of each divided feature in turn."""
+        groups = [self.cut.shape[feature] for feature in self.cut.divided]
+        widths = np.cumprod([1, *groups])  # nodes on each level, of which the last are the cells
+        starts = np.cumsum([0, *widths])
+        test = np.repeat([*range(len(groups)), -1], widths)
+        first_child = [starts[level + 1] + np.arange(widths[level]) * count for level, count in enumerate(groups)]
+        none = np.zeros((starts[len(groups)], self._shares.shape[1]), dtype=np.int64)
+        branch = np.zeros((len(groups), int(self.encoder.n_codes.max())), dtype=np.int64)
+        for row, feature in zip(branch, self.cut.divided, strict=True):
+            group = self.cut.group_of_code(feature)
+            row[: len(group)] = group
+        return ScoringForm(
+            readings_of(self.encoder),
+            self.encoder.schema.classes,
+            np.zeros(1, dtype=np.int64),
+            test,
+            np.concatenate([*first_child, np.zeros(widths[-1], dtype=np.int64)]),
+            np.array(self.cut.divided, dtype=np.int64),
+            branch,
+            np.concatenate([none, np.rint(self._shares * UNIT).astype(np.int64)]),
+            Mean(UNIT),
+        )
 
     def probabilities(self, X: Any) -> Floats:
         """Return the class shares of each record's cell, of shape (records, classes)."""

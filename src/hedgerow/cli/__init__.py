@@ -15,6 +15,7 @@ COMMANDS = {
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
+    "export": ("hedgerow.cli.export", "Write a saved model as ONNX, SQL or JSON."),
     "budget": ("hedgerow.cli.budget", "Keep the budget of a data set across processes."),
     "schema": ("hedgerow.cli.schema", "Draft or release a schema, or check one."),
     "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),

@@ -1,7 +1,8 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
-from hedgerow.estimator.classifier import FORMAT, PrivateClassifier
+from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
+from hedgerow.estimator.exported import FORMAT
 from hedgerow.estimator.planning import (
     certificate_of,
     claim_of,

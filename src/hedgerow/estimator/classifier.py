@@ -20,6 +20,7 @@ from hedgerow.archive import write_archive
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator.explanation import Explanation
+from hedgerow.estimator.exported import Exported
 from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     certificate_of,
@@ -55,9 +56,8 @@ from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.size import check_size
 
-__all__ = ["FORMAT", "PrivateClassifier"]
+__all__ = ["PrivateClassifier"]
 
-FORMAT = 1  # version of the model files
 STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
 
 COMMON: Mapping[str, Constraint] = {
@@ -73,7 +73,7 @@ COMMON: Mapping[str, Constraint] = {
 }
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The parent of every classifier here.
 
     A subclass declares its parameters' constraints and turns a schema and a budget into a plan. ``fit`` certifies and
@@ -378,18 +378,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         SchemaError
             If the schema holds a text that UTF-8 cannot hold.
         """
-        result = self._result
-        result.schema.check_text()
-        document = {
-            "format": FORMAT,
-            "class": type(self).__name__,
-            "parameters": result.parameters,
-            "named": result.named,
-            "coins": list(result.coins),
-            "schema": result.schema.to_dict(),
-            "certificate": result.certificate.to_dict(),
-        }
-        write_archive(path, document, result.model.to_arrays())
+        write_archive(path, self._document(), self._result.model.to_arrays())
 
     @classmethod
     def _from_file(

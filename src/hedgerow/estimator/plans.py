@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Queryable
+from hedgerow.export import ScoringForm
 from hedgerow.mechanisms import Draw, Randomness
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event
@@ -27,6 +28,9 @@ class Model(Protocol):
 
     def importances(self) -> npt.NDArray[np.float64]:
         """Return one share per feature, which sum to 1, or zeros."""
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers, for other programs, or raise ConfigurationError where they cannot be told."""
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the plan's ``restore`` needs."""

@@ -56,6 +56,10 @@ class Branching:
         columns[:, self.cuts] = np.clip(columns[:, self.cuts], self.low[self.cuts], self.high[self.cuts])
         return columns
 
+    def clipped(self, feature: int, values: Floats) -> Floats:
+        """Return numbers of a feature as ``read`` returns them."""
+        return np.clip(values, self.low[feature], self.high[feature]) if feature in self.cuts else values
+
 
 class BranchingRule(Protocol):
     """A rule that gives each feature its test."""

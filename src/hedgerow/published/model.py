@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
+from hedgerow.export import Mean, ScoringForm, one_hot
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
+from hedgerow.published.first_numbers import first_numbers, taken
+from hedgerow.published.scoring import coded
 from hedgerow.threads import for_slices
 from hedgerow.trees.forest import importances
 from hedgerow.trees.model import check_trees
@@ -130,6 +133,18 @@ class PublishedForest:
         """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
         trees = self.trees
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers, for programs that do not know this library, or raise ConfigurationError."""
+        trees, branching = self.trees, self.branching
+        return coded(
+            branching,
+            trees,
+            first_numbers(branching, trees),
+            lambda columns, nodes: taken(branching, trees, columns, nodes),
+            one_hot(trees.label, len(branching.schema.classes)),
+            Mean(len(trees.roots)),
+        )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
-from hedgerow.archive import read_archive
+from hedgerow.archive import file_content, unpacked
+from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMAT, PrivateClassifier, restored
+from hedgerow.estimator import FORMAT, PrivateClassifier, restored, result_of
+from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
+from hedgerow.limits import Allowance
 
 __all__ = ["SystemInfo", "list_systems", "load", "system_class"]
 
@@ -137,7 +142,7 @@ def system_class(name: str) -> type[PrivateClassifier]:
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateClassifier:
-    """Return the model that ``save`` wrote to a file; nothing in the file is executed.
+    """Return the model that ``save`` wrote to a file, or the text of ``to_json``; nothing in the file is executed.
 
     A file from a stranger takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size where that is
     more; the sizes of its document (half of that), of its schema and of what is made of it follow. Arrays that the class
@@ -159,13 +164,38 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
     OSError
         If the file cannot be opened.
     """
-    document, arrays = read_archive(path, max_bytes)
+    content = file_content(path)
+    if content.lstrip()[:1] == b"{":
+        return _load_json(path, content, Allowance.of_file(len(content), max_bytes))
+    document, arrays = unpacked(path, content, max_bytes)
+    return restored(_kind(path, document), document, arrays, arrays.allowed)
+
+
+def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateClassifier:
+    """Return the model of a JSON text, whose parts must say the same."""
+    if len(content) > allowed.document:
+        raise FileFormatError(
+            f"{path} has {len(content)} bytes, and {allowed.document} are allowed; pass more as max_bytes to hedgerow.load."
+        )
+    try:
+        document = read_document(content, allowed.values)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path} is not a model of hedgerow as JSON, or it is damaged: {error}.") from error
+    if document.get("hedgerow") != JSON_FORMAT:
+        raise FileFormatError(f"{path} is no model of hedgerow as JSON, or one that a newer version wrote.")
+    model = restored(_kind(path, document), document, JsonArrays(document.get("arrays")), allowed)
+    if plain_answers(result_of(model).model.scoring()) != document.get("answers"):
+        raise FileFormatError(f"{path} says under 'answers' something else than its arrays do; write it again.")
+    return model
+
+
+def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateClassifier]:
+    """Return the class of a model file, or raise FileFormatError where this version does not know it."""
     if document.get("format") != FORMAT:
         raise FileFormatError(
             f"{path} has format {document.get('format')!r:.40}, but this version reads format {FORMAT}."
         )
     try:
-        kind = system_class(str(document.get("class")))
+        return system_class(str(document.get("class")))
     except ConfigurationError as error:
         raise FileFormatError(f"{path} holds a model of a class that this version does not know.") from error
-    return restored(kind, document, arrays, arrays.allowed)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
+from hedgerow.export import Link, Mean, ScoringForm, one_hot
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import RecordRule
@@ -20,7 +21,7 @@ from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.paths import path_contributions
 from hedgerow.trees.recipe import Recipe, Schedule
 
-__all__ = ["ForestModel", "ForestPlan", "importances"]
+__all__ = ["ForestModel", "ForestPlan", "importances", "share_unit"]
 
 BLOCK = 1 << 16  # records that are predicted at once
 MOST_TESTS = 128  # on a path, with room to spare
@@ -73,6 +74,18 @@ class ForestModel:
         share = np.eye(n_classes)[self.forest.label] if self.share is None else self.share
         return "probability", (share[:, 1:] if n_classes == 2 else share) / len(self.forest.roots)
 
+    def whole_votes(self) -> tuple[npt.NDArray[np.int64], Link]:
+        """Return what each node gives to each class as integers, (nodes, classes), and what makes probabilities of their sums."""
+        trees = len(self.forest.roots)
+        if self.share is None:
+            return one_hot(self.forest.label, len(self.encoder.schema.classes)), Mean(trees)
+        unit = share_unit(trees)
+        return np.rint(self.share * unit).astype(np.int64), Mean(trees * unit)
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers, for programs that do not know this library."""
+        return self.forest.scoring(self.encoder, *self.whole_votes())
+
     def importances(self) -> npt.NDArray[np.float64]:
         """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
         forest = self.forest
@@ -109,17 +122,24 @@ def importances(
     return np.asarray(sums / sums.sum())
 
 
+def share_unit(terms: int) -> int:
+    """Return into how many units a share is divided, so that floats add up so many shares exactly, in any order."""
+    return 1 << (52 - (terms - 1).bit_length())
+
+
 def smoothed_shares(forest: Forest, pseudo_count: float) -> npt.NDArray[np.float64] | None:
     """Return the class shares of every leaf from its released counts; None where leaves released labels.
 
     Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
-    much noise then say little. Counts below zero are taken as zero.
+    much noise then say little. Counts below zero are taken as zero. Shares are rounded to units whose sums over the trees are
+    exact, so that every program that adds them up says the same.
     """
     if forest.counts is None:
         return None
     overall = np.maximum(forest.counts.sum(axis=0, dtype=np.float64), 1)  # a sum of integers could pass their range
     counts = np.maximum(forest.counts, 0) + pseudo_count * overall / overall.sum()
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+    unit = share_unit(len(forest.roots))
+    return np.asarray(np.rint(counts / counts.sum(axis=1, keepdims=True) * unit) / unit)
 
 
 class ForestPlan:

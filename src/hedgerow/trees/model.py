@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.limits import MOST_BRANCHES
+from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
 from hedgerow.threads import for_slices
@@ -145,6 +147,23 @@ class Forest:
     def levels(self, most: int | None = None) -> npt.NDArray[np.int32]:
         """Return the level of each node; roots are on level 1, and nodes below the level ``most`` on level 0."""
         return levels(self.roots, self.test, self.first_child, self.candidates.arity, most)
+
+    def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
+        """Return how the trees answer for records of an encoder where leaves give ``votes`` (nodes, classes)."""
+        tests, place = np.unique(self.test[self.test >= 0], return_inverse=True)
+        test = np.full(self.n_nodes, -1, dtype=np.int64)
+        test[self.test >= 0] = place
+        return ScoringForm(
+            readings_of(encoder),
+            encoder.schema.classes,
+            self.roots.astype(np.int64),
+            test,
+            self.first_child.astype(np.int64),
+            self.candidates.feature[tests].astype(np.int64),
+            self.candidates.branches(tests),
+            votes,
+            link,
+        )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees as named arrays; the candidates follow from the schema and are not among them."""

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
+from hedgerow.export import ScoringForm, Softmax
 from hedgerow.published.boosting import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.kernels import CUT
+from hedgerow.published.scoring import coded
 from hedgerow.trees.forest import importances
 from hedgerow.trees.model import check_trees
 
@@ -187,6 +189,37 @@ class PublishedBoosted:
         """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
         trees = self.trees
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers, for programs that do not know this library, or raise ConfigurationError.
+
+        Weights are rounded to units that are so small that rounding errors of their sums are larger.
+        """
+        trees, branching = self.trees, self.branching
+        own = [trees.cut[(trees.feature == i) & (bins == CUT)] for i, bins in enumerate(branching.bins.tolist())]
+        with np.errstate(over="ignore"):
+            cuts = [np.nextafter(largest, np.inf) for largest in own]  # the numbers above go right
+        unit = 1 << (50 - int(np.ceil(np.log2(1 + np.abs(self.alphas).sum()))))
+        votes = np.where(trees.feature < 0, np.rint(self._weights() * unit).astype(np.int64) * (2 * trees.label - 1), 0)
+        return coded(branching, trees, cuts, self._taken, np.stack((-votes, votes), axis=1), Softmax(unit))
+
+    def _weights(self) -> Floats:
+        """Return the weight of the tree that each node belongs to, of shape (nodes,)."""
+        weights, nodes = np.zeros(len(self.trees.feature)), self.trees.roots
+        weights[nodes] = self.alphas
+        while len(nodes := nodes[self.trees.feature[nodes] >= 0]):
+            children = self.trees.first_child[nodes]
+            weights[children] = weights[children + 1] = weights[nodes]
+            nodes = np.concatenate((children, children + 1))
+        return weights
+
+    def _taken(self, columns: Floats, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the branch that each record of ``columns`` (features, records) takes in each of some nodes, (nodes, records)."""
+        count = columns.shape[1]
+        out = np.empty(len(nodes) * count, dtype=np.int64)
+        feature, _, _, *walk = self.trees.walk(self.branching)
+        kernels.sides(columns, np.tile(np.arange(count), len(nodes)), np.repeat(nodes, count), feature, *walk, out)
+        return out.reshape(len(nodes), count)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees and their weights as named arrays."""

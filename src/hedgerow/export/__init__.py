@@ -1,0 +1,21 @@
+"""Released models outside the library: one form of how a model answers, and its writers (ONNX, SQL, JSON).
+
+The form stands below the learners, whose models say it of themselves; the writers know nothing of any system.
+"""
+
+from hedgerow.export.dialects import DIALECTS
+from hedgerow.export.form import Link, Mean, ScoringForm, Softmax, one_hot
+from hedgerow.export.readings import NumberReading, Reading, ValueReading, readings_of
+
+__all__ = [
+    "DIALECTS",
+    "Link",
+    "Mean",
+    "NumberReading",
+    "Reading",
+    "ScoringForm",
+    "Softmax",
+    "ValueReading",
+    "one_hot",
+    "readings_of",
+]

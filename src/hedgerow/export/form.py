@@ -1,0 +1,178 @@
+"""How a released model answers: cells become codes, codes lead down trees, leaves add whole votes, a link makes probabilities.
+
+Every private system is this and no more, so whoever writes models for other programs writes this one form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.export.readings import Reading
+from hedgerow.schema.features import Value
+
+__all__ = ["Link", "Mean", "ScoringForm", "Softmax", "one_hot"]
+
+LARGEST = 1 << 63  # whole numbers of 64 bits are below
+
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A class's probability is its sum of votes over ``total``."""
+
+    total: int
+
+    def __call__(self, sums: Integers) -> Floats:
+        """Return the probabilities of sums of votes (records, classes)."""
+        return np.asarray(sums / self.total)
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Sums of votes over ``steps`` are log-odds.
+
+    With a ``cap``, each probability p of their softmax is multiplied by max(1, (1 - p) / cap), and all are divided by their sum:
+    that undoes what bounded weights do to probabilities.
+    """
+
+    steps: int
+    cap: float | None = None
+
+    def __call__(self, sums: Integers) -> Floats:
+        """Return the probabilities of sums of votes (records, classes)."""
+        odds = np.exp((sums - sums.max(axis=1, keepdims=True)) / self.steps)
+        shares = odds / odds.sum(axis=1, keepdims=True)
+        if self.cap is None:
+            return np.asarray(shares)
+        odds = shares * np.maximum(1, (1 - shares) / self.cap)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+Link = Mean | Softmax
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringForm:
+    """A model as trees over codes.
+
+    A record starts at every root. In a node with a test it goes to the child ``first_child[node] + branch[test][code]``, the code
+    being that of the test's feature. Where it stops, it gets the node's votes. The label is the first class with the largest
+    sum of votes.
+
+    Parameters
+    ----------
+    readings : tuple of Reading
+        How the cell of each feature becomes a code.
+    classes : tuple of bool, int, float or str
+        The labels.
+    roots : ndarray of shape (trees,)
+        The root of each tree.
+    test : ndarray of shape (nodes,)
+        The test of each node, -1 for a leaf.
+    first_child : ndarray of shape (nodes,)
+        The first of a node's children, which stand side by side behind it; 0 for a leaf.
+    feature : ndarray of shape (tests,)
+        What each test reads.
+    branch : ndarray of shape (tests, codes)
+        The branch of each code of the test's feature; beyond its codes anything.
+    votes : ndarray of shape (nodes, classes), int64
+        What a leaf gives to each class; zeros for other nodes.
+    link : Link
+        What makes probabilities of sums.
+    """
+
+    readings: tuple[Reading, ...]
+    classes: tuple[Value, ...]
+    roots: Integers
+    test: Integers
+    first_child: Integers
+    feature: Integers
+    branch: Codes
+    votes: Integers
+    link: Link
+
+    @property
+    def labels(self) -> tuple[Value, ...]:
+        """The classes as values of one type: whole numbers of 64 bits, numbers or truth values where all are, otherwise text."""
+        for kind in (bool, int, float):
+            if all(type(label) is kind for label in self.classes):
+                if kind is int and not all(-LARGEST <= label < LARGEST for label in self.classes if type(label) is int):
+                    break
+                return self.classes
+        return tuple(str(label) for label in self.classes)
+
+    def sums(self, codes: Codes) -> Integers:
+        """Return the sums of votes of records by their codes (records, features), of shape (records, classes)."""
+        place = np.tile(self.roots, (len(codes), 1))
+        rows = np.arange(len(codes))[:, None]
+        while (inner := self.test[place] >= 0).any():
+            test = np.where(inner, self.test[place], 0)
+            step = self.first_child[place] + self.branch[test, codes[rows, self.feature[test]]]
+            place = np.where(inner, step, place)
+        return np.asarray(self.votes[place].sum(axis=1))
+
+    def depth(self) -> int:
+        """Return the most tests on a path."""
+        nodes, depth = self.roots, 0
+        while len(nodes := nodes[self.test[nodes] >= 0]):
+            nodes, depth = np.concatenate([self.children(node) for node in nodes.tolist()]), depth + 1
+        return depth
+
+    def children(self, node: int) -> Integers:
+        """Return the children of a node with a test, in the order of its branches."""
+        return np.asarray(self.first_child[node] + np.arange(self.arity[self.test[node]]))
+
+    @cached_property
+    def arity(self) -> Integers:
+        """How many branches each test has, of shape (tests,)."""
+        return np.array([self.codes_to_branches(test).max() + 1 for test in range(len(self.feature))], dtype=np.int64)
+
+    def codes_to_branches(self, test: int) -> Codes:
+        """Return the branch of each code of a test's feature."""
+        row: Codes = self.branch[test, : self.readings[self.feature[test]].n_codes]
+        return row
+
+    def merged(self) -> ScoringForm:
+        """Return a form that says the same with one tree for all that ask the same, whose votes are added up."""
+        together: dict[tuple[int, ...], list[Integers]] = {}
+        for root in self.roots.tolist():
+            nodes = self._below(root)
+            together.setdefault(tuple(self.test[nodes].tolist()), []).append(nodes)
+        if len(together) == len(self.roots):
+            return self
+        kept = [group[0] for group in together.values()]
+        votes = np.concatenate([sum(self.votes[nodes] for nodes in group) for group in together.values()])
+        place = np.zeros(len(self.test), dtype=np.int64)
+        order = np.concatenate(kept)
+        place[order] = np.arange(len(order))
+        starts = np.cumsum([0, *map(len, kept[:-1])])
+        test = self.test[order]
+        first_child = np.where(test < 0, 0, place[self.first_child[order]])
+        return replace(self, roots=starts, test=test, first_child=first_child, votes=votes)
+
+    def _below(self, root: int) -> Integers:
+        """Return a tree's nodes level by level, children in the order of their branches."""
+        return np.concatenate([np.array(level) for level in self._levels(root)])
+
+    def _levels(self, root: int) -> Iterator[list[int]]:
+        level = [root]
+        while level:
+            yield level
+            level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
+
+
+def one_hot(labels: npt.NDArray[np.signedinteger], n_classes: int) -> Integers:
+    """Return one vote for the class of each node, none where the label is -1, of shape (nodes, classes)."""
+    votes = np.zeros((len(labels), n_classes), dtype=np.int64)
+    known = np.flatnonzero(labels >= 0)
+    votes[known, labels[known]] = 1
+    return votes

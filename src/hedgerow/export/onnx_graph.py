@@ -1,0 +1,168 @@
+"""A released model as an ONNX graph of standard operators.
+
+Codes and votes are whole numbers from the cells to the label, so every runtime that keeps to the standard gives the same label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import ConfigurationError, MissingExtraError
+from hedgerow.export.form import Mean, ScoringForm, Softmax
+from hedgerow.export.onnx_readings import number_codes, value_codes
+from hedgerow.export.onnx_writer import GraphWriter
+from hedgerow.export.readings import NumberReading, Reading, ValueReading
+
+__all__ = ["onnx_model"]
+
+OPSET, ML_OPSET, IR_VERSION = 20, 3, 9  # regular expressions came with operator set 20
+MOST_BYTES = 1 << 30  # of all tables; the format itself ends at 2 GiB
+
+
+def onnx_model(form: ScoringForm, metadata: Mapping[str, str], words: str) -> Any:
+    """Return a form as a ModelProto.
+
+    Parameters
+    ----------
+    form : ScoringForm
+        The model.
+    metadata : mapping of str to str
+        What is written beside it.
+    words : str
+        What a viewer of the graph shows of it.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package onnx is not installed.
+    ConfigurationError
+        If the tables are too large for the format.
+    """
+    try:
+        onnx = import_module("onnx")
+    except ImportError as error:
+        raise MissingExtraError(
+            'to_onnx needs the package onnx, which is not installed: pip install "hedgerow[onnx]" brings it.'
+        ) from error
+    form = form.merged()
+    _check(form)
+    writer = GraphWriter(onnx, [reading.name for reading in form.readings])
+    sums = _sums(writer, form, _codes(writer, form))
+    outputs = (_label(writer, form, sums), _probabilities(writer, form, sums))
+    return _model(onnx, writer, form, outputs, metadata, words)
+
+
+def _check(form: ScoringForm) -> None:
+    size = 8 * (form.branch.size + form.votes.size + 2 * form.test.size)
+    if size > MOST_BYTES:
+        raise ConfigurationError(
+            f"the model's tables take {size} bytes in ONNX, and a file holds {MOST_BYTES} of them; fit fewer or smaller trees."
+        )
+
+
+def _codes(writer: GraphWriter, form: ScoringForm) -> str:
+    """Return the codes of all records, (records, features)."""
+    columns = [
+        number_codes(writer, reading) if isinstance(reading, NumberReading) else value_codes(writer, reading)
+        for reading in form.readings
+    ]
+    return writer.node("Concat", *columns, axis=1)
+
+
+def _sums(writer: GraphWriter, form: ScoringForm, codes: str) -> str:
+    """Return the sums of votes, (records, classes)."""
+    records = writer.node("Shape", codes, start=0, end=1)
+    shape = writer.node("Concat", records, writer.constant(np.array([len(form.roots)])), axis=0)
+    place = writer.node("Expand", writer.constant(form.roots[None]), shape)
+    if depth := form.depth():
+        place = _walk(writer, form, codes, place, depth)
+    votes = writer.node("Gather", writer.constant(form.votes), place)
+    return writer.node("ReduceSum", votes, writer.constant(np.array([1])), keepdims=0)
+
+
+def _walk(writer: GraphWriter, form: ScoringForm, codes: str, place: str, depth: int) -> str:
+    """Return the leaves that records reach, (records, trees): all trees are walked side by side, one level after another."""
+    leaf = form.test < 0  # a leaf asks a test with one branch, which leads back to it
+    test, width = np.where(leaf, len(form.feature), form.test), form.branch.shape[1]
+    feature = writer.constant(np.append(form.feature, 0)[test])
+    start = writer.constant(test * width)
+    branches = writer.constant(np.append(form.branch.reshape(-1), np.zeros(width)).astype(np.int32))
+    follows = writer.constant(np.where(leaf, np.arange(len(test)), form.first_child))
+    for _ in range(depth):
+        code = writer.node("GatherElements", codes, writer.node("Gather", feature, place), axis=1)
+        taken = writer.node("Gather", branches, writer.node("Add", writer.node("Gather", start, place), code))
+        place = writer.node("Add", writer.node("Gather", follows, place), writer.cast(taken, "INT64"))
+    return place
+
+
+def _label(writer: GraphWriter, form: ScoringForm, sums: str) -> str:
+    best = writer.node("ArgMax", sums, axis=1, keepdims=0)  # among equals the first
+    return writer.node("Gather", writer.labels(_labels(form)), best, name="label")
+
+
+def _labels(form: ScoringForm) -> npt.NDArray[Any]:
+    return np.array(form.labels, dtype=object if isinstance(form.labels[0], str) else None)
+
+
+def _probabilities(writer: GraphWriter, form: ScoringForm, sums: str) -> str:
+    link = form.link
+    votes = writer.cast(sums, "DOUBLE")
+    if isinstance(link, Mean):
+        return writer.node("Div", votes, writer.number(link.total), name="probabilities")
+    return _softmax(writer, link, votes)
+
+
+def _softmax(writer: GraphWriter, link: Softmax, votes: str) -> str:
+    classes = writer.constant(np.array([1]))
+    behind = writer.node("Sub", votes, writer.node("ReduceMax", votes, classes, keepdims=1))
+    odds = writer.node("Exp", writer.node("Div", behind, writer.number(link.steps)))
+    last = {} if link.cap is not None else {"name": "probabilities"}
+    shares = writer.node("Div", odds, writer.node("ReduceSum", odds, classes, keepdims=1), **last)
+    if link.cap is None:
+        return shares
+    others = writer.node("Div", writer.node("Sub", writer.number(1), shares), writer.number(link.cap))
+    odds = writer.node("Mul", shares, writer.node("Max", writer.number(1), others))
+    return writer.node("Div", odds, writer.node("ReduceSum", odds, classes, keepdims=1), name="probabilities")
+
+
+def _about(reading: Reading) -> str:
+    """Return what a viewer of the graph shows of an input."""
+    if isinstance(reading, ValueReading):
+        return "text; '' is missing"
+    return "a number; NaN is missing" if reading.unit is None else f"whole {reading.unit}s since 1970; NaN is missing"
+
+
+def _model(
+    onnx: Any, writer: GraphWriter, form: ScoringForm, outputs: tuple[str, str], metadata: Mapping[str, str], words: str
+) -> Any:
+    helper, kinds = onnx.helper, onnx.TensorProto
+    inputs = [
+        helper.make_tensor_value_info(
+            reading.name,
+            kinds.DOUBLE if isinstance(reading, NumberReading) else kinds.STRING,
+            ["records", 1],
+            doc_string=_about(reading),
+        )
+        for reading in form.readings
+    ]
+    label = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.DOUBLE}.get(_labels(form).dtype.kind, kinds.STRING)
+    given = [
+        helper.make_tensor_value_info(outputs[0], label, ["records"]),
+        helper.make_tensor_value_info(outputs[1], kinds.DOUBLE, ["records", len(form.classes)]),
+    ]
+    graph = helper.make_graph(writer.nodes, "hedgerow", inputs, given, writer.tensors)
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="hedgerow",
+        doc_string=words,
+    )
+    helper.set_model_props(model, dict(metadata))
+    onnx.checker.check_model(model, full_check=True)
+    return model

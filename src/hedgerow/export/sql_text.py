@@ -1,0 +1,211 @@
+"""A released model as one SQL statement: codes of cells, whole votes of trees, a label and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.export.dialects import DIALECTS, Dialect
+from hedgerow.export.form import Mean, ScoringForm
+from hedgerow.export.readings import NumberReading, Reading, ValueReading
+from hedgerow.schema.features import Value
+
+__all__ = ["sql_statement"]
+
+SHORT = 12  # letters of what may be written again and again
+MOST_LEAVES = 200_000  # of all trees and classes together; engines parse no statement of hundreds of megabytes
+
+
+def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = ()) -> str:
+    """Return a form as one SELECT statement, without a semicolon.
+
+    Parameters
+    ----------
+    form : ScoringForm
+        The model.
+    table : str or sequence of str
+        The table's name, or its parts, such as ("main", "people").
+    dialect : {"duckdb", "sqlite"}
+        The engine.
+    keep : sequence of str
+        Columns of the table that stand before the answers.
+
+    Raises
+    ------
+    ConfigurationError
+        If the dialect is unknown, names cannot be told apart, or the model is too large for a statement.
+    """
+    if dialect not in DIALECTS:
+        raise ConfigurationError(f"dialect is {dialect!r}; pass one of {', '.join(map(repr, DIALECTS))}.")
+    form = form.merged()
+    _check(form)
+    writer = Writer(DIALECTS[dialect], form, tuple(keep))
+    parts = [table] if isinstance(table, str) else list(table)
+    return writer.statement(".".join(map(writer.sql.identifier, parts)))
+
+
+def _check(form: ScoringForm) -> None:
+    seen: dict[str, str] = {}
+    for reading in form.readings:
+        if isinstance(reading, NumberReading) and reading.unit is not None:
+            raise ConfigurationError(
+                f"the feature {reading.name!r} holds dates, which SQL engines read each in their own way; use to_onnx or to_json."
+            )
+        other = seen.setdefault(reading.name.casefold(), reading.name)
+        if other != reading.name:
+            raise ConfigurationError(
+                f"the features {other!r} and {reading.name!r} are one column in SQL, which does not tell large letters from "
+                "small ones; rename one of them."
+            )
+    leaves = int((form.test < 0).sum()) * len(form.classes)
+    if leaves > MOST_LEAVES:
+        raise ConfigurationError(
+            f"the model has {leaves} votes of leaves, and a statement holds {MOST_LEAVES}; fit fewer or smaller trees, or use "
+            "to_onnx."
+        )
+
+
+class Writer:
+    """A statement that is being written; every step is a table of its own, so that nothing is worked out twice."""
+
+    def __init__(self, sql: Dialect, form: ScoringForm, keep: Sequence[str]) -> None:
+        self.sql = sql
+        self._form = form
+        self._keep = keep
+        self._kept = [f"k{i}" for i in range(len(keep))]
+        self._classes = range(len(form.classes))
+
+    def statement(self, table: str) -> str:
+        """Return the statement for a table."""
+        steps = [("cells", self._cells(), f"{table} AS t"), ("numbers", self._numbers(), "cells")]
+        steps += [("codes", self._codes(), "numbers"), ("votes", self._votes(), "codes"), *self._shares()]
+        text = ",\n".join(
+            f"{name} AS MATERIALIZED (\n  SELECT {self._list(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
+            for name, columns, source in steps
+        )
+        return f"WITH {text}\nSELECT {self._list(self._answers())}\nFROM {steps[-1][0]}"
+
+    def _list(self, columns: Sequence[str]) -> str:
+        return ",\n    ".join(columns)
+
+    def _cells(self) -> list[str]:
+        """Return the cells as numbers or text; a name of no column is an error, since the table is named before it."""
+        columns = [
+            f"t.{self.sql.identifier(name)} AS {kept}" for name, kept in zip(self._keep, self._kept, strict=True)
+        ]
+        for i, reading in enumerate(self._form.readings):
+            cell = f"t.{self.sql.identifier(reading.name)}"
+            if isinstance(reading, NumberReading):
+                columns.append(f"{self.sql.number_of(cell)} AS v{i}")
+            else:
+                columns += [f"{cell} AS r{i}"] * bool(reading.numbers) + [f"{self.sql.text_of(cell)} AS v{i}"]
+        return columns
+
+    def _numbers(self) -> list[str]:
+        """Return the cells, and beside text that may spell a declared number that number."""
+        columns = [*self._kept]
+        for i, reading in enumerate(self._form.readings):
+            columns.append(f"v{i}")
+            if isinstance(reading, ValueReading) and reading.numbers:
+                columns.append(f"{self.sql.decimal_of(f'r{i}', f'v{i}')} AS n{i}")
+        return columns
+
+    def _codes(self) -> list[str]:
+        codes = [f"{self._code(i, reading)} AS c{i}" for i, reading in enumerate(self._form.readings)]
+        return [*self._kept, *codes]
+
+    def _code(self, i: int, reading: Reading) -> str:
+        number = self.sql.number
+        if isinstance(reading, NumberReading):
+            markers = "".join(f" OR v{i} = {number(marker)}" for marker in reading.markers)
+            rules = "".join(f" WHEN v{i} < {number(edge)} THEN {code}" for code, edge in enumerate(reading.edges))
+            return f"CASE WHEN v{i} IS NULL{markers} THEN {reading.missing}{rules} ELSE {len(reading.edges)} END"
+        numbers = "".join(f" WHEN n{i} = {number(key)} THEN {code}" for key, code in reading.numbers)
+        rest = f"CASE{numbers} ELSE {reading.undeclared} END" if numbers else str(reading.undeclared)
+        texts = "".join(f" WHEN {self.sql.literal(text)} THEN {code}" for text, code in reading.texts)
+        return f"CASE WHEN v{i} IS NULL THEN {reading.missing} ELSE CASE v{i}{texts} ELSE {rest} END END"
+
+    def _votes(self) -> list[str]:
+        sums = [f"{_added(list(self._of_trees(label)))} AS s{label}" for label in self._classes]
+        return [*self._kept, *sums]
+
+    def _of_trees(self, label: int) -> Iterator[str]:
+        for root in self._form.roots.tolist():
+            yield f"CAST({self._node(root, label)} AS BIGINT)"
+
+    def _node(self, node: int, label: int) -> str:
+        """Return what a node gives to a class."""
+        form, test = self._form, int(self._form.test[node])
+        if test < 0:
+            return str(int(form.votes[node, label]))
+        children = [self._node(child, label) for child in form.children(node).tolist()]
+        if len(set(children)) == 1:
+            return children[0]
+        branches = form.codes_to_branches(test).tolist()
+        groups: dict[str, list[int]] = {}
+        for code, branch in enumerate(branches):
+            groups.setdefault(children[branch], []).append(code)
+        *some, (last, _) = sorted(groups.items(), key=lambda group: len(group[1]))
+        if not some:  # no code leads elsewhere
+            return last
+        column = f"c{int(form.feature[test])}"
+        if all(len(codes) == 1 or len(given) < SHORT for given, codes in some):
+            rules = "".join(f" WHEN {code} THEN {given}" for given, codes in some for code in codes)
+            return f"CASE {column}{rules} ELSE {last} END"
+        # The group first, so that no branch is written twice. Lists after IN would be joins to DuckDB, hundreds of them.
+        places = "".join(f" WHEN {code} THEN {place}" for place, (_, codes) in enumerate(some) for code in codes)
+        rules = "".join(f" WHEN {place} THEN {given}" for place, (given, _) in enumerate(some))
+        return f"CASE CASE {column}{places} END{rules} ELSE {last} END"
+
+    def _shares(self) -> list[tuple[str, list[str], str]]:
+        """Return the steps from sums of votes to probabilities p0, p1 and so on, beside the largest sum m."""
+        link, number = self._form.link, self.sql.number
+        sums, odds, shares = ([f"{letter}{i}" for i in self._classes] for letter in "sop")
+        most = self.sql.greatest(sums) if len(sums) > 1 else sums[0]
+        if isinstance(link, Mean):
+            given = [
+                f"CAST({one} AS DOUBLE) / {number(link.total)} AS {share}"
+                for one, share in zip(sums, shares, strict=True)
+            ]
+            return [("shares", [*self._kept, *sums, f"{most} AS m", *given], "votes")]
+        steps = [("largest", [*self._kept, *sums, f"{most} AS m"], "votes")]
+        given = [
+            f"exp(CAST({one} - m AS DOUBLE) / {number(link.steps)}) AS {odd}"
+            for one, odd in zip(sums, odds, strict=True)
+        ]
+        passed = [*self._kept, *sums, "m"]
+        divided = [f"{odd} / {_added(odds)} AS {share}" for odd, share in zip(odds, shares, strict=True)]
+        steps += [("odds", [*passed, *given], "largest"), ("shares", [*passed, *divided], "odds")]
+        if link.cap is not None:
+            cap, one = number(link.cap), number(1)
+            capped = [
+                f"{share} * CASE WHEN {one} - {share} > {cap} THEN ({one} - {share}) / {cap} ELSE {one} END AS {odd}"
+                for odd, share in zip(odds, shares, strict=True)
+            ]
+            steps += [("weighed", [*passed, *capped], "shares"), ("calibrated", [*passed, *divided], "weighed")]
+        return steps
+
+    def _answers(self) -> list[str]:
+        """Return the columns of the result: what is kept, the label, and the probabilities in the order of the classes."""
+        labels = [_label(self.sql, label) for label in self._form.labels]
+        rules = "".join(f" WHEN s{i} THEN {label}" for i, label in enumerate(labels))  # among equals the first
+        kept = [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
+        names = [self.sql.identifier(f"probability_{label}") for label in self._form.classes]
+        given = [f"p{i} AS {name}" for i, name in enumerate(names)]
+        return [*kept, f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
+
+
+def _added(terms: list[str]) -> str:
+    """Return a sum as a balanced tree: engines bound how deep an expression is."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return f"({_added(terms[:half])} + {_added(terms[half:])})"
+
+
+def _label(sql: Dialect, label: Value) -> str:
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, int):
+        return str(label)
+    return sql.number(label) if isinstance(label, float) else sql.literal(label)

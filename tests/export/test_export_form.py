@@ -1,0 +1,130 @@
+"""The one form that all exports are written of says what the model says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from export_records import FORMS, SCHEMA, fitted, odd_records, training
+
+import hedgerow as hr
+from hedgerow.export import Mean, NumberReading, ScoringForm, Softmax, ValueReading, readings_of
+from hedgerow.schema import Encoder
+
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+
+
+def codes_of(form, X):
+    """Codes by the readings alone: the plain meaning of what is exported."""
+    columns = []
+    for reading in form.readings:
+        cells = X[reading.name].tolist()
+        columns.append(
+            [number_code(reading, cell) for cell in cells]
+            if isinstance(reading, NumberReading)
+            else [value_code(reading, cell) for cell in cells]
+        )
+    return np.array(columns).T
+
+
+def number_code(reading, cell):
+    if cell != cell or cell in reading.markers:
+        return reading.missing
+    return sum(edge <= cell for edge in reading.edges)
+
+
+def value_code(reading, cell):
+    text = cell.strip(" \t\n\r\x0b\x0c")
+    if text in dict(reading.texts):
+        return dict(reading.texts)[text]
+    words = {"true": 1.0, "false": 0.0}
+    try:
+        plain = text.isascii() and "_" not in text
+        number = words[text.lower()] if text.lower() in words else float(text) if plain else None
+    except ValueError:
+        number = None
+    return dict(reading.numbers).get(number, reading.undeclared)
+
+
+@pytest.mark.parametrize(("name", "variant"), FORMS)
+def test_the_form_says_what_the_model_says(name, variant):
+    model = fitted(name, variant)
+    X = odd_records(model, 3000)
+    form = model.model_.scoring()
+    sums = form.sums(codes_of(form, X))
+    np.testing.assert_array_equal(model.classes_[sums.argmax(axis=1)], model.predict(X))
+    np.testing.assert_allclose(form.link(sums), model.predict_proba(X), rtol=0, atol=1e-12)
+    assert np.abs(sums).max() < 2**53  # so that floats hold them too
+
+
+@pytest.mark.parametrize(("name", "variant"), FORMS)
+def test_trees_that_ask_the_same_become_one_and_say_the_same(name, variant):
+    model = fitted(name, variant)
+    form = model.model_.scoring()
+    merged = form.merged()
+    codes = codes_of(form, odd_records(model, 1000))
+    np.testing.assert_array_equal(merged.sums(codes), form.sums(codes))
+    asked = [tuple(merged.test[nodes].tolist()) for nodes in map(merged._below, merged.roots.tolist())]
+    assert len(set(asked)) == len(asked)
+
+
+def test_merging_takes_place():
+    form = fitted("dpada", "private").model_.scoring()
+    assert len(form.merged().roots) < len(form.roots)
+
+
+def test_every_form_is_tried():
+    assert len(FORMS) == 39
+
+
+def test_a_type_that_other_programs_are_not_told_of_is_refused():
+    class Ordinal(hr.Categorical):
+        """A type to come."""
+
+    schema = hr.Schema({"a": Ordinal(["x", "y"])}, classes=["no", "yes"])
+    with pytest.raises(hr.ConfigurationError, match=r"feature 'a' is of the type Ordinal, .* model.save"):
+        readings_of(Encoder(schema, 4))
+
+
+def test_readings_are_plain_values():
+    age, job, score = readings_of(Encoder(SCHEMA, 4))
+    assert age == NumberReading("age", (25.0, 50.0, 75.0), (-9.0, 7.0))
+    assert (age.missing, age.n_codes, score.n_codes) == (4, 5, 5)  # of five cuts, three for four bins
+    assert isinstance(job, ValueReading)
+    assert (job.missing, job.undeclared, job.n_codes) == (9, 10, 11)
+    texts, numbers = dict(job.texts), dict(job.numbers)
+    assert (texts["Nan"], texts["nan"], texts["?"], texts["nurse"]) == (6, 9, 9, 0)
+    assert numbers == {-9.0: 9, 7.0: 9, 1.0: 3, 2.5: 4, 0.0: 5}
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels"),
+    [
+        (("a", "b"), ("a", "b")),
+        ((1, 2), (1, 2)),
+        ((True, False), (True, False)),
+        ((0.5, 2.5), (0.5, 2.5)),
+        ((1, "b", 2.5), ("1", "b", "2.5")),
+        ((2**63, 1), (str(2**63), "1")),
+        ((-(2**63), 1), (-(2**63), 1)),
+    ],
+)
+def test_labels_are_of_one_type(classes, labels):
+    none = np.zeros(0, dtype=np.int64)
+    form = ScoringForm((), classes, none, none, none, none, none, none, Mean(1))
+    assert form.labels == labels
+    assert [type(label) for label in form.labels] == [type(label) for label in labels]
+
+
+def test_a_softmax_with_a_cap_is_calibrated_as_the_model_is():
+    from hedgerow.boosting.gradients import calibrated
+
+    sums = np.array([[100, -100, 0], [5000, 4000, -9000]])
+    plain = Softmax(512)(sums)
+    np.testing.assert_allclose(Softmax(512, cap=1 - 0.8 / 3)(sums), calibrated(plain), rtol=1e-4)
+
+
+def test_shares_of_many_trees_add_up_exactly_in_any_order():
+    model = hr.ForestClassifier(schema=SCHEMA, n_estimators=37, max_depth=2).fit(*training(500))
+    share = model.model_.share
+    order = np.random.default_rng(0).permutation(len(share))
+    assert share.sum() == share[order].sum() == sum(share.tolist()[0]) * 0 + float(np.sum(share.astype(np.longdouble)))

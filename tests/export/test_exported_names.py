@@ -1,0 +1,155 @@
+"""Names, values and classes of any characters neither break an export nor say anything to an engine."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_sql_export import answers, table_of
+
+import hedgerow as hr
+
+NASTY = [
+    *(
+        '"',
+        "'",
+        '""',
+        "''",
+        "a b",
+        "a.b",
+        "x; DROP TABLE people; --",
+        "'); DROP TABLE people; --",
+        "/*",
+        "*/",
+        "--",
+        "\\",
+    ),
+    *(
+        "select",
+        "NULL",
+        "t",
+        "k0",
+        "c0",
+        "v0",
+        "cells",
+        "label",
+        "probabilities",
+        "hedgerow:0",
+        "\n",
+        "\t",
+        "Zoë",
+        "漢字",
+    ),
+    *(
+        "\U0001f600",
+        "%s",
+        "{}",
+        "$1",
+        "?",
+        ":a",
+        "@a",
+        "`",
+        "[a]",
+        "\u2028",
+        "'||(SELECT 1)||'",
+        '" AS x FROM people--',
+    ),
+]
+letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+names = st.one_of(st.sampled_from(NASTY), st.text(letters, min_size=1, max_size=12))
+distinct = {"unique_by": lambda name: name.casefold().upper().strip()}
+
+
+def distinct_to_a_schema(texts):
+    """Texts that a schema tells apart, and that are no missing cell."""
+    found = {}
+    for text in texts:
+        if text.strip():
+            found.setdefault(text.strip(" \t\n\r\x0b\x0c"), text)
+    return list(found.values())
+
+
+@st.composite
+def models(draw):
+    columns = draw(st.lists(names, min_size=2, max_size=3, **distinct))
+    values = distinct_to_a_schema(draw(st.lists(names, min_size=2, max_size=5))) or ["a"]
+    classes = distinct_to_a_schema(draw(st.lists(names, min_size=2, max_size=4))) or ["b"]
+    try:
+        features = {columns[0]: hr.Numeric(0, 1), **{name: hr.Categorical(values) for name in columns[1:]}}
+        schema = hr.Schema(features, classes=classes)
+    except hr.SchemaError:  # numbers that are one value, and the like
+        return None
+    generator = np.random.default_rng(0)
+    X = {columns[0]: generator.uniform(0, 1, 80)}
+    X |= {name: generator.choice(np.array([*values, "", "other"], dtype=object), 80) for name in columns[1:]}
+    y = generator.choice(np.array(classes, dtype=object), 80)
+    return hr.ForestClassifier(epsilon=20.0, schema=schema, max_depth=3).fit(X, y), X, draw(names)
+
+
+slow = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+
+
+@slow
+@given(models())
+def test_sqlite(found):
+    if found is not None:
+        check_sql("sqlite", *found)
+
+
+@slow
+@given(models())
+def test_duckdb(found):
+    pytest.importorskip("duckdb", reason="make test-exports installs it")
+    if found is not None:
+        check_sql("duckdb", *found)
+
+
+def check_sql(engine, model, X, table):
+    first, *others = X
+    if first == "#" or "#" in others:
+        return
+    connection = table_of(engine, X, ("DOUBLE", *["VARCHAR"] * len(others)), table)
+    labels, probabilities = answers(connection, model.to_sql(table, engine, keep=["#"]))
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    if engine == "sqlite":
+        tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+        assert tables == [(table,)]
+
+
+@slow
+@given(models())
+def test_onnx(found):
+    pytest.importorskip("onnx", reason="make test-exports installs it")
+    runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs it")
+    if found is None:
+        return
+    model, X, _ = found
+    session = runtime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, probabilities = session.run(None, {name: cells.reshape(-1, 1) for name, cells in X.items()})
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_array_equal(probabilities, model.predict_proba(X))
+
+
+@slow
+@given(models())
+def test_json(found):
+    if found is None:
+        return
+    model, X, _ = found
+    answers = json.loads(model.to_json())["answers"]
+    assert [feature["name"] for feature in answers["features"]] == list(X)
+    assert answers["classes"] == list(model.schema_.classes)
+
+
+def test_an_identifier_is_closed_by_nothing_in_it():
+    connection = sqlite3.connect(":memory:")
+    from hedgerow.export import DIALECTS
+
+    for name in NASTY:
+        connection.execute(f"CREATE TABLE {DIALECTS['sqlite'].identifier(name)} (a)")
+    assert [row[0] for row in connection.execute("SELECT name FROM sqlite_master")] == NASTY

@@ -1,0 +1,237 @@
+"""SQL statements in SQLite and DuckDB, against ``predict``."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+
+import numpy as np
+import pytest
+from export_records import FORMS, NUMBERS, ROWS, SCHEMA, TEXTS, around, fitted, odd_records, training
+
+import hedgerow as hr
+from hedgerow.export.dialects import DIALECTS
+from hedgerow.export.sql_text import _added
+
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+
+ENGINES = ("sqlite", "duckdb")
+
+
+def connect(engine):
+    if engine == "sqlite":
+        return sqlite3.connect(":memory:")
+    return pytest.importorskip("duckdb", reason="make test-exports installs it").connect()
+
+
+def plain(cell):
+    """A cell as an engine takes it, NULL for NaN in SQLite, which has none."""
+    return None if isinstance(cell, float) and cell != cell else cell.item() if isinstance(cell, np.generic) else cell
+
+
+def table_of(engine, X, types, name="people"):
+    """A connection with a table of records, the columns being of these types, and their number as its key."""
+    connection = connect(engine)
+    quoted = [DIALECTS[engine].identifier(column) for column in ("#", *X)]
+    columns = ", ".join(f"{column} {kind}" for column, kind in zip(quoted, ("BIGINT", *types), strict=True))
+    connection.execute(f"CREATE TABLE {DIALECTS[engine].identifier(name)} ({columns})")
+    rows = [tuple(map(plain, row)) for row in zip(range(len(next(iter(X.values())))), *X.values(), strict=True)]
+    if engine == "duckdb" and len(rows) > 1000:
+        import pyarrow
+
+        columns = zip(("#", *X), zip(*rows, strict=True), strict=True)
+        frame = pyarrow.table({column: pyarrow.array(cells) for column, cells in columns})
+        connection.register("frame of records", frame)
+        connection.execute(f'INSERT INTO {DIALECTS[engine].identifier(name)} SELECT * FROM "frame of records"')
+    else:
+        places = ", ".join("?" * len(quoted))
+        connection.executemany(f"INSERT INTO {DIALECTS[engine].identifier(name)} VALUES ({places})", rows)
+    return connection
+
+
+def answers(connection, statement):
+    """Labels and probabilities in the order of the records."""
+    rows = sorted(connection.execute(statement).fetchall())
+    return np.array([row[1] for row in rows], dtype=object), np.array([row[2:] for row in rows], dtype=np.float64)
+
+
+def check(engine, model, X, types, name="people"):
+    labels, probabilities = answers(table_of(engine, X, types, name), model.to_sql(name, engine, keep=["#"]))
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("name", "variant"), FORMS)
+def test_labels_are_equal_and_probabilities_within_rounding(name, variant, engine):
+    model = fitted(name, variant)
+    check(engine, model, odd_records(model, ROWS), ("DOUBLE", "VARCHAR", "DOUBLE"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_may_stand_there_as_text(engine):
+    model = fitted("forest", "private")
+    edges = [edge for reading in model.model_.scoring().readings[::2] for edge in reading.edges]
+    numbers = [repr(float(number)) for number in (*around(edges), *NUMBERS) if not 0 < abs(number) < 1e-200]
+    texts = [*numbers, *(text for text in TEXTS if text.isascii() and "_" not in text), " 12\t", "+3.5e1", None]
+    X = {"age": texts, "job": ["nurse"] * len(texts), "score": texts[::-1]}
+    check(engine, model, {name: np.array(cells, dtype=object) for name, cells in X.items()}, ("VARCHAR",) * 3)
+
+
+def test_sqlite_reads_every_type_that_one_column_holds():
+    model = fitted("forest", "private")
+    cells = [
+        None,
+        1,
+        1.0,
+        2.5,
+        0,
+        7,
+        -9,
+        50,
+        2**53 + 1,
+        1e22,
+        -(2**63),
+        "1",
+        "1.0",
+        "2.50",
+        "50",
+        "TRUE",
+        "x",
+        "",
+        "nan",
+        "inf",
+    ]
+    X = {"age": cells, "job": cells[::-1], "score": cells[5:] + cells[:5]}
+    check("sqlite", model, {name: np.array(column, dtype=object) for name, column in X.items()}, ("", "", ""))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        ("INTEGER", [1, 0, 2, 7, -9, None]),
+        ("BOOLEAN", [True, False, None]),
+        ("DOUBLE", [1.0, 2.5, 0.0, -0.0, 7.0, 1e22, float("inf"), None]),
+        ("DECIMAL(12, 3)", [1, 2.5, 7, None]),
+        ("DATE", [datetime.date(2020, 1, 1), None]),
+        ("TIMESTAMP", [datetime.datetime(2020, 1, 1, 12, 30), None]),
+    ],
+)
+def test_duckdb_reads_columns_of_every_type(kind, cells):
+    schema = SCHEMA.replace({"job": hr.Categorical([1, 2.5, 0, "2020-01-01", "2020-01-01 12:30:00"])})
+    X, y = training(500)
+    X["job"] = np.random.default_rng(0).choice(np.array([1, 2.5, 0, "2020-01-01", "x"], dtype=object), 500)
+    model = hr.PFDPDTClassifier(epsilon=50.0, schema=schema).fit(X, y)
+    number = kind not in ("DATE", "TIMESTAMP")
+    column = np.array(cells, dtype=object)
+    X = {"age": column if number else np.full(len(cells), 50.0), "job": column, "score": np.zeros(len(cells))}
+    check("duckdb", model, X, (kind if number else "DOUBLE", kind, "DOUBLE"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "classes", [["only"], ["a", "b", "c"], [0, 1], [0.5, 2.5], [1, "b"], ["it's", 'a "b"'], [2**70, 2]]
+)
+@pytest.mark.parametrize("name", ["hedgerow", "edprf"])
+def test_any_classes(name, classes, engine):
+    from hedgerow.systems import system_class
+
+    X, _ = training(400)
+    y = np.random.default_rng(2).choice(np.array(classes, dtype=object), 400)
+    model = system_class(name)(schema=SCHEMA.replace(classes=classes)).fit(X, y)
+    new = odd_records(model, 300)
+    labels, probabilities = answers(
+        table_of(engine, new, ("DOUBLE", "VARCHAR", "DOUBLE")), model.to_sql("people", engine, keep=["#"])
+    )
+    mixed = len({type(label) for label in classes}) > 1 or 2**70 in classes
+    np.testing.assert_array_equal(labels, list(map(str, model.predict(new))) if mixed else model.predict(new))
+    np.testing.assert_allclose(probabilities, model.predict_proba(new), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_truth_values_are_labels(engine):
+    X, y = training(300)
+    model = hr.ForestClassifier(schema=SCHEMA.replace(classes=[True, False])).fit(X, y == "yes")
+    check(engine, model, odd_records(model, 100), ("DOUBLE", "VARCHAR", "DOUBLE"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_hundreds_of_classes(engine):
+    classes = [f"class {i}" for i in range(250)]
+    X, _ = training(600)
+    y = np.random.default_rng(0).choice(classes, 600)
+    model = hr.ForestClassifier(schema=SCHEMA.replace(classes=classes), max_depth=1).fit(X, y)
+    check(engine, model, odd_records(model, 50), ("DOUBLE", "VARCHAR", "DOUBLE"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_column_that_is_not_there_is_an_error(engine):
+    # unqualified, SQLite would take "age" for a text
+    model = fitted("forest", "private")
+    X = {name: cells for name, cells in odd_records(model, 5).items() if name != "age"}
+    with pytest.raises(Exception, match=r"age"):
+        table_of(engine, X, ("VARCHAR", "DOUBLE")).execute(model.to_sql("people", engine)).fetchall()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_statement_is_one_and_its_columns_are_as_promised(engine):
+    model = fitted("hedgerow", "private")
+    connection = table_of(engine, odd_records(model, 5), ("DOUBLE", "VARCHAR", "DOUBLE"))
+    statement = model.to_sql(["main", "people"], engine, keep=["#", "job"])
+    assert ";" not in statement
+    named = connection.execute(statement).description
+    assert [column[0] for column in named] == ["#", "job", "label", "probability_no", "probability_yes"]
+    assert statement.splitlines()[:2] == [
+        f"-- hedgerow {hr.__version__}, HedgerowClassifier: epsilon 1, add-remove",
+        "-- the guarantee holds",
+    ]
+    assert "DOES NOT HOLD" in fitted("edprf", "published").to_sql("people", engine)
+    created = connection.execute(f"CREATE TABLE scored AS {statement}")
+    assert created is not None
+    assert connection.execute("SELECT count(*) FROM scored").fetchone() == (5,)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_are_written_exactly(engine):
+    generator = np.random.default_rng(0)
+    numbers = [
+        *generator.normal(size=300) * 10.0 ** generator.integers(-12, 12, 300),
+        *generator.integers(0, 2**63, 300).view(np.float64),
+        *(0.1 + 0.2, 1 / 3, 2.0**53 + 2, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456.789, np.inf, -np.inf),
+    ]
+    numbers = [float(number) for number in numbers if number == number]
+    connection, dialect = connect(engine), DIALECTS[engine]
+    for number in numbers:
+        assert connection.execute(f"SELECT {dialect.number(number)}").fetchone() == (number,)
+
+
+def test_sums_are_balanced():
+    text = _added([str(i) for i in range(1000)])
+    assert eval(text) == 999 * 500
+    depth = max(np.cumsum([(letter == "(") - (letter == ")") for letter in text]))
+    assert depth == 10
+
+
+def test_refusals():
+    model = fitted("forest", "private")
+    with pytest.raises(hr.ConfigurationError, match="pass one of 'duckdb', 'sqlite'"):
+        model.to_sql("people", "oracle")
+    with pytest.raises(hr.ConfigurationError, match="NUL"):
+        model.to_sql("peo\0ple")
+    schema = hr.Schema({"a": hr.Numeric(0, 1), "A": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    twins = hr.ForestClassifier(schema=schema).fit(np.zeros((20, 2)), ["no", "yes"] * 10)
+    with pytest.raises(hr.ConfigurationError, match="'a' and 'A' are one column"):
+        twins.to_sql("people")
+
+
+def test_dates_are_refused():
+    schema = hr.Schema({"d": hr.Date("2020-01-01", "2020-12-31")}, classes=["no", "yes"])
+    model = hr.ForestClassifier(schema=schema).fit({"d": ["2020-02-01", "2020-08-01"] * 20}, ["no", "yes"] * 20)
+    with pytest.raises(hr.ConfigurationError, match="'d' holds dates"):
+        model.to_sql("people")
+
+
+def test_a_statement_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("hedgerow.export.sql_text.MOST_LEAVES", 10)
+    with pytest.raises(hr.ConfigurationError, match="use to_onnx"):
+        fitted("forest", "private").to_sql("people")

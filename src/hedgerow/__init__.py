@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, plots
-    from hedgerow.analysis import ReleasedSchema, private_schema
+    from hedgerow.analysis import ReleasedSchema, ReportCard, evaluate, private_schema
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
     from hedgerow.errors import (
@@ -27,7 +27,16 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
         SchemaError,
     )
-    from hedgerow.plots import AuditDisplay, BudgetDisplay, PrivacyUtilityDisplay, TreeDisplay
+    from hedgerow.plots import (
+        AuditDisplay,
+        BudgetDisplay,
+        CalibrationDisplay,
+        ConfusionMatrixDisplay,
+        PrecisionRecallDisplay,
+        PrivacyUtilityDisplay,
+        ROCDisplay,
+        TreeDisplay,
+    )
     from hedgerow.privacy.certificate import Certificate
     from hedgerow.privacy.ledger import Ledger
     from hedgerow.privacy.store import LedgerStore
@@ -64,9 +73,11 @@ _HOME = {
     "BudgetDisplay": "hedgerow.plots",
     "BudgetExceeded": "hedgerow.errors",
     "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
+    "CalibrationDisplay": "hedgerow.plots",
     "Categorical": "hedgerow.schema",
     "Certificate": "hedgerow.privacy.certificate",
     "ConfigurationError": "hedgerow.errors",
+    "ConfusionMatrixDisplay": "hedgerow.plots",
     "Curator": "hedgerow.curator",
     "DPAdaBoostClassifier": "hedgerow.systems.dp_adaboost",
     "DPAdaClassifier": "hedgerow.systems.dpada",
@@ -96,11 +107,14 @@ _HOME = {
     "Numeric": "hedgerow.schema",
     "PFDPDTClassifier": "hedgerow.systems.edprf",
     "PINQID3Classifier": "hedgerow.systems.pinq_id3",
+    "PrecisionRecallDisplay": "hedgerow.plots",
     "PrivacyLeakWarning": "hedgerow.errors",
     "PrivacyUtilityDisplay": "hedgerow.plots",
+    "ROCDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
     "ReleasedSchema": "hedgerow.analysis",
+    "ReportCard": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
     "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
@@ -109,6 +123,7 @@ _HOME = {
     "TpDPRFClassifier": "hedgerow.systems.tpdprf",
     "TraditionClassifier": "hedgerow.systems.tradition",
     "TreeDisplay": "hedgerow.plots",
+    "evaluate": "hedgerow.analysis",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
     "private_schema": "hedgerow.analysis",
@@ -120,9 +135,11 @@ __all__ = [
     "BudgetDisplay",
     "BudgetExceeded",
     "CARTDPsAdaBoostClassifier",
+    "CalibrationDisplay",
     "Categorical",
     "Certificate",
     "ConfigurationError",
+    "ConfusionMatrixDisplay",
     "Curator",
     "DPAdaBoostClassifier",
     "DPAdaClassifier",
@@ -152,11 +169,14 @@ __all__ = [
     "Numeric",
     "PFDPDTClassifier",
     "PINQID3Classifier",
+    "PrecisionRecallDisplay",
     "PrivacyLeakWarning",
     "PrivacyUtilityDisplay",
+    "ROCDisplay",
     "RandomTreesClassifier",
     "Records",
     "ReleasedSchema",
+    "ReportCard",
     "Schema",
     "SchemaError",
     "SmoothBoostClassifier",
@@ -168,6 +188,7 @@ __all__ = [
     "audit",
     "datasets",
     "engines",
+    "evaluate",
     "list_systems",
     "load",
     "plots",

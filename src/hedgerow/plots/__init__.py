@@ -7,7 +7,18 @@ needs matplotlib, the extra ``plot``.
 from hedgerow.plots.audit import AuditDisplay
 from hedgerow.plots.budget import BudgetDisplay
 from hedgerow.plots.page import Page
+from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
 from hedgerow.plots.tree import TreeDisplay
 from hedgerow.plots.utility import PrivacyUtilityDisplay
 
-__all__ = ["AuditDisplay", "BudgetDisplay", "Page", "PrivacyUtilityDisplay", "TreeDisplay"]
+__all__ = [
+    "AuditDisplay",
+    "BudgetDisplay",
+    "CalibrationDisplay",
+    "ConfusionMatrixDisplay",
+    "Page",
+    "PrecisionRecallDisplay",
+    "PrivacyUtilityDisplay",
+    "ROCDisplay",
+    "TreeDisplay",
+]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, mlflow, plots
-    from hedgerow.analysis import ReleasedSchema, private_schema
+    from hedgerow.analysis import ReleasedSchema, ReportCard, evaluate, private_schema
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
     from hedgerow.errors import (
@@ -31,10 +31,14 @@ if TYPE_CHECKING:
     from hedgerow.plots import (
         AuditDisplay,
         BudgetDisplay,
+        CalibrationDisplay,
+        ConfusionMatrixDisplay,
         ExplanationDisplay,
         FeatureDisplay,
         ImportancesDisplay,
+        PrecisionRecallDisplay,
         PrivacyUtilityDisplay,
+        ROCDisplay,
         TreeDisplay,
     )
     from hedgerow.privacy.certificate import Certificate
@@ -73,9 +77,11 @@ _HOME = {
     "BudgetDisplay": "hedgerow.plots",
     "BudgetExceeded": "hedgerow.errors",
     "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
+    "CalibrationDisplay": "hedgerow.plots",
     "Categorical": "hedgerow.schema",
     "Certificate": "hedgerow.privacy.certificate",
     "ConfigurationError": "hedgerow.errors",
+    "ConfusionMatrixDisplay": "hedgerow.plots",
     "Curator": "hedgerow.curator",
     "DPAdaBoostClassifier": "hedgerow.systems.dp_adaboost",
     "DPAdaClassifier": "hedgerow.systems.dpada",
@@ -109,11 +115,14 @@ _HOME = {
     "Numeric": "hedgerow.schema",
     "PFDPDTClassifier": "hedgerow.systems.edprf",
     "PINQID3Classifier": "hedgerow.systems.pinq_id3",
+    "PrecisionRecallDisplay": "hedgerow.plots",
     "PrivacyLeakWarning": "hedgerow.errors",
     "PrivacyUtilityDisplay": "hedgerow.plots",
+    "ROCDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
     "ReleasedSchema": "hedgerow.analysis",
+    "ReportCard": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
     "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
@@ -122,6 +131,7 @@ _HOME = {
     "TpDPRFClassifier": "hedgerow.systems.tpdprf",
     "TraditionClassifier": "hedgerow.systems.tradition",
     "TreeDisplay": "hedgerow.plots",
+    "evaluate": "hedgerow.analysis",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
     "private_schema": "hedgerow.analysis",
@@ -133,9 +143,11 @@ __all__ = [
     "BudgetDisplay",
     "BudgetExceeded",
     "CARTDPsAdaBoostClassifier",
+    "CalibrationDisplay",
     "Categorical",
     "Certificate",
     "ConfigurationError",
+    "ConfusionMatrixDisplay",
     "Curator",
     "DPAdaBoostClassifier",
     "DPAdaClassifier",
@@ -169,11 +181,14 @@ __all__ = [
     "Numeric",
     "PFDPDTClassifier",
     "PINQID3Classifier",
+    "PrecisionRecallDisplay",
     "PrivacyLeakWarning",
     "PrivacyUtilityDisplay",
+    "ROCDisplay",
     "RandomTreesClassifier",
     "Records",
     "ReleasedSchema",
+    "ReportCard",
     "Schema",
     "SchemaError",
     "SmoothBoostClassifier",
@@ -185,6 +200,7 @@ __all__ = [
     "audit",
     "datasets",
     "engines",
+    "evaluate",
     "list_systems",
     "load",
     "mlflow",

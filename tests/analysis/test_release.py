@@ -356,6 +356,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"ledger": 3}, "ledger"),
         ({"X": [[1, "a"]]}, "no names"),
         ({"X": np.zeros((3, 2))}, "no names"),
+        ({"X": hr.Records.from_batches([PEOPLE])}, "in the memory of one machine"),
         ({"y": LABELS[:5]}, "different lengths"),
         ({"classes": [1, "1"]}, "one class"),
         ({"target": "age"}, "a feature too"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hedgerow.analysis.card import ReportCard
+from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.release import ReleasedSchema, private_schema
 
-__all__ = ["ReleasedSchema", "private_schema"]
+__all__ = ["ReleasedSchema", "ReportCard", "evaluate", "private_schema"]

@@ -8,14 +8,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
+from hedgerow.analysis.questions import RULES, refuse_elsewhere
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange
 from hedgerow.curator.values import Values
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, RandomSource, Seed, check_parameters
-from hedgerow.privacy.accounting import Adjacency, cost
+from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event
@@ -34,15 +35,6 @@ ASSUMPTIONS = (
     "the names of the columns, and which of them are numeric, being public",
     "X and y as given: what was done to them before by looking at them is not covered",
 )
-RULES: Mapping[str, Constraint] = {
-    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=0.1"),
-    "delta": Exact(
-        exact_delta, "the probability that the guarantee fails, from 0 to below 1; pass for example delta=1e-7"
-    ),
-    "adjacency": Choice(get_args(Adjacency)),
-    "random_state": Seed(),
-    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
-}
 
 
 class ReleasedSchema(Schema):
@@ -295,6 +287,7 @@ def _entries(numeric: Sequence[str], categorical: Sequence[str]) -> dict[str, Fe
 
 def _read(X: Any, y: Any, stand_in: Schema) -> tuple[Columns, Any]:
     """Return the columns in their own order, and the labels, if any."""
+    refuse_elsewhere(X)
     if not (isinstance(X, Mapping) or hasattr(X, "columns") or isinstance(X, Columns)):
         raise ConfigurationError(
             f"X is {type(X).__name__}, whose columns have no names, but numeric and categorical name them. Pass a data frame, or "

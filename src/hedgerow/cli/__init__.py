@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
+    "evaluate": ("hedgerow.cli.evaluate", "Ask privately how good a saved model is."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
     "export": ("hedgerow.cli.export", "Write a saved model as ONNX, SQL or JSON."),
     "budget": ("hedgerow.cli.budget", "Keep the budget of a data set across processes."),

@@ -9,13 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
+from hedgerow.analysis import ReportCard, evaluate
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.schema import Encoder
 from hedgerow.schema.cells import object_array
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted
 
-__all__ = ["NOT_COVERED", "Score", "hold_out", "measure"]
+__all__ = ["BY_COINS", "NOT_COVERED", "Score", "ask_privately", "hold_out", "measure"]
+
+BY_COINS = (
+    "Each line was sent to the fit or to this report by a coin of its own, so no line pays for both; a ledger books both "
+    "all the same."
+)
 
 NOT_COVERED = (
     "These figures are computed from raw records and are NOT covered by the guarantee, "
@@ -59,6 +65,26 @@ def hold_out(columns: Columns, share: float) -> tuple[Columns, Columns]:
 
 def _rows(columns: Columns, chosen: npt.NDArray[np.bool_]) -> Columns:
     return {name: cells[chosen] for name, cells in columns.items()}
+
+
+def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float) -> ReportCard:
+    """Return the report card of a fitted model on held-out lines, booked where its fit was.
+
+    If no line was held out, it is asked of one empty line, which is left out: refusing would tell.
+    """
+    schema = model.schema_
+    if not len(testing[str(schema.target)]):
+        testing = {name: object_array([None], 1) for name in testing}
+    X = {name: testing[name] for name in schema.names}
+    return evaluate(
+        model,
+        X,
+        testing[str(schema.target)],
+        epsilon=epsilon,
+        adjacency=model.adjacency,
+        ledger=model.ledger,
+        random_state=model.random_state,
+    )
 
 
 def measure(model: PrivateClassifier, testing: Columns) -> Score:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import click
 
@@ -15,6 +16,8 @@ from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
 
 __all__ = ["Spending"]
+
+Answer = TypeVar("Answer")
 
 # What they say before a fit has ended is about what was asked, and nothing was booked. An EngineError comes after that.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
@@ -36,6 +39,7 @@ class Spending:
         self._out = out
         self._begun = False
         self._fitted = False
+        self._asked: str | None = None
         self._file: os.stat_result | None = None
 
     def __enter__(self) -> Self:
@@ -45,7 +49,10 @@ class Spending:
         refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
         if error is None or (refused and not self._fitted):
             return
-        raise BrokenOff(error, self._outcome()) from error
+        asked = (
+            "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
+        )
+        raise BrokenOff(error, self._outcome() + asked) from error
 
     def fit(self, model: PrivateClassifier, X: Any, y: Any) -> None:
         """Fit the model."""
@@ -58,6 +65,11 @@ class Spending:
         with atomic_file(self._out, replace=force) as part:
             model.save(part)
             self._file = part.stat()
+
+    def ask(self, claim: str, question: Callable[[], Answer]) -> Answer:
+        """Return the answer to a question about the model, which costs what ``claim`` says."""
+        self._asked = claim
+        return question()
 
     def _outcome(self) -> str:
         if not self._begun:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
+from hedgerow.analysis import ReportCard
 from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.data_files import checked_memory, files_argument, named, records_of
+from hedgerow.cli.evaluate import card_values
 from hedgerow.cli.fit_progress import FitProgress
-from hedgerow.cli.holdout import NOT_COVERED, Score, hold_out, measure
+from hedgerow.cli.holdout import BY_COINS, NOT_COVERED, Score, ask_privately, hold_out, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     InputFolder,
@@ -40,6 +42,10 @@ from hedgerow.systems import system_class
 from hedgerow.texts import listed
 
 __all__ = ["train"]
+
+
+def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    return None if value is None else checked_epsilon(context, parameter, value)
 
 
 @click.command()
@@ -81,6 +87,13 @@ __all__ = ["train"]
     help="Keep about this share of the lines out of training and print the accuracy on it, which no guarantee covers.",
 )
 @click.option(
+    "--holdout-epsilon",
+    type=float,
+    callback=_checked_holdout_epsilon,
+    metavar="EPSILON",
+    help="Ask about the held-out lines privately, with this budget: a report card in place of raw figures.",
+)
+@click.option(
     "--memory",
     callback=checked_memory,
     default="1GiB",
@@ -109,6 +122,7 @@ def train(
     adjacency: str,
     pairs: Sequence[str],
     holdout: float | None,
+    holdout_epsilon: float | None,
     memory: int,
     spill: Path | None,
     address: str | None,
@@ -127,6 +141,10 @@ def train(
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
     no model is written.
     """
+    if holdout_epsilon is not None and holdout is None:
+        raise click.UsageError(
+            "--holdout-epsilon asks about held-out lines, of which there are none; pass --holdout SHARE."
+        )
     refuse_overwriting(out, force, *data, schema_path)
     whole = holdout is not None or variant == "published" or not data[0].is_file()
     if whole and len(data) > 1:
@@ -153,7 +171,13 @@ def train(
                 records = records_of(data, str(schema.target), separator, memory, spill)
                 spending.fit(model, records.with_progress(progress), None)
         spending.save(model, force=force)
-        _report(model, out, None if testing is None else measure(model, testing), as_json)
+        if testing is None:
+            _report(model, out, None, as_json)
+        elif holdout_epsilon is None:
+            _report(model, out, measure(model, testing), as_json)
+        else:
+            card = spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
+            _report(model, out, card, as_json)
 
     with Spending(_claim(model), out) as spending:
         run(
@@ -193,14 +217,20 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateClassifier, out: Path, score: Score | None, as_json: bool) -> None:
+def _report(model: PrivateClassifier, out: Path, score: Score | ReportCard | None, as_json: bool) -> None:
     """Write the result to stdout, and to stderr where the model went."""
     if as_json:
-        test = None if score is None else {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
+        test: dict[str, Any] | None = None
+        if isinstance(score, ReportCard):
+            test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": BY_COINS}
+        elif score is not None:
+            test = {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
         write_json({"model": str(out), **model_values(model), "holdout": test})
     else:
         click.echo(str(model.certificate_))
-        if score is not None:
+        if isinstance(score, ReportCard):
+            click.echo(f"\n{score}\n\n{score.certificate_}\n\n{BY_COINS}")
+        elif score is not None:
             click.echo(f"\n{score}\n{NOT_COVERED}")
     if not model.certificate_.holds:
         click.echo("note: no guarantee holds for this model; the certificate says why.", err=True)

@@ -11,16 +11,21 @@ from hedgerow.plots.explanation import ExplanationDisplay
 from hedgerow.plots.features import FeatureDisplay
 from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.plots.page import Page
+from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
 from hedgerow.plots.tree import TreeDisplay
 from hedgerow.plots.utility import PrivacyUtilityDisplay
 
 __all__ = [
     "AuditDisplay",
     "BudgetDisplay",
+    "CalibrationDisplay",
+    "ConfusionMatrixDisplay",
     "ExplanationDisplay",
     "FeatureDisplay",
     "ImportancesDisplay",
     "Page",
+    "PrecisionRecallDisplay",
     "PrivacyUtilityDisplay",
+    "ROCDisplay",
     "TreeDisplay",
 ]

@@ -1,0 +1,100 @@
+"""``hedgerow evaluate``: a private report card of a saved model on a file of records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from hedgerow.analysis import ReportCard
+from hedgerow.analysis import evaluate as evaluate_model
+from hedgerow.cli.columns import check_columns, check_records
+from hedgerow.cli.group import BrokenOff
+from hedgerow.cli.ledgers import ledger_options, ledger_or_none
+from hedgerow.cli.options import (
+    InputFile,
+    checked_delta,
+    checked_epsilon,
+    data_argument,
+    json_option,
+    separator_option,
+    target_option,
+)
+from hedgerow.cli.output import certificate_values, check_stdout, write_json
+from hedgerow.errors import BudgetExceeded, HedgerowError
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.sources.tables import read_table
+from hedgerow.systems import load
+
+__all__ = ["card_values", "evaluate"]
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@data_argument
+@click.option(
+    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the report."
+)
+@click.option(
+    "--delta", type=float, callback=checked_delta, help="Above 0: normal noise, which is less for many classes."
+)
+@target_option
+@click.option("--bins", type=int, default=64, show_default=True, help="Public bins of a probability, an even number.")
+@click.option(
+    "--adjacency",
+    type=click.Choice(get_args(Adjacency)),
+    default="add-remove",
+    show_default=True,
+    help="What neighboring data sets are.",
+)
+@ledger_options
+@separator_option
+@json_option
+def evaluate(
+    model: Path,
+    data: Path,
+    epsilon: float,
+    delta: float | None,
+    target: str | None,
+    bins: int,
+    adjacency: str,
+    address: str | None,
+    dataset: str | None,
+    separator: str,
+    as_json: bool,
+) -> None:
+    """Ask privately how good the model file MODEL is on the records of the file DATA, which had no part in it.
+
+    The report card goes to stdout: accuracy, ROC AUC and Brier score, each with an interval for these records and one for the
+    population that they come from, and the certificate. Evaluations of the same records add up.
+
+    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3.
+    """
+    estimator = load(model)
+    schema = estimator.schema_ if target is None else estimator.schema_.replace(target=target)
+    if schema.target is None:
+        raise click.UsageError(
+            f"{model} names no target, so it is open which column holds the labels; pass --target COLUMN."
+        )
+    ledger = ledger_or_none(address, dataset)
+    check_stdout()
+    columns = read_table(data, separator, lambda table: check_columns(table, schema, data))
+    check_records(len(columns[str(schema.target)]), data)
+    labels = columns.pop(str(schema.target))
+    settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
+    try:
+        card = evaluate_model(estimator, columns, labels, ledger=ledger, **settings)
+    except (HedgerowError, BudgetExceeded, click.ClickException):
+        raise
+    except BaseException as error:
+        raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon} as spent.") from error
+    if as_json:
+        write_json(card_values(card))
+    else:
+        click.echo(f"{card}\n\n{card.certificate_}")
+
+
+def card_values(card: ReportCard) -> dict[str, Any]:
+    """Return a report card as plain values for JSON."""
+    return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}

@@ -1,0 +1,187 @@
+"""Pictures of a report card: curves, calibration and the confusion matrix, all from released counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from hedgerow.analysis.card import Calibration, Curve, ReportCard
+from hedgerow.plots.axes import BLUE, COLORS, GREY, new_axes, shown
+from hedgerow.schema.features import Value
+
+__all__ = ["CalibrationDisplay", "ConfusionMatrixDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
+
+
+def _labels(card: ReportCard) -> list[Value]:
+    """Return the classes of which curves are drawn."""
+    return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
+
+
+class _Display:
+    """What the displays share: axes from 0 to 1, and one line for each class."""
+
+    ax_: Any
+    figure_: Any
+    title = ""
+    names = ("", "")
+
+    def __init__(self, lines: Sequence[tuple[str, Any]]) -> None:
+        self.lines = tuple(lines)
+
+    def _begin(self, ax: Any) -> Any:
+        self.ax_ = ax = new_axes(ax, (5.0, 4.6))
+        self.figure_ = ax.figure
+        ax.set_title(self.title, loc="left", fontsize=10)
+        ax.set_xlabel(self.names[0])
+        ax.set_ylabel(self.names[1])
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def _end(self) -> None:
+        self.ax_.set_xlim(0, 1)
+        self.ax_.set_ylim(0, 1.02)
+        if len(self.lines) > 1:
+            self.ax_.legend(fontsize=8, frameon=False)
+
+
+class ROCDisplay(_Display):
+    """ROC curves, each class against the others.
+
+    Parameters
+    ----------
+    lines : sequence of (str, Curve)
+        The name of each class and its curve.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+    """
+
+    title = "ROC curve, from noisy counts"
+    names = ("false positive rate", "true positive rate")
+    lines: tuple[tuple[str, Curve], ...]
+
+    @classmethod
+    def from_report(cls, card: ReportCard) -> Self:
+        """Make the display of a report card."""
+        return cls([(str(label), card.roc_curve(label)) for label in _labels(card)])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        ax = self._begin(ax)
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+        for i, (name, curve) in enumerate(self.lines):
+            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name))
+        self._end()
+        return self
+
+
+class PrecisionRecallDisplay(_Display):
+    """Precision by recall, each class against the others.
+
+    Parameters
+    ----------
+    lines : sequence of (str, Curve)
+        The name of each class and its curve.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+    """
+
+    title = "Precision and recall, from noisy counts"
+    names = ("recall", "precision")
+    lines: tuple[tuple[str, Curve], ...]
+
+    @classmethod
+    def from_report(cls, card: ReportCard) -> Self:
+        """Make the display of a report card."""
+        return cls([(str(label), card.precision_recall_curve(label)) for label in _labels(card)])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        ax = self._begin(ax)
+        for i, (name, curve) in enumerate(self.lines):
+            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), drawstyle="steps-pre")
+        self._end()
+        return self
+
+
+class CalibrationDisplay(_Display):
+    """How often a class is the label, by what the model says; bins that do not stand out of their noise are left out.
+
+    Parameters
+    ----------
+    lines : sequence of (str, Calibration)
+        The name of each class and its bins.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+    """
+
+    title = "Calibration, from noisy counts"
+    names = ("predicted probability", "share with the label")
+    lines: tuple[tuple[str, Calibration], ...]
+
+    @classmethod
+    def from_report(cls, card: ReportCard) -> Self:
+        """Make the display of a report card."""
+        return cls([(str(label), card.calibration(label)) for label in _labels(card)])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        ax = self._begin(ax)
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+        for i, (name, bins) in enumerate(self.lines):
+            ax.plot(
+                bins.predicted,
+                bins.observed,
+                marker="o",
+                markersize=4,
+                color=COLORS[i % len(COLORS)],
+                label=shown(name),
+            )
+        self._end()
+        return self
+
+
+class ConfusionMatrixDisplay(_Display):
+    """The noisy number of records by label and predicted class.
+
+    Parameters
+    ----------
+    lines : sequence of (str, ndarray)
+        The name of each class and its row.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+    """
+
+    title = "Confusion matrix, noisy counts"
+    names = ("predicted class", "label")
+
+    @classmethod
+    def from_report(cls, card: ReportCard) -> Self:
+        """Make the display of a report card."""
+        return cls([(str(label), row) for label, row in zip(card.classes, card.confusion_matrix, strict=True)])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        ax = self._begin(ax)
+        table = np.array([row for _, row in self.lines])
+        ax.imshow(np.maximum(table, 0), cmap="Blues", vmin=0)
+        for (i, j), count in np.ndenumerate(table):
+            dark = count > table.max() / 2
+            ax.text(j, i, f"{count:.0f}", ha="center", va="center", color="white" if dark else BLUE)
+        names = [shown(name) for name, _ in self.lines]
+        ax.set_xticks(range(len(names)), names)
+        ax.set_yticks(range(len(names)), names)
+        return self

@@ -12,7 +12,7 @@ import peers
 from hedgerow.datasets.dataset import Dataset
 from peer_environment import PeerEnvironment, PeerEnvironmentError, PeerRunError, make_environment, requirements
 
-# On few records HedgerowClassifier says that its number of records may be noise; tests/boosting/test_survey.py tests that.
+# On few records HedgerowClassifier says that its number of records may be noise; tests/test_survey.py tests that.
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])

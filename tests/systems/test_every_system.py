@@ -13,7 +13,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event, Gaussian
 from hedgerow.systems import system_class
 
-# On few records HedgerowClassifier says that its number of records may be noise; tests/boosting/test_survey.py tests that.
+# On few records HedgerowClassifier says that its number of records may be noise; tests/test_survey.py tests that.
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
 SCHEMA = hr.Schema(

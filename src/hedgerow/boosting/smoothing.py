@@ -74,10 +74,12 @@ class Smoothing:
         for g, h, v in zip(gradient.T, curvature.T, variance.T, strict=True):
             gains, likelihood = [], []
             for spread in self.spreads:
-                towards = (spread**2 * alike + self.common**2) * h
-                solved = np.linalg.inv(h[:, None] * towards + np.diag(v))
-                gains.append(towards @ solved)
-                likelihood.append((np.linalg.slogdet(solved)[1] - g @ solved @ g) / 2)
+                # In units of each gradient's deviation, where no matrix is nearly singular, whatever a file holds.
+                prior, root = spread**2 * alike + self.common**2, np.sqrt(v)
+                scaled = h / root
+                solved = np.linalg.inv(scaled[:, None] * prior * scaled + np.eye(len(h)))
+                gains.append((prior * scaled) @ solved / root)
+                likelihood.append((np.linalg.slogdet(solved)[1] - g / root @ solved @ (g / root)) / 2)
             weights = np.exp(np.array(likelihood) - max(likelihood))
             found.append(np.tensordot(weights / weights.sum(), gains, axes=1))
         return np.stack(found), curvature

@@ -214,7 +214,7 @@ class FeatureDisplay:
             )
         for axes, panel in zip(self.axes_, self.panels, strict=True):
             if isinstance(panel, PairPanel):
-                draw_pair(axes, panel, self.sureness, self._said)
+                draw_pair(axes, panel, self.sureness, f"log-odds of {self.classes[-1]}")
             elif panel.axis.ends is None:
                 self._draw_values(axes, panel)
             else:

@@ -128,6 +128,46 @@ def test_a_damaged_text_is_refused(change, tmp_path):
         hr.load(path)
 
 
+def places(value, path=()):
+    """Every place of a document."""
+    yield path
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(part, (*path, key))
+
+
+def test_whatever_is_damaged_it_is_refused_or_answers(tmp_path):
+    original = fitted("hedgerow", "private")
+    text, generator = original.to_json(), np.random.default_rng(0)
+    found = [path for path in places(json.loads(text)) if path and path[0] not in ("certificate",)]
+    X, refused = odd_records(original, 20), 0
+    for _ in range(150):
+        document = json.loads(text)
+        path = found[generator.integers(len(found))]
+        owner = document
+        for key in path[:-1]:
+            owner = owner[key]
+        odd = [None, -1, 2**63, 1e308, "", "x", [], {}, True, 0.5, [[1]], -(2**70)]
+        owner[path[-1]] = odd[generator.integers(len(odd))]
+        (tmp_path / "model.json").write_text(json.dumps(document), "utf-8")
+        try:
+            shares = hr.load(tmp_path / "model.json").predict_proba(X)
+        except hr.FileFormatError:
+            refused += 1
+            continue
+        assert np.isfinite(shares).all()
+    assert refused > 100
+
+
+def test_what_is_too_large_is_neither_written_nor_read(monkeypatch, tmp_path):
+    model = fitted("forest", "private")
+    (tmp_path / "model.json").write_text(model.to_json(), "utf-8")
+    monkeypatch.setattr("hedgerow.export.json_text.MOST_VALUES", 10)
+    with pytest.raises(hr.ConfigurationError, match=r"use model\.save"):
+        model.to_json()
+    with pytest.raises(hr.FileFormatError, match="no model that to_json writes"):
+        hr.load(tmp_path / "model.json")
+
+
 def test_what_is_not_changed_is_accepted(tmp_path):
     path = tmp_path / "model.json"
     path.write_text(damaged(fitted("forest", "private"), lambda document: None), "utf-8")

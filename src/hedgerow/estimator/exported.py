@@ -113,6 +113,8 @@ class Exported:
         ------
         SchemaError
             If the schema holds a text that UTF-8 cannot hold.
+        ConfigurationError
+            If the model is too large for a text, or a published form has too many cut points.
 
         Examples
         --------

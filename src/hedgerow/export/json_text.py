@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import FileFormatError
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export.form import Mean, ScoringForm
 from hedgerow.export.readings import NumberReading, Reading
 
@@ -18,6 +18,7 @@ __all__ = ["JSON_FORMAT", "JsonArrays", "answers_of", "json_text", "plain_answer
 JSON_FORMAT = 1  # version of the JSON files
 DTYPES = {np.dtype(kind).name: np.dtype(kind) for kind in (np.bool_, np.int32, np.int64, np.float64)}
 ENDS = (np.inf, -np.inf)
+MOST_VALUES = 1 << 24  # each takes eight bytes and more as a value of Python
 WIDTH = 128  # of a line
 RULE = (
     "A cell becomes a code. Number (where there is a 'unit', a date as so many since 1970): how many edges are not "
@@ -52,7 +53,18 @@ def json_text(document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]
 
 
 def answers_of(form: ScoringForm) -> dict[str, Any]:
-    """Return how a model answers, as plain values; trees that ask the same are one."""
+    """Return how a model answers, as plain values; trees that ask the same are one.
+
+    Raises
+    ------
+    ConfigurationError
+        If it would take more values than a text should hold.
+    """
+    size = form.branch.size + form.votes.size
+    if size > MOST_VALUES:
+        raise ConfigurationError(
+            f"the model has {size} branches and votes, and JSON is written of {MOST_VALUES} at most; use model.save(path)."
+        )
     form = form.merged()
     nodes = range(len(form.test))
     link = form.link

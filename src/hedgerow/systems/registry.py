@@ -184,7 +184,11 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
     if document.get("hedgerow") != JSON_FORMAT:
         raise FileFormatError(f"{path} is no model of hedgerow as JSON, or one that a newer version wrote.")
     model = restored(_kind(path, document), document, JsonArrays(document.get("arrays")), allowed)
-    if plain_answers(result_of(model).model.scoring()) != document.get("answers"):
+    try:
+        same = plain_answers(result_of(model).model.scoring()) == document.get("answers")
+    except ConfigurationError as error:  # so large that it was never written
+        raise FileFormatError(f"{path} is no model that to_json writes: {error}") from error
+    if not same:
         raise FileFormatError(f"{path} says under 'answers' something else than its arrays do; write it again.")
     return model
 

@@ -102,7 +102,10 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
     ):
         raise FileFormatError(DAMAGED)
     cuts = np.split(edges, np.cumsum(counts)[:-1])
-    for kept, known in zip(cuts, fine.edges, strict=True):
+    kinds = fine.schema.features.values()
+    for kept, known, kind in zip(cuts, fine.edges, kinds, strict=True):
+        if isinstance(kind, Numeric):  # in files of 0.1.0 all fine bins of a range have one width
+            known = np.union1d(known, kind.with_cuts(None).bin_edges(FINE))
         if (len(kept) > 0) != (len(known) > 0) or not np.isin(kept, known).all() or np.any(np.diff(kept) <= 0):
             raise FileFormatError(DAMAGED)
     return Encoder(

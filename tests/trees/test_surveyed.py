@@ -90,3 +90,29 @@ def test_a_schema_without_numbers_needs_no_survey():
     schema = hr.Schema({"c": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
     plan = hr.ForestClassifier(schema=schema)._plan(schema, Claim(Fraction(1), Fraction(0), "add-remove"), None)
     assert not isinstance(plan, SurveyedForestPlan)
+
+
+@pytest.mark.parametrize("system", [hr.ForestClassifier, hr.HedgerowClassifier])
+@pytest.mark.parametrize("kinds", [{"a": hr.Numeric(0, 1000)}, {"a": hr.Integer(0, 100_000)}])
+def test_through_a_curator_bins_are_the_analysts(system, kinds):
+    """The codes of 255 bins of one width are merged as what they are, and not as the fine bins of a plain fit."""
+    schema = hr.Schema(kinds, classes=["no", "yes"])
+    values = GENERATOR.uniform(0, 1000, 5000)
+    labels = np.where(values > 400, "yes", "no")
+    curator = hr.Curator({"a": values}, labels, schema, epsilon=4.0, max_bins=255, random_state=2)
+    model = system(epsilon=2.0).fit_curator(curator)
+    plain = system(epsilon=2.0, schema=schema, random_state=2).fit({"a": values}, labels)
+    right = [(m.predict({"a": values}) == labels).mean() for m in (model, plain)]
+    assert right[1] > 0.85
+    assert right[0] > (0.85 if schema.features["a"].high == 1000 else 0.5)
+
+
+@pytest.mark.parametrize("bins", [7, 10, 255])
+def test_a_forest_takes_an_analysts_bins(bins, tmp_path):
+    curator = hr.Curator(X, Y, SCHEMA, epsilon=4.0, max_bins=bins, random_state=2)
+    model = hr.ForestClassifier(epsilon=2.0).fit_curator(curator)
+    assert model.bins == "survey"  # the parameter as it was given
+    model.save(tmp_path / "m")
+    again = hr.load(tmp_path / "m")
+    assert again.bins == ("survey" if bins == 255 else "equal-width")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))

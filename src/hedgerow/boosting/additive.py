@@ -42,6 +42,8 @@ class AdditivePlan:
         What the plan keeps to.
     rounds, bins : int or None
         Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
+    fine : Encoder or None
+        The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -52,17 +54,24 @@ class AdditivePlan:
         *,
         rounds: int | None,
         bins: int | None,
+        fine: Encoder | None = None,
     ) -> None:
-        self._recipe = recipe
+        self._recipe, self._schema, self._claim = recipe, schema, claim
         self._rounds, self._bins = rounds, bins
         self._menu = MENU if rounds is None else (rounds,)
-        self._encoder = fine_encoder(schema)
+        self._encoder = fine_encoder(schema) if fine is None else fine
         self._counts = rounds is None or (bins is None and any(map(len, self._encoder.edges)))
         bins = bins or max(recipe.pure.most_bins, recipe.concentrated.most_bins)
         n_codes, numeric = self._encoder.n_codes, np.array(schema.is_numeric)
         n_codes = np.where(numeric, np.minimum(n_codes, bins + 1), n_codes)
         self._most_cells = {False: int(n_codes.max()), True: max(int(n_codes.max()), 2 * widest_side(n_codes, numeric))}
         self._budget = Budget.of(claim, self._event)
+
+    def on(self, encoder: Encoder) -> AdditivePlan:
+        """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
+        if encoder.max_bins != FINE:
+            return self
+        return AdditivePlan(self._recipe, self._schema, self._claim, rounds=self._rounds, bins=self._bins, fine=encoder)
 
     def _survey(self, budget: Budget) -> Survey:
         return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)

@@ -44,7 +44,9 @@ class Measured:
 
     @classmethod
     def of(cls, steps: Sequence[Step], noise: Noise, gradients: Gradients) -> Self | None:
-        """Return what the steps were made of; None where that is more than a model should hold, as the plan says."""
+        """Return what the steps were made of; None where that is more than a model should hold, or hardly noisy, as
+        the plan says.
+        """
         sums = [step.sums for step in steps if step.sums is not None]
         if len(sums) < len(steps) or sum(part.size for part in sums) > MOST_SUMS:
             return None
@@ -55,6 +57,8 @@ class Measured:
             cell += [inner, *(first + side * (len(part) // sides) + step.into for side in range(sides))]
             first += len(part)
         about = np.array([round(noise.deviation), round(1000 * gradients.curvature)], dtype=np.int64)
+        if about[0] < 1:  # of so large a budget that there is no noise to speak of
+            return None
         return cls(np.concatenate(sums), np.concatenate(cell).astype(np.int32), about)
 
     @property

@@ -12,7 +12,7 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.limits import Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Constraint, check_parameters
@@ -20,7 +20,7 @@ from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.schema import Schema
+from hedgerow.schema import Encoder, Schema
 from hedgerow.table import MemoryTable, Table
 
 if TYPE_CHECKING:
@@ -120,13 +120,17 @@ def rules_of(kind: type[PrivateClassifier]) -> Mapping[str, Constraint]:
 
 def plan_by_bins(estimator: Estimator, curator: Curator, claim: Claim, coins: PublicCoins) -> tuple[Estimator, Plan]:
     """Return a plan that reads records as the curator does, by its bins where the estimator leaves them open."""
-    ways = [estimator]
-    if getattr(estimator, "max_bins", curator.max_bins) is None:
-        ways.append(type(estimator)(**{**estimator.get_params(deep=False), "max_bins": curator.max_bins}))
+    ways, given = [estimator], estimator.get_params(deep=False)
+    if given.get("bins") == "survey":  # which an analyst's few bins leave no room for
+        ways.append(type(estimator)(**{**given, "bins": "equal-width"}))
+    if given.get("max_bins", curator.max_bins) is None:
+        ways += [type(way)(**{**way.get_params(deep=False), "max_bins": curator.max_bins}) for way in ways]
     bins = curator.max_bins
     for way in ways:
         plan = plan_of(way, curator.schema, claim, coins)
         assert not isinstance(plan, RawPlan), "a private form asks a curator"
+        if isinstance(plan, FineBins):
+            plan = plan.on(Encoder(curator.schema, curator.max_bins))
         bins = plan.encoder.max_bins
         if bins == curator.max_bins:
             return way, plan

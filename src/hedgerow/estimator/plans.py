@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 
-__all__ = ["Draw", "Fitted", "Model", "Plan", "PublicCoins", "RawPlan"]
+__all__ = ["Draw", "FineBins", "Fitted", "Model", "Plan", "PublicCoins", "RawPlan"]
 
 
 class Model(Protocol):
@@ -52,6 +52,14 @@ class Plan(Protocol):
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
         """Return the model that ``to_arrays`` wrote."""
+
+
+@runtime_checkable
+class FineBins(Protocol):
+    """A plan whose survey merges fine bins of its own, and may merge an analyst's in their place."""
+
+    def on(self, encoder: Encoder) -> Plan:
+        """Return the plan that reads records as an encoder does, as far as it can."""
 
 
 class RawPlan(ABC):

@@ -193,8 +193,8 @@ class Numeric:
         """Return a cell that is read as a value of the range."""
         return value
 
-    def with_cuts(self, cuts: Sequence[float]) -> Self:
-        """Return the same feature with other cut points, which are public or released."""
+    def with_cuts(self, cuts: Sequence[float] | None) -> Self:
+        """Return the same feature with other cut points, which are public or released, or without any."""
         return replace(self, cuts=cuts)
 
     def given(self) -> Self:

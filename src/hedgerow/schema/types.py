@@ -173,8 +173,8 @@ class Date(_Whole):
         """The ends as text."""
         return self.count_text(int(self.low)), self.count_text(int(self.high))
 
-    def with_cuts(self, cuts: Sequence[float]) -> Self:
-        """Return the same feature with other cut points, which are public or released."""
+    def with_cuts(self, cuts: Sequence[float] | None) -> Self:
+        """Return the same feature with other cut points, which are public or released, or without any."""
         return type(self)(*self.ends, cuts, origin=self.origin, release=self.release)  # type: ignore[arg-type]
 
     def given(self) -> Self:

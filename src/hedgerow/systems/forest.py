@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
@@ -74,7 +74,7 @@ class ForestClassifier(PrivateClassifier):
     """Differentially private trees put together from parts: an ablation is one argument.
 
     Releases  the bins of numeric features, and ``n_estimators`` trees with noisy class counts or a label in each leaf.
-    Costs     ``epsilon``, pure: 2 % for the survey that places the bins, where a feature is numeric; the levels of a path share
+    Costs     ``epsilon``, pure: 2 % for the survey, where it places the bins of a feature; the levels of a path share
               what the assignment leaves of the rest to a tree (docs/proofs/forest.md).
 
     The defaults are one tree on all records whose leaves give class shares, chosen by the comparison of
@@ -91,8 +91,9 @@ class ForestClassifier(PrivateClassifier):
     max_depth : int or None
         Tests on a path. None: 2 below a budget of 0.25, 5 below 0.5, otherwise 6; with multiway tests 2 below 0.25, else 3.
     max_bins : int or None
-        About how many bins a numeric feature has, placed by a survey of where the records are. None: 5 with multiway tests, 10
-        with binary ones.
+        The most bins of a numeric feature. None: 5 with multiway tests, 10 with binary ones.
+    bins : {"survey", "equal-width"}
+        Whether a survey of where the records are places the bins, or they have one width.
     assignment : {"all-records", "per-record", "poisson"}
         Every tree reads all records at an equal part of the budget; or each record is in one tree, by its own coin, at the
         whole budget; or every tree reads a sample in which each record is with probability 1/2.
@@ -140,6 +141,7 @@ class ForestClassifier(PrivateClassifier):
         "n_estimators": Integer(1, 100_000, or_none=True),
         "max_depth": Integer(0, 64, or_none=True),
         "max_bins": Integer(2, FINE, or_none=True),
+        "bins": Choice(("survey", "equal-width")),
     }
 
     def __init__(
@@ -149,6 +151,7 @@ class ForestClassifier(PrivateClassifier):
         n_estimators: int | None = None,
         max_depth: int | None = None,
         max_bins: int | None = None,
+        bins: str = "survey",
         assignment: str = "all-records",
         candidates: str = "auto",
         criterion: str = "gini",
@@ -167,6 +170,7 @@ class ForestClassifier(PrivateClassifier):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_bins = max_bins
+        self.bins = bins
         self.assignment = assignment
         self.candidates = candidates
         self.criterion = criterion
@@ -202,12 +206,12 @@ class ForestClassifier(PrivateClassifier):
             subspace=SUBSPACES[self.subspace],
             soft=self.voting == "soft",
         )
-        size = {
+        size: dict[str, Any] = {
             "n_estimators": 1 if self.n_estimators is None else self.n_estimators,
             "max_depth": depth if self.max_depth is None else self.max_depth,
             "max_bins": bins if self.max_bins is None else self.max_bins,
         }
-        if any(schema.is_numeric):
+        if self.bins == "survey" and any(schema.is_numeric):
             return SurveyedForestPlan(recipe, SurveyRecipe(), schema, claim.pure, **size)
         return ForestPlan(recipe, schema, claim.pure, **size)
 

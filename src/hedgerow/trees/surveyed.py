@@ -41,6 +41,8 @@ class SurveyedForestPlan:
         What is asked of numeric features first.
     schema, epsilon, n_estimators, max_depth, max_bins
         See ``ForestPlan``; bins follow the survey, at most so many.
+    fine : Encoder or None
+        The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -53,10 +55,12 @@ class SurveyedForestPlan:
         n_estimators: int,
         max_depth: int,
         max_bins: int,
+        fine: Encoder | None = None,
     ) -> None:
         self._recipe, self._bins = recipe, max_bins
+        self._parts, self._schema, self._epsilon = survey, schema, epsilon
         self._trees, self._depth = n_estimators, max_depth
-        self._encoder = fine_encoder(schema)
+        self._encoder = fine_encoder(schema) if fine is None else fine
         self._survey = survey.survey(Budget(epsilon), self._encoder, counts=False)
         self._left = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self._encoder.n_codes.tolist()]
@@ -72,6 +76,13 @@ class SurveyedForestPlan:
             max_depth=self._depth,
             max_bins=FINE,
         )
+
+    def on(self, encoder: Encoder) -> SurveyedForestPlan:
+        """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
+        if encoder.max_bins != FINE:
+            return self
+        size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
+        return SurveyedForestPlan(self._recipe, self._parts, self._schema, self._epsilon, **size, fine=encoder)
 
     @property
     def event(self) -> Event:
@@ -91,6 +102,9 @@ class SurveyedForestPlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
         """Return the model whose trees and cut points stand in the arrays, or raise FileFormatError."""
+        if "edges" not in arrays:  # a file of 0.1.0, whose bins have one width
+            size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
+            return ForestPlan(self._recipe, self._schema, self._epsilon, **size).restore(arrays)
         return surveyed(self._forest(merged_encoder(arrays, self._encoder)).restore(arrays))
 
 

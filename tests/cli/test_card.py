@@ -106,6 +106,17 @@ def test_dates_and_limits_are_told():
     assert text.count("\n- ") >= len(LIMITS)
 
 
+def test_a_private_report_card_stands_on_it():
+    model, page = fitted(), MarkdownPage("x")
+    generator = np.random.default_rng(1)
+    age = generator.uniform(0, 100, 2000)
+    X = {"age": age, "job": ["nurse"] * 2000, "since": ["2020-03-01"] * 2000}
+    report = hr.evaluate(model, X, np.where(age > 60, "yes", "no"), epsilon=1.0)
+    write_card(model, page, report=report)
+    assert str(report) in page.markdown()
+    assert str(report.certificate_) in page.markdown()
+
+
 def test_a_void_guarantee_is_said_first():
     page = MarkdownPage("x")
     write_card(fitted(kind=hr.EDPRFClassifier, random_state=0), page)

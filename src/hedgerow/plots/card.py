@@ -8,6 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from hedgerow import __version__
+from hedgerow.analysis import ReportCard
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateClassifier
@@ -16,7 +17,7 @@ from hedgerow.plots.features import FeatureDisplay, feature_panels
 from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.store import StoredLedger
+from hedgerow.privacy.stored import StoredLedger
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
 
@@ -60,7 +61,9 @@ class Report(Protocol):
         """Add a picture."""
 
 
-def write_card(estimator: PrivateClassifier, page: Report, ledger: Ledger | None = None) -> None:
+def write_card(
+    estimator: PrivateClassifier, page: Report, ledger: Ledger | None = None, report: ReportCard | None = None
+) -> None:
     """Write the card of a fitted model on a page; all of it is read from released values and costs nothing.
 
     Parameters
@@ -71,6 +74,8 @@ def write_card(estimator: PrivateClassifier, page: Report, ledger: Ledger | None
         Where it goes. Pictures are drawn where matplotlib is installed.
     ledger : Ledger or None
         The ledger of its records, whose entries are listed.
+    report : ReportCard or None
+        What a private evaluation released of it.
 
     Examples
     --------
@@ -87,6 +92,9 @@ def write_card(estimator: PrivateClassifier, page: Report, ledger: Ledger | None
     _about(estimator, page)
     _schema(estimator, page)
     _learned(estimator, page)
+    if report is not None:
+        page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
+        page.lines(str(report)).lines(str(report.certificate_))
     if ledger is not None:
         _spent(ledger, page)
     page.heading("Limits").items(LIMITS)

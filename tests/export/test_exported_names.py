@@ -39,6 +39,8 @@ NASTY = [
         "label",
         "probabilities",
         "hedgerow:0",
+        "hedgerow_cells",
+        "hedgerow_",
         "\n",
         "\t",
         "Zoë",

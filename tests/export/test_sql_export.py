@@ -174,6 +174,13 @@ def test_a_column_that_is_not_there_is_an_error(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["cells", "votes", "t", "hedgerow_cells", "HEDGEROW_Cells", "hedgerow__votes"])
+def test_a_table_may_have_the_name_of_a_step(name, engine):
+    model = fitted("hedgerow", "private")
+    check(engine, model, odd_records(model, 20), ("DOUBLE", "VARCHAR", "DOUBLE"), name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_the_statement_is_one_and_its_columns_are_as_promised(engine):
     model = fitted("hedgerow", "private")
     connection = table_of(engine, odd_records(model, 5), ("DOUBLE", "VARCHAR", "DOUBLE"))

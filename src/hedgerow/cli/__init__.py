@@ -16,6 +16,7 @@ COMMANDS = {
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
     "evaluate": ("hedgerow.cli.evaluate", "Ask privately how good a saved model is."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
+    "card": ("hedgerow.cli.card", "Write a page about a saved model."),
     "export": ("hedgerow.cli.export", "Write a saved model as ONNX, SQL or JSON."),
     "budget": ("hedgerow.cli.budget", "Keep the budget of a data set across processes."),
     "schema": ("hedgerow.cli.schema", "Draft or release a schema, or check one."),

@@ -41,7 +41,7 @@ def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, k
     _check(form)
     writer = Writer(DIALECTS[dialect], form, tuple(keep))
     parts = [table] if isinstance(table, str) else list(table)
-    return writer.statement(".".join(map(writer.sql.identifier, parts)))
+    return writer.statement(parts)
 
 
 def _check(form: ScoringForm) -> None:
@@ -75,15 +75,20 @@ class Writer:
         self._kept = [f"k{i}" for i in range(len(keep))]
         self._classes = range(len(form.classes))
 
-    def statement(self, table: str) -> str:
-        """Return the statement for a table."""
-        steps = [("cells", self._cells(), f"{table} AS t"), ("numbers", self._numbers(), "cells")]
-        steps += [("codes", self._codes(), "numbers"), ("votes", self._votes(), "codes"), *self._shares()]
+    def statement(self, table: Sequence[str]) -> str:
+        """Return the statement for a table, whose name none of the steps may have."""
+        prefix = "hedgerow_"
+        while any(part.casefold().startswith(prefix) for part in table):
+            prefix += "_"
+        steps = [("numbers", self._numbers(), "cells"), ("codes", self._codes(), "numbers")]
+        steps += [("votes", self._votes(), "codes"), *self._shares()]
+        parts = [("cells", self._cells(), f"{'.'.join(map(self.sql.identifier, table))} AS t")]
+        parts += [(name, columns, f"{prefix}{source}") for name, columns, source in steps]
         text = ",\n".join(
-            f"{name} AS MATERIALIZED (\n  SELECT {self._list(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
-            for name, columns, source in steps
+            f"{prefix}{name} AS MATERIALIZED (\n  SELECT {self._list(columns)}\n  FROM {source}\n)"  # noqa: S608 - names are quoted, and literals too
+            for name, columns, source in parts
         )
-        return f"WITH {text}\nSELECT {self._list(self._answers())}\nFROM {steps[-1][0]}"
+        return f"WITH {text}\nSELECT {self._list(self._answers())}\nFROM {prefix}{steps[-1][0]}"
 
     def _list(self, columns: Sequence[str]) -> str:
         return ",\n    ".join(columns)

@@ -10,6 +10,7 @@ from hedgerow.plots.budget import BudgetDisplay
 from hedgerow.plots.explanation import ExplanationDisplay
 from hedgerow.plots.features import FeatureDisplay
 from hedgerow.plots.importances import ImportancesDisplay
+from hedgerow.plots.markdown import MarkdownPage
 from hedgerow.plots.page import Page
 from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
 from hedgerow.plots.tree import TreeDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "ExplanationDisplay",
     "FeatureDisplay",
     "ImportancesDisplay",
+    "MarkdownPage",
     "Page",
     "PrecisionRecallDisplay",
     "PrivacyUtilityDisplay",

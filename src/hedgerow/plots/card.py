@@ -1,0 +1,194 @@
+"""A model's card: what it is, what it guarantees, what it reads, what it learned, what was spent, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, Self
+
+import numpy as np
+
+from hedgerow import __version__
+from hedgerow.analysis import ReportCard
+from hedgerow.boosting.plan import BoostedModel
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import PrivateClassifier
+from hedgerow.plots.axes import new_figure
+from hedgerow.plots.features import FeatureDisplay, feature_panels
+from hedgerow.plots.importances import ImportancesDisplay
+from hedgerow.privacy.exact import decimal_text
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.stored import StoredLedger
+from hedgerow.schema import Categorical, Numeric
+from hedgerow.schema.features import Feature
+
+__all__ = ["Report", "write_card"]
+
+PANELS_IN_A_ROW = 3
+WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
+MOST_VALUES = 12  # of a category that are listed
+MOST_FEATURES = 20  # whose importances are listed
+
+LIMITS = (
+    "The guarantee covers what the fit released, for each record by itself. It does not say that the model is right, fair, or "
+    "fit for a use.",
+    "What was done to the records before the fit (scaling, imputing, selecting by looking at them) is not covered, and neither "
+    "are scores on raw test data or parameters that were chosen by them.",
+    "Several fits on the same records add up. Only a ledger that all of them name knows the sum.",
+    "Noise is part of the model: small differences between bins, and features of small importance, may be noise alone.",
+    "Running time, memory and page faults of the fit depend on the records. That there is at least one record is public.",
+)
+
+
+class Report(Protocol):
+    """A page that grows from top to bottom: ``Page`` and ``MarkdownPage``."""
+
+    def heading(self, text: str, level: int = 2) -> Self:
+        """Add a heading."""
+
+    def text(self, text: str) -> Self:
+        """Add text."""
+
+    def items(self, texts: Iterator[str] | tuple[str, ...]) -> Self:
+        """Add a list."""
+
+    def lines(self, text: str) -> Self:
+        """Add text whose lines stay as they are."""
+
+    def table(self, headers: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> Self:
+        """Add a table."""
+
+    def figure(self, figure: object, caption: str) -> Self:
+        """Add a picture."""
+
+
+def write_card(
+    estimator: PrivateClassifier, page: Report, ledger: Ledger | None = None, report: ReportCard | None = None
+) -> None:
+    """Write the card of a fitted model on a page; all of it is read from released values and costs nothing.
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier
+        The model.
+    page : Page or MarkdownPage
+        Where it goes. Pictures are drawn where matplotlib is installed.
+    ledger : Ledger or None
+        The ledger of its records, whose entries are listed.
+    report : ReportCard or None
+        What a private evaluation released of it.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> from hedgerow.plots import MarkdownPage
+    >>> X = np.random.default_rng(0).uniform(0, 1, (200, 1))
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.ForestClassifier(schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
+    >>> page = MarkdownPage("A model")
+    >>> write_card(model, page)
+    >>> "## What it guarantees" in page.markdown()
+    True
+    """
+    _about(estimator, page)
+    _schema(estimator, page)
+    _learned(estimator, page)
+    if report is not None:
+        page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
+        page.lines(str(report)).lines(str(report.certificate_))
+    if ledger is not None:
+        _spent(ledger, page)
+    page.heading("Limits").items(LIMITS)
+
+
+def _about(estimator: PrivateClassifier, page: Report) -> None:
+    certificate = estimator.certificate_
+    claim = certificate.claim
+    summary = (estimator.__doc__ or "").strip().splitlines()
+    facts = [
+        ("system", type(estimator).__name__),
+        ("form", certificate.variant),
+        ("epsilon", decimal_text(claim.epsilon)),
+        ("delta", decimal_text(claim.delta)),
+        ("neighboring data sets", claim.adjacency),
+        ("guarantee", "holds" if certificate.holds else "DOES NOT HOLD"),
+        ("written by", f"hedgerow {__version__}"),
+    ]
+    page.text(summary[0] if summary else "").table(("what", "value"), iter(facts))
+    page.heading("What it guarantees")
+    if not certificate.holds:
+        page.text("No guarantee holds for this model:").items(iter(certificate.reasons))
+    page.lines(str(certificate))
+
+
+def _schema(estimator: PrivateClassifier, page: Report) -> None:
+    schema = estimator.schema_
+    page.heading("What it reads").text(
+        "All of this is public and was never read off the records."
+        if schema.is_given
+        else "Entries marked as inferred were read off the records, so that no guarantee holds."
+    )
+    rows = ((name, type(kind).__name__, _values(kind), kind.origin) for name, kind in schema.features.items())
+    page.table(("feature", "type", "range or values", "origin"), rows)
+    page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+    if schema.missing:
+        page.text(f"Beside empty cells, these are missing: {', '.join(map(repr, schema.missing))}.")
+
+
+def _values(kind: Feature) -> str:
+    if isinstance(kind, Numeric):
+        return kind.code_label(0, 1)  # one bin: the range
+    assert isinstance(kind, Categorical)
+    more = len(kind.values) - MOST_VALUES
+    return ", ".join(map(str, kind.values[:MOST_VALUES])) + (f" and {more} more" if more > 0 else "")
+
+
+def _learned(estimator: PrivateClassifier, page: Report) -> None:
+    page.heading("What it learned")
+    importances = estimator.feature_importances_
+    try:
+        _pictures(estimator, page)
+    except ConfigurationError as error:  # without matplotlib
+        page.text(f"No pictures: {error}")
+    ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES].tolist()
+    names = estimator.schema_.names
+    page.table(("feature", "importance"), ((names[place], f"{importances[place]:.4f}") for place in ranked))
+
+
+def _pictures(estimator: PrivateClassifier, page: Report) -> None:
+    shown = min(len(estimator.schema_.names), MOST_FEATURES)
+    figure = new_figure(6.4, 0.9 + 0.28 * shown)
+    display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
+    page.figure(figure, f"Importances: {display.words}.")
+    if isinstance(estimator.model_, BoostedModel):
+        _curves(estimator, page)
+
+
+def _curves(estimator: PrivateClassifier, page: Report) -> None:
+    try:
+        panels = feature_panels(estimator)
+    except ConfigurationError:  # trees of several features have no curves
+        return
+    rows = -(-len(panels) // PANELS_IN_A_ROW)
+    figure = new_figure(WIDTH * min(len(panels), PANELS_IN_A_ROW), HEIGHT * rows)
+    axes = [figure.add_subplot(rows, min(len(panels), PANELS_IN_A_ROW), place + 1) for place in range(len(panels))]
+    FeatureDisplay(panels, estimator.schema_.classes).plot(axes)
+    page.figure(figure, "What the most important features add to the log-odds, with what noise leaves open.")
+
+
+def _spent(ledger: Ledger, page: Report) -> None:
+    page.heading("What was spent on these records")
+    page.table(
+        ("what", "value"),
+        iter(
+            [
+                ("epsilon spent", decimal_text(ledger.spent)),
+                ("epsilon left", decimal_text(ledger.remaining)),
+            ]
+        ),
+    )
+    if isinstance(ledger, StoredLedger):
+        rows = (
+            (f"{entry.time:%Y-%m-%d %H:%M} UTC", entry.who, entry.label, entry.state, decimal_text(entry.epsilon))
+            for entry in ledger.entries
+        )
+        page.table(("when", "who", "what", "state", "epsilon"), rows)

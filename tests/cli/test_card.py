@@ -1,0 +1,135 @@
+"""``hedgerow card``: what it says is what the model says, and no text of a schema is taken for a mark."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.plots import MarkdownPage, Page
+from hedgerow.plots.card import LIMITS, write_card
+
+NASTY = '<script>alert(1)</script> | a *b* `c` [d](http://x.y) ![e](f) "g" \\ $h$'
+
+
+@pytest.fixture(autouse=True)
+def _no_window(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+
+
+def fitted(name="age", kind=hr.HedgerowClassifier, **given):
+    schema = hr.Schema(
+        {
+            name: hr.Numeric(0, 100),
+            "job": hr.Categorical(["nurse", "clerk"]),
+            "since": hr.Date("2020-01-01", "2020-12-31"),
+        },
+        classes=["no", "yes"],
+        missing=["?"],
+    )
+    generator = np.random.default_rng(0)
+    age = generator.uniform(0, 100, 3000)
+    X = {name: age, "job": generator.choice(["nurse", "clerk"], 3000), "since": ["2020-03-01"] * 3000}
+    return kind(schema=schema, **given).fit(X, np.where(age > 60, "yes", "no"))
+
+
+@pytest.mark.filterwarnings("ignore:the noisy number of records")  # of which there are few
+def test_html_holds_every_part_and_nothing_of_the_web(train, run):
+    assert train("--system", "hedgerow", epsilon="5").exit_code == 0
+    result = run("card", "m.hedgerow", "--out", "card.html")
+    assert (result.exit_code, result.stdout) == (0, "")
+    page = Path("card.html").read_text("utf-8")
+    for part in (
+        "What it guarantees",
+        "What it reads",
+        "What it learned",
+        "Limits",
+        "marital status",
+        "HedgerowClassifier",
+    ):
+        assert part in page
+    assert page.count('src="data:image/png;base64,') == 2  # importances and curves
+    assert not re.search(r"https?://|<script|<link|@import", page)
+    assert run("card", "m.hedgerow", "--out", "card.html").exit_code == 2  # without --force
+    assert run("card", "m.hedgerow", "--out", "card.html", "--force").exit_code == 0
+
+
+def test_markdown_by_its_name(train, run):
+    assert train("--system", "edprf").exit_code == 0
+    assert run("card", "m.hedgerow", "--out", "card.md", "--title", "Who *earns*").exit_code == 0
+    page = Path("card.md").read_text("utf-8")
+    assert page.startswith("# Who \\*earns\\*\n")
+    assert page.count("data:image/png;base64,") == 1  # a forest has no curves
+    model = hr.load("m.hedgerow")
+    assert str(model.certificate_) in page
+    for name, value in zip(model.schema_.names, model.feature_importances_, strict=True):
+        assert f"| {name} | {value:.4f} |" in page
+
+
+def test_a_ledger_says_who_spent_what(train, run, folder):
+    at = ("--ledger", folder / "budget.db", "--dataset", "people")
+    assert run("budget", "create", *at, "--epsilon", "3").exit_code == 0
+    assert train("--system", "forest", *map(str, at)).exit_code == 0
+    assert run("card", "m.hedgerow", "--out", "card.md", *at).exit_code == 0
+    page = Path("card.md").read_text("utf-8")
+    assert "| epsilon spent | 1 |" in page
+    assert "| epsilon left | 2 |" in page
+    assert re.search(r"\| ForestClassifier \| finished \| 1 \|", page)
+
+
+def test_no_text_of_a_schema_is_a_mark():
+    model = fitted(NASTY)
+    page, markdown = Page(NASTY), MarkdownPage(NASTY)
+    write_card(model, page)
+    write_card(model, markdown)
+    assert "<script" not in page.html()
+    outside = re.sub(r"```text.*?```", "", markdown.markdown(), flags=re.DOTALL)
+    outside = re.sub(r"!\[[^\n]*\]\(data:image/png;base64,[\w+/=]*\)", "", outside)
+    assert not re.search(r"(?<!\\)[<*`\[$]", outside)
+    rows = [line for line in outside.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {3, 5}
+
+
+def test_a_fence_is_longer_than_any_in_the_text():
+    assert MarkdownPage("x").lines("````\na").markdown().splitlines()[2] == "`````text"
+
+
+def test_dates_and_limits_are_told():
+    page = MarkdownPage("x")
+    write_card(fitted(), page)
+    text = page.markdown()
+    assert "| since | Date | 2020\\-01\\-01 to 2020\\-12\\-31 | given |" in text
+    assert text.count("\n- ") >= len(LIMITS)
+
+
+def test_a_private_report_card_stands_on_it():
+    model, page = fitted(), MarkdownPage("x")
+    generator = np.random.default_rng(1)
+    age = generator.uniform(0, 100, 2000)
+    X = {"age": age, "job": ["nurse"] * 2000, "since": ["2020-03-01"] * 2000}
+    report = hr.evaluate(model, X, np.where(age > 60, "yes", "no"), epsilon=1.0)
+    write_card(model, page, report=report)
+    assert str(report) in page.markdown()
+    assert str(report.certificate_) in page.markdown()
+
+
+def test_a_void_guarantee_is_said_first():
+    page = MarkdownPage("x")
+    write_card(fitted(kind=hr.EDPRFClassifier, random_state=0), page)
+    assert "DOES NOT HOLD" in page.markdown()
+    assert "No guarantee holds for this model" in page.markdown()
+
+
+def test_without_matplotlib_the_card_has_tables(monkeypatch):
+    model = fitted()
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    page = MarkdownPage("x")
+    write_card(model, page)
+    assert "No pictures" in page.markdown()
+    assert "data:image" not in page.markdown()
+    assert "| age |" in page.markdown()

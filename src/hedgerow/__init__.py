@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, mlflow, plots
-    from hedgerow.analysis import ReleasedSchema, ReportCard, evaluate, private_schema
+    from hedgerow.analysis import PrivateSearchCV, ReleasedSchema, ReportCard, evaluate, private_schema
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
     from hedgerow.errors import (
@@ -118,6 +118,7 @@ _HOME = {
     "PrecisionRecallDisplay": "hedgerow.plots",
     "PrivacyLeakWarning": "hedgerow.errors",
     "PrivacyUtilityDisplay": "hedgerow.plots",
+    "PrivateSearchCV": "hedgerow.analysis",
     "ROCDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
@@ -184,6 +185,7 @@ __all__ = [
     "PrecisionRecallDisplay",
     "PrivacyLeakWarning",
     "PrivacyUtilityDisplay",
+    "PrivateSearchCV",
     "ROCDisplay",
     "RandomTreesClassifier",
     "Records",

@@ -5,5 +5,6 @@ from __future__ import annotations
 from hedgerow.analysis.card import ReportCard
 from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.release import ReleasedSchema, private_schema
+from hedgerow.analysis.search import PrivateSearchCV
 
-__all__ = ["ReleasedSchema", "ReportCard", "evaluate", "private_schema"]
+__all__ = ["PrivateSearchCV", "ReleasedSchema", "ReportCard", "evaluate", "private_schema"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, mlflow, plots
-    from hedgerow.analysis import ReleasedSchema, ReportCard, evaluate, private_schema
+    from hedgerow.analysis import FitPlan, PrivateSearchCV, ReleasedSchema, ReportCard, evaluate, plan, private_schema
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
     from hedgerow.errors import (
@@ -101,6 +101,7 @@ _HOME = {
     "ExplanationDisplay": "hedgerow.plots",
     "FeatureDisplay": "hedgerow.plots",
     "FileFormatError": "hedgerow.errors",
+    "FitPlan": "hedgerow.analysis",
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
@@ -118,6 +119,7 @@ _HOME = {
     "PrecisionRecallDisplay": "hedgerow.plots",
     "PrivacyLeakWarning": "hedgerow.errors",
     "PrivacyUtilityDisplay": "hedgerow.plots",
+    "PrivateSearchCV": "hedgerow.analysis",
     "ROCDisplay": "hedgerow.plots",
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
@@ -134,6 +136,7 @@ _HOME = {
     "evaluate": "hedgerow.analysis",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
+    "plan": "hedgerow.analysis",
     "private_schema": "hedgerow.analysis",
 }
 
@@ -167,6 +170,7 @@ __all__ = [
     "ExplanationDisplay",
     "FeatureDisplay",
     "FileFormatError",
+    "FitPlan",
     "ForestClassifier",
     "HedgerowClassifier",
     "HedgerowError",
@@ -184,6 +188,7 @@ __all__ = [
     "PrecisionRecallDisplay",
     "PrivacyLeakWarning",
     "PrivacyUtilityDisplay",
+    "PrivateSearchCV",
     "ROCDisplay",
     "RandomTreesClassifier",
     "Records",
@@ -204,6 +209,7 @@ __all__ = [
     "list_systems",
     "load",
     "mlflow",
+    "plan",
     "plots",
     "private_schema",
 ]

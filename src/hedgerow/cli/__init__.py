@@ -12,6 +12,7 @@ __all__ = ["main"]
 # The module of each command holds a click command of the command's name.
 COMMANDS = {
     "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
+    "plan": ("hedgerow.cli.plan", "Say what a fit would cost, before anything is spent."),
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
     "evaluate": ("hedgerow.cli.evaluate", "Ask privately how good a saved model is."),

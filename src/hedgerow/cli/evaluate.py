@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 import click
 
-from hedgerow.analysis import ReportCard
 from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.cli.columns import check_columns, check_records
 from hedgerow.cli.group import BrokenOff
@@ -21,13 +20,13 @@ from hedgerow.cli.options import (
     separator_option,
     target_option,
 )
-from hedgerow.cli.output import certificate_values, check_stdout, write_json
+from hedgerow.cli.output import card_values, check_stdout, write_json
 from hedgerow.errors import BudgetExceeded, HedgerowError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.sources.tables import read_table
 from hedgerow.systems import load
 
-__all__ = ["card_values", "evaluate"]
+__all__ = ["evaluate"]
 
 
 @click.command()
@@ -93,8 +92,3 @@ def evaluate(
         write_json(card_values(card))
     else:
         click.echo(f"{card}\n\n{card.certificate_}")
-
-
-def card_values(card: ReportCard) -> dict[str, Any]:
-    """Return a report card as plain values for JSON."""
-    return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}

@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
+from hedgerow.analysis import ReportCard
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["certificate_values", "check_stdout", "model_values", "write_json"]
+__all__ = ["card_values", "certificate_values", "check_stdout", "model_values", "write_json"]
 
 
 def write_json(value: Any) -> None:
@@ -54,3 +55,8 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
         **certificate.to_dict(),
         "text": str(certificate),
     }
+
+
+def card_values(card: ReportCard) -> dict[str, Any]:
+    """Return a report card as plain values for JSON."""
+    return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}

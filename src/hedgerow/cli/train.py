@@ -12,7 +12,6 @@ import click
 from hedgerow.analysis import ReportCard
 from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.data_files import checked_memory, files_argument, named, records_of
-from hedgerow.cli.evaluate import card_values
 from hedgerow.cli.fit_progress import FitProgress
 from hedgerow.cli.holdout import BY_COINS, NOT_COVERED, Score, ask_privately, hold_out, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
@@ -29,7 +28,7 @@ from hedgerow.cli.options import (
     separator_option,
     target_option,
 )
-from hedgerow.cli.output import check_stdout, model_values, write_json
+from hedgerow.cli.output import card_values, check_stdout, model_values, write_json
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.cli.spending import Spending
 from hedgerow.estimator import PrivateClassifier

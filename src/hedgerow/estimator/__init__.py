@@ -4,6 +4,7 @@ from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMAT
 from hedgerow.estimator.planning import (
+    answered,
     certificate_of,
     claim_of,
     draw_coins,
@@ -12,6 +13,7 @@ from hedgerow.estimator.planning import (
     result_of,
     rules_of,
     run,
+    with_result,
 )
 from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
 
@@ -25,6 +27,7 @@ __all__ = [
     "PrivateClassifier",
     "PublicCoins",
     "RawPlan",
+    "answered",
     "certificate_of",
     "claim_of",
     "draw_coins",
@@ -33,4 +36,5 @@ __all__ = [
     "result_of",
     "rules_of",
     "run",
+    "with_result",
 ]

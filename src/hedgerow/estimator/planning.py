@@ -39,6 +39,7 @@ __all__ = [
     "result_of",
     "rules_of",
     "run",
+    "with_result",
 ]
 
 Estimator = TypeVar("Estimator", bound="PrivateClassifier")
@@ -99,6 +100,15 @@ def check_is_private(plan: Plan | RawPlan, X: Any) -> None:
             "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "
             "its labels, or variant='private'."
         )
+
+
+def with_result(
+    estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
+) -> Estimator:
+    """Return a checked, unfitted estimator as one that a fit left with this model and certificate."""
+    fitted = plain(estimator)
+    fitted._fitted = Fitted(schema, certificate, model, fitted._stored(), named, coins)
+    return fitted
 
 
 def result_of(estimator: PrivateClassifier) -> Fitted:

@@ -5,6 +5,7 @@ from hedgerow.mechanisms.budget import Budget, Noise
 from hedgerow.mechanisms.noise import AtMost, Geometric, PassesThreshold, RoundedNormal
 from hedgerow.mechanisms.randomness import Coins, Draw, Mechanism, Randomness
 from hedgerow.mechanisms.selection import SELECTIONS, Exponential, PermuteAndFlip, PublicChoice, Selection
+from hedgerow.mechanisms.stopping import RandomStopping
 
 __all__ = [
     "SELECTIONS",
@@ -22,6 +23,7 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonCoin",
     "PublicChoice",
+    "RandomStopping",
     "Randomness",
     "RoundedNormal",
     "Selection",

@@ -1,0 +1,298 @@
+"""What epsilon should I take? What a fit would cost and how large its noise would be, from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
+
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.estimator import Plan, RawPlan, claim_of, draw_coins, plan_of, run
+from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
+from hedgerow.privacy.exact import decimal_text
+from hedgerow.schema import Numeric, Schema
+from hedgerow.systems import system_class
+
+__all__ = ["FitPlan", "Step", "plan"]
+
+MOST_MADE_UP = 20_000  # records of made-up data: enough to see the noise, few enough to wait for
+TEST = 5_000
+STRENGTH = 2.5  # of made-up effects, beside standard Gumbel noise for each class
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kind of question: how often on a path it is asked, at which cost, and what noise that means.
+
+    Parameters
+    ----------
+    purpose, mechanism : str
+        What is released, and by what.
+    times : int
+        How often one record pays for it.
+    cost : str
+        Of one time.
+    noise : float
+        The standard deviation of noise for that cost on a sum to which a record adds at most 1: in records.
+    """
+
+    purpose: str
+    mechanism: str
+    times: int
+    cost: str
+    noise: float
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """What a fit would do, from public numbers.
+
+    Parameters
+    ----------
+    system : str
+        The class.
+    records : int
+        How many records are assumed.
+    bins : int
+        The most bins of a numeric feature.
+    steps : tuple of Step
+        The questions, those of alternatives by the first.
+    certificate : Certificate
+        The claim, as a fit would have it.
+    made_up_records : int
+        On how many made-up records the figures are from; 0: none was asked for.
+    accuracy, roc_auc, majority : float
+        What the fit had there, and the share of the largest class; NaN without made-up records.
+    """
+
+    system: str
+    records: int
+    bins: int
+    steps: tuple[Step, ...]
+    certificate: Certificate = field(repr=False)
+    made_up_records: int = 0
+    accuracy: float = math.nan
+    roc_auc: float = math.nan
+    majority: float = math.nan
+
+    @property
+    def questions(self) -> int:
+        """How many questions one record pays for: rounds, levels and the rest."""
+        return sum(step.times for step in self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values for JSON."""
+        made_up = {
+            "records": self.made_up_records,
+            "accuracy": self.accuracy,
+            "roc_auc": self.roc_auc,
+            "majority": self.majority,
+        }
+        return {
+            "system": self.system,
+            "records": self.records,
+            "bins": self.bins,
+            "questions": self.questions,
+            "steps": [vars(step) for step in self.steps],
+            "claim": {
+                "epsilon": str(self.certificate.epsilon),
+                "delta": str(self.certificate.delta),
+                "adjacency": self.certificate.adjacency,
+            },
+            "made_up": made_up if self.made_up_records else None,
+        }
+
+    def __str__(self) -> str:
+        claim = self.certificate
+        rows = [
+            f"Plan of {self.system}: epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, "
+            f"{claim.adjacency}; nothing was read or spent",
+            "",
+            f"  records     {self.records}, by whoever asked",
+            f"  bins        at most {self.bins} of a numeric feature",
+            f"  questions   {self.questions} that one record pays for",
+            "",
+            "  one time of each, and its noise on a count, in records and as a share of them",
+        ]
+        width = max((len(step.purpose) for step in self.steps), default=0)
+        wide = max((len(step.cost) for step in self.steps), default=0)
+        for step in self.steps:
+            share = 100 * step.noise / self.records
+            rows.append(
+                f"    {step.times:>4} x {step.purpose:<{width}}  {step.cost:<{wide}}  {step.noise:>9.1f}  {share:>7.2f} %"
+                f"  {step.mechanism}"
+            )
+        if self.made_up_records:
+            rows += [
+                "",
+                f"  on {self.made_up_records} made-up records of that shape (no forecast for yours): accuracy "
+                f"{self.accuracy:.3f}, ROC AUC {self.roc_auc:.3f}; the largest class alone has {self.majority:.3f}",
+            ]
+        return "\n".join(rows)
+
+
+def plan(
+    schema: Schema,
+    *,
+    records: int,
+    epsilon: float,
+    delta: float = 0.0,
+    system: str = "hedgerow",
+    adjacency: str = "add-remove",
+    made_up: bool = True,
+    seed: int = 0,
+    **parameters: Any,
+) -> FitPlan:
+    """Say what a fit would cost and how noisy it would be, before anything is spent.
+
+    Nothing is read: it takes no records, and no file of any. What it says follows from its arguments alone.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is public about the records; entries must be given or released, not inferred.
+    records : int
+        How many there are, as their owner states or as was released; never a length that was looked up.
+    epsilon, delta, adjacency
+        The claim, as for a fit.
+    system : str, default "hedgerow"
+        One of ``hr.list_systems()``, by its name.
+    made_up : bool, default True
+        Whether to try the fit on made-up records of the schema's shape, at most 20 000.
+    seed : int, default 0
+        Of the made-up records and the noise on them.
+    **parameters
+        Of the system, such as ``max_depth=4``.
+
+    Returns
+    -------
+    FitPlan
+        Every kind of question with its cost and noise; printed, a page.
+
+    Raises
+    ------
+    ConfigurationError
+        If an argument is wrong.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(17, 90), "smokes": hr.Boolean()}, classes=["ill", "well"])
+    >>> outlook = hr.plan(schema, records=5000, epsilon=1.0, system="edprf", made_up=False)
+    >>> outlook.questions > 0, max(step.noise for step in outlook.steps) > 1
+    (True, True)
+    """
+    if not isinstance(schema, Schema) or schema.inferred:
+        raise ConfigurationError(
+            "schema must be an hr.Schema whose entries are public or released: what was inferred is read off the records."
+        )
+    if isinstance(records, bool) or not isinstance(records, int | np.integer) or not 1 <= records < 2**40:
+        raise ConfigurationError(
+            f"records is {shown(records)}, but it is how many there are, as their owner states; pass a whole number from 1 up."
+        )
+    kind = system_class(system)
+    settings = {**parameters, **({"delta": delta} if delta else {})}
+    estimator = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, **settings)
+    if estimator.variant != "private":
+        raise ConfigurationError("a published form has no guarantee to be planned; leave variant out.")
+    claim = claim_of(estimator)
+    made = plan_of(estimator, schema, claim, draw_coins(estimator, claim, Randomness(seed).draw))
+    assert not isinstance(made, RawPlan), "a private form"
+    certificate = certify(kind.__name__, made.event, schema, variant="private", claim=claim, seeded=False)
+    figures = _made_up_figures(made, schema, int(records), seed) if made_up else {}
+    return FitPlan(
+        kind.__name__, int(records), made.encoder.max_bins, tuple(_steps(made.event)), certificate, **figures
+    )
+
+
+def _steps(event: Event) -> Iterator[Step]:
+    """Yield each kind of question once, with how often one record pays for it."""
+    found: dict[tuple[str, str, str, float], int] = {}
+    for leaf in _leaves(event):
+        key = _key(leaf)
+        found[key] = found.get(key, 0) + 1
+    for (purpose, mechanism, cost, noise), times in found.items():
+        yield Step(purpose, mechanism, times, cost, noise)
+
+
+def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
+    """Yield the questions on the costliest path: of parallel parts, those of the one with the most."""
+    match event:
+        case Pure() | Gaussian():
+            yield event
+        case OneOf():
+            yield from _leaves(event.parts[0])
+        case Parallel():
+            yield from max((list(_leaves(part)) for part in event.parts), key=len, default=[])
+        case Sequence():
+            for part in event.parts:
+                yield from _leaves(part)
+        case PerRecordAssignment() | Subsampled():
+            yield from _leaves(event.part)
+
+
+def _key(leaf: Pure | Gaussian) -> tuple[str, str, str, float]:
+    if isinstance(leaf, Gaussian):
+        cost = f"mu^2 {decimal_text(leaf.mu_squared, 4)}"
+        return leaf.purpose, "rounded normal noise", cost, 1 / math.sqrt(leaf.mu_squared)
+    return leaf.purpose, leaf.mechanism, f"epsilon {decimal_text(leaf.epsilon, 4)}", math.sqrt(2) / float(leaf.epsilon)
+
+
+def _made_up_figures(made: Plan, schema: Schema, records: int, seed: int) -> dict[str, Any]:
+    """Return what the fit has on made-up records."""
+    size = min(records, MOST_MADE_UP)
+    X, place = _made_up(schema, size + TEST, np.random.default_rng(seed))
+    labels = np.array(schema.classes, dtype=object)[place]
+    train = {name: cells[:size] for name, cells in X.items()}
+    test = {name: cells[size:] for name, cells in X.items()}
+    model, _ = run(made, train, labels[:size], Randomness(seed))
+    p, truth = model.probabilities(test), place[size:]
+    areas = [
+        roc_auc_score(truth == k, p[:, k])
+        for k in range(1 if len(schema.classes) == 2 else 0, len(schema.classes))
+        if 0 < np.count_nonzero(truth == k) < TEST
+    ]
+    return {
+        "made_up_records": size,
+        "accuracy": float(np.mean(p.argmax(axis=1) == truth)),
+        "roc_auc": float(np.mean(areas)) if areas else 0.5,
+        "majority": float(np.bincount(truth).max() / TEST),
+    }
+
+
+def _made_up(
+    schema: Schema, size: int, rng: np.random.Generator
+) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
+    """Return made-up cells by feature and the place of each label: every feature has an effect, some large and most small."""
+    score = np.zeros((size, len(schema.classes)))
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for weight, (name, feature) in zip(_weights(len(schema.names), rng), schema.features.items(), strict=True):
+        if isinstance(feature, Numeric):
+            place = rng.random(size)
+            numbers = feature.low * (1 - place) + feature.high * place
+            effect = np.outer(2 * place - 1, rng.normal(size=len(schema.classes)))
+            if isinstance(feature.cell(feature.low), str):
+                columns[name] = np.array([feature.cell(number) for number in numbers.tolist()], dtype=object)
+            else:
+                columns[name] = numbers
+        else:
+            code = rng.integers(0, len(feature.values), size)
+            effect = rng.normal(size=(len(feature.values), len(schema.classes)))[code]
+            columns[name] = np.array(feature.values, dtype=object)[code]
+        score += weight * effect
+    labels: npt.NDArray[np.int64] = (STRENGTH * score + rng.gumbel(size=score.shape)).argmax(axis=1)
+    return columns, labels
+
+
+def _weights(count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    weights = np.array([float(Fraction(1, 1 + place)) for place in range(count)])
+    rng.shuffle(weights)
+    return weights / math.sqrt(float((weights**2).sum()))

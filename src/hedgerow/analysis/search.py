@@ -1,0 +1,308 @@
+"""Private tuning: candidates trained and compared within one budget, and one of them shown."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.analysis.questions import RULES, refuse_elsewhere
+from hedgerow.analysis.trials import Disjoint, Stopping, Trials
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.estimator import (
+    Plan,
+    PrivateClassifier,
+    PublicCoins,
+    RawPlan,
+    draw_coins,
+    plan_of,
+    run,
+    with_result,
+)
+from hedgerow.mechanisms import Randomness, RandomStopping
+from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Event, OneOf
+from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.privacy.exact import exact
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.schema import Schema
+from hedgerow.schema.columns import read_records
+
+__all__ = ["PrivateSearchCV"]
+
+FIXED = ("epsilon", "delta", "schema", "adjacency", "random_state", "ledger", "variant")  # not a candidate's to choose
+STRATEGIES = ("disjoint", "random-stopping")
+GAMMA_BITS = 3  # an expected 3.4 runs by the logarithmic law, 8 by the geometric one
+ASSUMPTIONS = (
+    "the schema (ranges, categories, classes) being public knowledge, as its owner declared",
+    "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered",
+    "the estimator's own epsilon being replaced by the search's; the other candidates, their number and scores were never shown",
+)
+
+
+class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Choose parameters by records, within one budget.
+
+    Releases  the best candidate's parameters and a model. Nothing of the others: there are no ``cv_results_``.
+    Costs     ``epsilon``, pure.
+    Assumes   what a fit does. docs/proofs/private-search.md.
+
+    Mostly it does not pay: defaults follow from public numbers and get the whole budget (docs/tuning.md).
+
+    Parameters
+    ----------
+    estimator : PrivateClassifier
+        What is tuned, in its private form, with a schema. Its epsilon, adjacency, random_state and ledger are replaced, and its
+        delta, if it has one, is 0.
+    grid : mapping, or sequence of mappings
+        For each parameter the values to try, as for scikit-learn's ``GridSearchCV``; public.
+    epsilon : float, default 1.0
+        The budget of everything: search and last fit.
+    strategy : {"disjoint", "random-stopping"}
+        "disjoint" gives each candidate a share of the records, and chooses on another share. "random-stopping" trains a random
+        number of candidates, each on most of the records at half the search's epsilon, and takes that with the best noisy score.
+    refit : float, default 0.5
+        The share of epsilon for a fit of the best candidate on all records. 0: the model that won is the result.
+    validation : float, default 0.25
+        The share of the records that candidates are compared on, above 0 and at most 0.9.
+    adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are.
+    random_state : None, int or numpy generator
+        None draws from the operating system, as a guarantee needs; anything else is for tests.
+    ledger : Ledger or None
+        Where everything is booked, in one entry, before anything is drawn.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The parameters of the best candidate.
+    best_estimator_ : PrivateClassifier
+        The fitted estimator; its own certificate names the search's.
+    certificate_ : Certificate
+        What search and fit cost together.
+    classes_ : ndarray of shape (n_classes,)
+        The schema's classes, in its order.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(3000, 1))
+    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
+    >>> search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=schema), {"max_depth": [1, 4]}, epsilon=2, random_state=0)
+    >>> search.fit(X, y).certificate_.claim.epsilon, sorted(search.best_params_)
+    (Fraction(2, 1), ['max_depth'])
+    """
+
+    best_params_: dict[str, Any]
+    best_estimator_: PrivateClassifier
+    certificate_: Certificate
+
+    def __init__(
+        self,
+        estimator: PrivateClassifier,
+        grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+        *,
+        epsilon: float = 1.0,
+        strategy: str = "disjoint",
+        refit: float = 0.5,
+        validation: float = 0.25,
+        adjacency: str = "add-remove",
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.epsilon = epsilon
+        self.strategy = strategy
+        self.refit = refit
+        self.validation = validation
+        self.adjacency = adjacency
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search, and fit the best candidate.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow) or array of shape (n_samples, n_features)
+            The records.
+        y : sequence of length n_samples
+            The labels; a record whose label is missing or not in the schema is left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ConfigurationError
+            If a parameter, a candidate or the columns are wrong; nothing was booked or drawn.
+        BudgetExceeded
+            If the ledger refuses the whole; nothing was drawn.
+        """
+        whole, grid, schema = self._checked()
+        refuse_elsewhere(X)
+        columns, labels = read_records(X, y, schema.features, schema.classes)
+        randomness = Randomness(self.random_state)
+        search, last = _shares(whole, exact_share(self.refit))
+        strategy = self._strategy(Trials(self._candidates(grid, search), schema, columns, labels, randomness), search)
+        # Every candidate's last fit is planned now, so that the costliest is booked.
+        last_fits = (
+            [] if last is None else [_planned(one, last, schema, randomness) for one in self._candidates(grid, last)]
+        )
+        event = _together(strategy.event, [plan.event for plan, _ in last_fits])
+        certificate = certify(
+            type(self).__name__,
+            event,
+            schema,
+            variant="private",
+            claim=whole,
+            seeded=randomness.seeded,
+            assumptions=ASSUMPTIONS,
+        )
+        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
+            for name in ("best_params_", "best_estimator_", "certificate_"):
+                self.__dict__.pop(name, None)
+            found = strategy.run()
+            doubts: Sequence[str] = ()
+            claim = search if last is None else last
+            of_best, coins, model = self._candidates(grid, claim)[found.place], found.coins, found.model
+            if last is None:
+                own: Event = strategy.event
+            else:
+                plan, coins = last_fits[found.place]
+                own = plan.event
+                model, doubts = run(plan, columns, labels, randomness)
+            own_certificate = certify(
+                type(of_best).__name__,
+                own,
+                schema,
+                variant="private",
+                claim=claim,
+                seeded=randomness.seeded,
+                assumptions=(*ASSUMPTIONS, _of_search(certificate, refitted=last is not None)),
+            )
+            best = with_result(of_best, schema, own_certificate, model, named=columns.named, coins=coins)
+            result = {"best_params_": dict(grid[found.place]), "best_estimator_": best, "certificate_": certificate}
+            self.__dict__.update(result)
+        for doubt in doubts:
+            warnings.warn(doubt, UserWarning, stacklevel=2)
+        return self
+
+    def _checked(self) -> tuple[Claim, list[dict[str, Any]], Schema]:
+        """Return the claim, the candidates' parameters and the schema, or raise ConfigurationError."""
+        rules = {name: rule for name, rule in RULES.items() if name != "delta"}
+        values = check_parameters({name: getattr(self, name) for name in rules}, rules)
+        claim = Claim(exact(values["epsilon"]), adjacency=values["adjacency"])
+        if not isinstance(self.estimator, PrivateClassifier) or self.estimator.variant != "private":
+            raise ConfigurationError("estimator must be a classifier of this library in its private form; pass one.")
+        if self.estimator.schema is None:
+            raise ConfigurationError("the estimator has no schema, but records are read by a public one; pass schema=.")
+        if self.strategy not in STRATEGIES:
+            raise ConfigurationError(f"strategy is {shown(self.strategy)}; pass one of {', '.join(STRATEGIES)}.")
+        for name, most in (("refit", 0.99), ("validation", 0.9)):
+            value = getattr(self, name)
+            least = 0 if name == "refit" else 1e-3
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+                raise ConfigurationError(
+                    f"{name} is {shown(value)}, but it is a share; pass a number from {least} to {most}."
+                )
+        if self.strategy == "random-stopping" and not self.refit:
+            raise ConfigurationError(
+                "random-stopping chooses parameters, at twice what one run costs, so its runs' models stand for no budget of "
+                "their own; pass refit above 0."
+            )
+        grid = [dict(sorted(one.items())) for one in ParameterGrid(self.grid)]
+        fixed = sorted({name for one in grid for name in one if name in FIXED})
+        if fixed:
+            raise ConfigurationError(f"the grid names {', '.join(fixed)}, which the search sets itself; leave it out.")
+        if not 2 <= len(grid) <= 256:
+            raise ConfigurationError(f"the grid has {len(grid)} candidates; pass from 2 to 256.")
+        return claim, grid, self.estimator.schema
+
+    def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateClassifier]:
+        """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""
+        given = self.estimator.get_params(deep=False)
+        fixed: dict[str, Any] = {
+            "epsilon": claim.epsilon,
+            "adjacency": claim.adjacency,
+            "random_state": None,
+            "ledger": None,
+        }
+        if "delta" in given:
+            fixed["delta"] = 0.0
+        return [type(self.estimator)(**{**given, **one, **fixed}) for one in grid]
+
+    def _strategy(self, trials: Trials, claim: Claim) -> Disjoint | Stopping:
+        if self.strategy == "disjoint":
+            return Disjoint(trials, claim, self.validation, trials.plans(claim))
+        trials.plans(claim)  # refuses what no candidate takes, before anything is booked
+        return Stopping(trials, claim, self.validation, RandomStopping(GAMMA_BITS))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of each record, by the best estimator."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return one row per record and one column per class, by the best estimator."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict_proba(X)
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The schema's classes, in its order."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the schema has."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.n_features_in_
+
+
+def exact_share(share: float) -> Fraction:
+    """Return a share as its shortest decimal."""
+    return Fraction(repr(float(share)))
+
+
+def _shares(whole: Claim, refit: Fraction) -> tuple[Claim, Claim | None]:
+    """Return what the search and the last fit may cost; together they are the whole."""
+    if not refit:
+        return whole, None
+    return replace(whole, epsilon=whole.epsilon * (1 - refit)), replace(whole, epsilon=whole.epsilon * refit)
+
+
+def _planned(
+    estimator: PrivateClassifier, claim: Claim, schema: Schema, randomness: Randomness
+) -> tuple[Plan, PublicCoins]:
+    coins = draw_coins(estimator, claim, randomness.draw)
+    plan = plan_of(estimator, schema, claim, coins)
+    assert not isinstance(plan, RawPlan), "private forms only are searched"
+    return plan, coins
+
+
+def _together(search: Event, last: Sequence[Event]) -> Event:
+    if not last:
+        return search
+    return InSequence((search, OneOf(tuple(last), "the best candidate is fitted on all records")))
+
+
+def _of_search(certificate: Certificate, *, refitted: bool) -> str:
+    if refitted:
+        return f"its parameters being the choice of certificate {certificate.digest[:16]}: what search and fit cost stands there"
+    return f"its model being what certificate {certificate.digest[:16]} shows: all it cost stands there"

@@ -1,0 +1,70 @@
+"""``hedgerow plan``: what a fit would cost and how noisy it would be, from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from hedgerow.analysis import plan as plan_fit
+from hedgerow.cli.options import checked_delta, checked_epsilon, json_option, schema_option
+from hedgerow.cli.output import write_json
+from hedgerow.cli.settings import read_delta, read_parameters
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.schema import Schema
+from hedgerow.systems import system_class
+
+__all__ = ["plan"]
+
+
+@click.command()
+@schema_option
+@click.option("--records", type=int, required=True, help="How many records there are, as their owner states.")
+@click.option("--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget to think about.")
+@click.option("--delta", type=float, callback=checked_delta, help="Where a system has one.")
+@click.option("--system", default="hedgerow", show_default=True, help="One of `hedgerow systems`.")
+@click.option(
+    "--adjacency",
+    type=click.Choice(get_args(Adjacency)),
+    default="add-remove",
+    show_default=True,
+    help="What neighboring data sets are.",
+)
+@click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
+@click.option("--no-data", is_flag=True, help="Do not try the fit on made-up records.")
+@json_option
+def plan(
+    schema_path: Path,
+    records: int,
+    epsilon: float,
+    delta: float | None,
+    system: str,
+    adjacency: str,
+    pairs: Sequence[str],
+    no_data: bool,
+    as_json: bool,
+) -> None:
+    """Say what a fit would cost and how large its noise would be, before anything is spent.
+
+    It reads a schema and no records. What a fit would have on made-up records of that shape is no forecast for others.
+    """
+    kind = system_class(system)
+    settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
+    seed = settings.pop("random_state", None)
+    schema = Schema.load(schema_path)
+    found = plan_fit(
+        schema,
+        records=records,
+        epsilon=epsilon,
+        system=system,
+        adjacency=adjacency,
+        made_up=not no_data,
+        seed=0 if seed is None else seed,
+        **settings,
+    )
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        click.echo(str(found))

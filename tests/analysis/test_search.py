@@ -1,0 +1,248 @@
+"""Private search: laws on neighbors, parts, what is booked and what is kept."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import hedgerow as hr
+from hedgerow.analysis.trials import SHARES, Trials
+from hedgerow.curator.contest import Contest
+from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RandomStopping
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.events import Pure
+from hedgerow.schema.columns import read_records
+
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
+GRID = {"max_depth": [1, 5]}
+
+
+def sample(size, seed=0):
+    X = np.random.default_rng(seed).uniform(size=(size, 2))
+    return X, np.where((X[:, 0] > 0.5) != (X[:, 1] > 0.5), "yes", "no")
+
+
+def searched(size=4000, grid=None, **settings):
+    settings = {"epsilon": 8, "random_state": 0, **settings}
+    return hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), grid or GRID, **settings).fit(*sample(size))
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+def test_the_winner_on_neighbors_exactly(epsilon):
+    """One record more adds 0 or 1 to the count of each candidate; at twice the rate the bound is broken."""
+    every = np.ones(3, dtype=bool)
+    right, wrong = PermuteAndFlip(Fraction(epsilon), 1), PermuteAndFlip(2 * Fraction(epsilon), 1)
+    bound, worst = math.exp(float(epsilon)) * (1 + 1e-9), 0.0
+    for counts in itertools.product((3, 4, 9), repeat=3):
+        for added in itertools.product((0, 1), repeat=3):
+            more = np.add(counts, added)
+            one, other = right.law(np.array(counts), every), right.law(more, every)
+            assert (one <= bound * other).all()
+            assert (other <= bound * one).all()
+            planted = wrong.law(np.array(counts), every), wrong.law(more, every)
+            worst = max(worst, (planted[0] / planted[1]).max(), (planted[1] / planted[0]).max())
+    assert worst > bound
+
+
+def best_of(law, pgf):
+    """The law of the best outcome of K runs: outcomes ascend by their score."""
+    below = np.concatenate(([0.0], np.cumsum(law)))
+    return np.diff(pgf(np.minimum(below, 1.0)))
+
+
+def generating(mechanism):
+    gamma = 2.0**-mechanism.bits
+    if mechanism.logarithmic:
+        return lambda z: np.log1p(-(1 - gamma) * z) / np.log(gamma)
+    return lambda z: gamma * z / (1 - (1 - gamma) * z)
+
+
+def worst_loss(epsilon, pgf):
+    """The largest loss of the best of K runs, over pairs of laws of one run within exp(epsilon) that put mass on the top."""
+    worst, up, down = 0.0, math.exp(epsilon), math.exp(-epsilon)
+    for top, middle, way in itertools.product((1e-4, 0.01, 0.1, 0.3), (1e-6, 1e-3, 0.05), (up, down)):
+        high = np.array([1 - top - middle, middle, top])
+        low = np.array([0.0, middle * way, top * down])  # scores up and down together, or apart
+        low[0] = 1 - low.sum()
+        if not high[0] * down <= low[0] <= high[0] * up:
+            continue
+        one, other = best_of(high, pgf), best_of(low, pgf)
+        seen = (one > 1e-12) & (other > 1e-12)
+        worst = max(worst, np.abs(np.log(one[seen] / other[seen])).max())
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("bits", [1, 3, 10])
+def test_the_best_of_a_hidden_number_of_runs_exactly(epsilon, bits):
+    for logarithmic in (True, False):
+        mechanism = RandomStopping(bits, logarithmic)
+        assert worst_loss(epsilon, generating(mechanism)) <= mechanism.factor * epsilon + 1e-4
+        law = mechanism.law(20_000)
+        if bits < 10:
+            assert generating(mechanism)(np.array([0.7]))[0] == pytest.approx((law * 0.7 ** np.arange(1, 20_001)).sum())
+
+
+def test_known_numbers_of_runs_cost_more_and_are_caught():
+    """Planted bugs: a number that is fixed, and the geometric law at the logarithmic law's price."""
+    assert worst_loss(0.1, lambda z: z**50) > 3 * 0.1
+    assert worst_loss(0.1, generating(RandomStopping(10, logarithmic=False))) > 2 * 0.1
+
+
+def trials(size):
+    X, y = sample(size)
+    return Trials((), SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.classes), Randomness(3))
+
+
+def test_one_record_more_moves_no_other_and_is_in_one_part():
+    sizes = [256, 300, 468]
+    few, many = trials(500).parts(sizes), trials(501).parts(sizes)
+    assert np.array_equal(few, many[:500])
+    assert set(trials(5000).parts(sizes).tolist()) == {0, 1, 2}
+    counts = np.bincount(trials(20_000).parts(sizes)) / 20_000
+    assert np.abs(counts - np.array(sizes) / SHARES).max() < 0.02
+
+
+def test_a_contest_stops_at_its_ceiling_and_refuses_what_is_too_fine():
+    right = np.array([[True, False], [True, True]])
+    one = PermuteAndFlip(Fraction(1), 1)
+    contest = Contest(right, cost(one.event("w", "s")), Randomness(0))
+    assert contest.winner(one) in (0, 1)
+    with pytest.raises(hr.BudgetExceeded):
+        contest.winner(one)
+    with pytest.raises(ValueError, match="several models"):
+        Contest(right, cost(Pure(Fraction(1), "m", "p")), Randomness(0)).count(Geometric(Fraction(1)))
+
+
+@pytest.mark.parametrize("strategy", ["disjoint", "random-stopping"])
+def test_it_finds_the_deeper_tree(strategy):
+    depths = [searched(strategy=strategy, random_state=seed).best_params_["max_depth"] for seed in range(5)]
+    assert depths.count(5) >= 3
+
+
+def check_whole(search, epsilon, delta=0):
+    certificate = search.certificate_
+    assert certificate.claim.epsilon == Fraction(epsilon)
+    assert certificate.covers_its_steps
+    assert cost(certificate.event).under(certificate.adjacency).within(Fraction(epsilon), Fraction(delta))
+    return certificate
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("strategy", "refit"), [("disjoint", 0.5), ("disjoint", 0), ("random-stopping", 0.3)])
+def test_certificates_and_files(strategy, refit, adjacency, tmp_path):
+    search = searched(800, strategy=strategy, refit=refit, adjacency=adjacency, epsilon=1, random_state=None)
+    certificate = check_whole(search, 1)
+    assert certificate.holds
+    assert certificate.spent > Fraction(99, 100)
+    assert "own epsilon being replaced" in str(certificate)
+    assert hr.Certificate.from_dict(certificate.to_dict()) == certificate
+    best = search.best_estimator_
+    assert certificate.digest[:16] in str(best.certificate_)
+    assert best.certificate_.holds
+    assert exact_sum(search) == 1
+    best.save(tmp_path / "m")
+    X = sample(50, 1)[0]
+    assert np.array_equal(hr.load(tmp_path / "m").predict_proba(X), search.predict_proba(X))
+    assert search.predict(X).shape == (50,)
+    assert search.classes_.tolist() == ["no", "yes"]
+
+
+def exact_sum(search):
+    """What the last fit claims and what the search had besides, together."""
+    share = Fraction(repr(float(search.refit)))
+    claim = search.best_estimator_.certificate_.claim.epsilon
+    return claim if not share else claim + (1 - share) * Fraction(1)
+
+
+def test_a_candidate_has_no_delta():
+    estimator = hr.SmoothBoostClassifier(schema=SCHEMA, n_estimators=3, delta=1e-6)
+    search = hr.PrivateSearchCV(estimator, {"max_depth": [1, 2]}, epsilon=2, random_state=0).fit(*sample(800))
+    check_whole(search, 2)
+    assert cost(search.certificate_.event).is_pure
+
+
+def ledgers(tmp_path, **ceiling):
+    yield hr.Ledger(**ceiling)
+    yield hr.LedgerStore(tmp_path / "b.db").create("people", **ceiling)
+
+
+def test_ledgers_book_the_whole_once(tmp_path, monkeypatch):
+    for strategy in ("disjoint", "random-stopping"):
+        folder = tmp_path / strategy
+        folder.mkdir()
+        for ledger in ledgers(folder, epsilon=1.5):
+            searched(300, epsilon=1, ledger=ledger, strategy=strategy, grid={"max_depth": [1, 2, 3]})
+            assert [(entry.label, entry.state) for entry in ledger.entries] == [("PrivateSearchCV", "finished")]
+            assert ledger.spent == 1
+            with monkeypatch.context() as patch:
+                patch.setattr("hedgerow.mechanisms.Randomness.coins", lambda *_: pytest.fail("it was drawn"))
+                with pytest.raises(hr.BudgetExceeded):
+                    searched(300, epsilon=1, ledger=ledger, strategy=strategy)
+    for ledger in ledgers(tmp_path, rho=1):
+        searched(300, epsilon=1, ledger=ledger, strategy="random-stopping")
+        assert 0 < ledger.spent <= Fraction(1, 4)
+
+
+def test_nothing_of_the_others_is_kept():
+    search = searched(600, strategy="random-stopping", grid={"max_depth": [1, 2, 3, 4]})
+    fitted = {name for name in vars(search) if name not in search.get_params(deep=False)}
+    assert fitted == {"best_params_", "best_estimator_", "certificate_"}
+    assert len(pickle.dumps(search.best_estimator_)) < 200_000
+    again = clone(search)
+    assert not hasattr(again, "best_estimator_")
+    assert str(searched(600, strategy="random-stopping", random_state=1).certificate_) == str(
+        searched(900, strategy="random-stopping", random_state=2).certificate_
+    )
+
+
+def test_an_interrupted_search_leaves_nothing(monkeypatch):
+    search = searched(300)
+
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    ledger = hr.Ledger(epsilon=9)
+    search.set_params(ledger=ledger)
+    monkeypatch.setattr("hedgerow.analysis.trials.Disjoint.run", broken)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(*sample(300))
+    assert not hasattr(search, "best_estimator_")
+    assert (ledger.entries[0].state, ledger.spent) == ("failed", 8)
+
+
+def test_odd_records_and_empty_parts():
+    X = [[object(), "x"], "no row", [0.2, 0.7], [1]]
+    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), GRID, epsilon=1)
+    assert search.fit(X, ["maybe", None, "yes", math.nan]).certificate_.holds
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"grid": {"epsilon": [1, 2]}}, "sets itself"),
+        ({"grid": {"max_depth": [1]}}, "1 candidates"),
+        ({"grid": {"max_depth": [1, -1]}}, "max_depth"),
+        ({"strategy": "all"}, "strategy"),
+        ({"refit": 1.5}, "refit"),
+        ({"validation": 0}, "validation"),
+        ({"strategy": "random-stopping", "refit": 0}, "refit above 0"),
+        ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),
+        ({"estimator": 3}, "classifier of this library"),
+        ({"estimator": hr.EDPRFClassifier()}, "no schema"),
+        ({"estimator": hr.EDPRFClassifier(schema=SCHEMA, variant="published")}, "private form"),
+    ],
+)
+def test_wrong_searches_are_refused_and_not_booked(changes, words):
+    ledger = hr.Ledger(epsilon=10, delta=1e-4)
+    settings = {"estimator": hr.EDPRFClassifier(schema=SCHEMA), "grid": GRID, "ledger": ledger, **changes}
+    with pytest.raises(hr.ConfigurationError, match=words):
+        hr.PrivateSearchCV(**settings).fit(*sample(50))
+    assert ledger.entries == ()

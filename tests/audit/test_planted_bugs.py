@@ -132,7 +132,7 @@ BY_EXACT_LAW = {
     ),
     "bins are taken from the data": (
         take_bins_from_the_data,
-        hr.ForestClassifier(schema=NUMBER, n_estimators=1, max_depth=1, max_bins=2, candidates="multiway"),
+        hr.ForestClassifier(schema=NUMBER, n_estimators=1, max_depth=1, max_bins=2, bins="equal-width", candidates="multiway"),
         (MEDIAN, [*MEDIAN, (0.9, "yes")]),
     ),
     "a penalty comes from the exact number of records": (

@@ -47,7 +47,7 @@ def check_origin(origin: object, release: object, name: str = "origin") -> None:
     """Raise SchemaError unless an entry has an origin, and the hash of a certificate if and only if it was released."""
     if origin not in ("given", "inferred", "released"):
         raise SchemaError(
-            f"The {name} of an entry is {origin!r}, but certificates depend on it. Pass 'given' or 'inferred'."
+            f"The {name} of an entry is {origin!r}, but certificates depend on it. Pass 'given', 'inferred' or 'released'."
         )
     if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
         raise SchemaError(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from private_fits import CASES, released
 
-from hedgerow.engines.collect import Total
+from hedgerow.engines.collect import Partial, Total
 from hedgerow.table import Behind, Memo, MemoryTable, Partition, PartitionedTable
 
 
@@ -38,7 +38,7 @@ class Answers:
             again = task.answer(self.partitions[place], memo if self.generator.random() < 0.5 else Memo())
             assert np.array_equal(answer, again)
             self.sent[key] = task.end
-            total.add(place, answer)
+            total.add(Partial((place,), answer))
         return total.sum
 
     def forget(self, log):

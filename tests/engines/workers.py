@@ -45,7 +45,7 @@ def killed_at_every_question(case, records_of, pids, tmp_path, most=None):
     schema, X, y = random_records(3, 900)
 
     def fit(records, labels=None):
-        ledger = hr.Ledger(epsilon=3.0)
+        ledger = hr.Ledger(epsilon=3.0, delta=1e-6)
         model = system_class(name)(epsilon=3.0, schema=schema, random_state=7, ledger=ledger, **settings)
         file = saved(model.fit(records, labels), tmp_path / "model")
         assert ledger.spent == 3

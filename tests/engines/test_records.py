@@ -14,9 +14,10 @@ from interruption import interrupted_at
 from random_records import CASES, estimator, random_batches, random_records, saved
 
 import hedgerow as hr
-from hedgerow.engines import records as records_module
+from hedgerow.engines import local
 from hedgerow.engines.spill import Spill
 from hedgerow.schema import Encoder
+from hedgerow.sources.streams import ParquetFiles
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -24,13 +25,13 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 @pytest.fixture
 def small_partitions(monkeypatch):
-    monkeypatch.setattr(records_module, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(records_module, "MOST_ROWS", 61)
+    monkeypatch.setattr(local, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(local, "MOST_ROWS", 61)
 
 
 def spilling(records, folder):
     """The same records, of which nothing stays in memory."""
-    return replace(records, _memory=0, _spill=folder)
+    return replace(records, _source=replace(records._source, memory=0, spill=folder))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -287,13 +288,13 @@ def test_a_file_that_changed_is_refused(people, parquet):
 
 def test_a_file_that_changes_while_it_is_read_is_refused_and_the_charge_kept(parquet, monkeypatch):
     records, ledger = hr.Records.from_parquet(parquet, label="diagnosis"), hr.Ledger(epsilon=2.0)
-    check = records_module.ParquetFiles.check
+    check = ParquetFiles.check
 
     def then_touched(self, schema, layout):
         check(self, schema, layout)
         os.utime(self.paths[0], (0, 0))
 
-    monkeypatch.setattr(records_module.ParquetFiles, "check", then_touched)
+    monkeypatch.setattr(ParquetFiles, "check", then_touched)
     with pytest.raises(hr.EngineError, match="has changed"):
         fitted(records, ledger=ledger)
     assert ledger.spent == 2

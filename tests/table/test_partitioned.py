@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from private_fits import CASES, released
 
-from hedgerow.engines.collect import Total
+from hedgerow.engines.collect import Partial, Total
 from hedgerow.table import Behind, Memo, MemoryTable, Partition, PartitionedTable
+from hedgerow.table.log import AddVotes
+from hedgerow.table.partitioned import _Made
 
 
 def cut(codes, labels, ends):
@@ -38,7 +40,7 @@ class Answers:
             again = task.answer(self.partitions[place], memo if self.generator.random() < 0.5 else Memo())
             assert np.array_equal(answer, again)
             self.sent[key] = task.end
-            total.add(place, answer)
+            total.add(Partial((place,), answer))
         return total.sum
 
     def forget(self, log):
@@ -57,3 +59,67 @@ def table_of(ends, seed, lost=0.3):
 def test_every_private_system_is_the_same_bits(case):
     whole = released(*CASES[case], MemoryTable)
     assert released(*CASES[case], table_of([0, 7, 7, 300, 301, 820, 900], seed=3)) == whole
+
+
+def differs(table):
+    whole = released(*CASES["hedgerow"], MemoryTable)
+    return released(*CASES["hedgerow"], table) != whole
+
+
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+def test_a_memo_that_carries_a_command_out_twice_is_noticed(monkeypatch):
+    def forgetful(self, records):
+        AddVotes_apply(self, records)
+        AddVotes_apply(self, records)
+
+    AddVotes_apply = AddVotes.apply
+    monkeypatch.setattr(AddVotes, "apply", forgetful)
+    assert differs(table_of([300], seed=1))
+
+
+def test_a_command_that_is_dropped_too_early_is_noticed(monkeypatch):
+    """The planted bug: what made the parents of held nodes is forgotten, so a lost memo cannot be made again."""
+    case = CASES["forest"]
+    without_parents = _Made.__init__
+
+    def made(self, number, weights, parent):
+        without_parents(self, number, weights, None)
+
+    monkeypatch.setattr(_Made, "__init__", made)
+    with pytest.raises(KeyError):
+        released(*case, table_of([300], seed=1, lost=1.0))
+
+
+def test_a_change_that_was_broken_off_is_carried_out_anew():
+    codes, labels = np.zeros((10, 1), dtype=np.uint8), np.zeros(10, dtype=np.int16)
+    (partition,) = cut(codes, labels, [])
+    memo, asked = Memo(), []
+
+    class Engine:
+        def ask(self, task):
+            asked.append(task)
+            return task.answer(partition, memo)
+
+        def forget(self, log):
+            pass
+
+    table = PartitionedTable(Engine(), np.array([1]), 2)
+    table.update_margins(Ones())
+    first = table.sums(Counted())
+    memo.arrays["margins"] += 5  # half a change
+    memo.position = -1
+    assert np.array_equal(asked[0].answer(partition, memo), first)
+    with pytest.raises(Behind):
+        asked[0].after(1).answer(partition, Memo())
+
+
+class Ones:
+    def __call__(self, codes, margins):
+        margins += 1
+
+
+class Counted:
+    scored, channels, scored_l1, l1, l2_squared = 0, 1, 0, 100, 10_000
+
+    def __call__(self, margins, labels):
+        return margins[:, :1].astype(np.int64)

@@ -19,7 +19,7 @@ from hedgerow.schema.columns import read_columns
 from hedgerow.sources.streams import Block
 from hedgerow.table import MOST_RECORDS, Partition
 
-__all__ = ["Checksums", "check_number", "encoded", "partitions_of"]
+__all__ = ["CHANGED", "Checksums", "changed", "check_number", "encoded", "partitions_of"]
 
 Codes = npt.NDArray[np.unsignedinteger]
 Labels = npt.NDArray[np.signedinteger]
@@ -60,11 +60,14 @@ class Checksums:
             raise changed()
 
 
+CHANGED = "the records are not those that were read before"
+
+
 def changed() -> EngineError:
     """Return the error of a source whose records are not what they were."""
     return EngineError(
-        "the records are not those that were read before, or stand in another order, so one could count twice. Read them from "
-        "a source that does not change (sorted, and written down), and make hr.Records anew."
+        f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
+        "and written down), and make hr.Records anew."
     )
 
 

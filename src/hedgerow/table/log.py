@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -213,7 +213,12 @@ class Move:
 
 
 class Question(Protocol):
-    """What is asked: its answer is a sum over records of integers."""
+    """What is asked: its answer is a sum over records of integers, none of them negative where these are ``counts``."""
+
+    counts: ClassVar[bool]
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has, where all features together have so many codes."""
 
     def answer(self, records: Records) -> Integers:
         """Return the sum over these records."""
@@ -225,6 +230,12 @@ class Sizes:
 
     of: Nodes
 
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return len(self.of)
+
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes,)."""
         return np.diff(records.frontier(self.of, with_codes=False).starts)
@@ -235,6 +246,12 @@ class ClassCounts:
     """The weight of the records of each class in each node."""
 
     of: Nodes
+
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return len(self.of) * n_classes
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes, classes)."""
@@ -248,6 +265,12 @@ class CellCounts:
     of: Nodes
     rule: CellRule
 
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return self.rule.n_cells * n_classes
+
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (cells, classes)."""
         return records.table.cell_counts(records.frontier(self.of, with_codes=True), self.rule)
@@ -258,6 +281,12 @@ class Histogram:
     """The weight of the records of each node by code and class."""
 
     of: Nodes
+
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return len(self.of) * n_codes * n_classes
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes, codes of all features, classes)."""
@@ -270,6 +299,12 @@ class Sums:
 
     rule: ChannelRule
     groups: CodeGroups | None
+
+    counts: ClassVar[bool] = False
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return (1 if self.groups is None else self.groups.n_groups) * n_codes * self.rule.channels
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (groups, codes of all features, channels)."""

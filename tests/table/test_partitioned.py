@@ -1,5 +1,8 @@
 """A table in partitions: the same bits as one in memory, whoever answers, how often and in which order."""
 
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from private_fits import CASES, released
@@ -111,6 +114,61 @@ def test_a_change_that_was_broken_off_is_carried_out_anew():
     assert np.array_equal(asked[0].answer(partition, memo), first)
     with pytest.raises(Behind):
         asked[0].after(1).answer(partition, Memo())
+
+
+@pytest.fixture
+def asked():
+    """A partition of ten records with a vote each, and tasks about it: before, and after, another vote."""
+    (partition,) = cut(np.zeros((10, 1), dtype=np.uint8), np.zeros(10, dtype=np.int16), [])
+    tasks = []
+
+    class Engine:
+        def ask(self, task):
+            tasks.append(task)
+
+        def forget(self, log):
+            pass
+
+    table = PartitionedTable(Engine(), np.array([1]), 2)
+    for _ in range(2):
+        table.update_margins(Ones())
+        table.sums(Counted())
+    return partition, *tasks
+
+
+def test_an_older_task_changes_nothing_that_is_remembered(asked):
+    """One that comes late, or twice, or that was under way when the handler of a signal asked on."""
+    partition, older, newer = asked
+    memo = Memo()
+    for task, votes in [(older, 10), (newer, 20), (older, 10), (newer, 20)]:
+        assert task.answer(partition, memo).ravel().tolist() == [votes]
+    with pytest.raises(Behind):
+        older.after(1).answer(partition, memo)
+    assert newer.after(2).answer(partition, memo).ravel().tolist() == [20]
+
+
+def test_a_task_that_is_asked_within_another_sees_nothing_of_it(asked):
+    """On the same thread, as the handler of a signal asks; it neither waits for the other nor disturbs it."""
+    partition, older, newer = asked
+    memo, answers = Memo(), []
+
+    class Between:
+        def apply(self, records):
+            answers.append(newer.answer(partition, memo).ravel().tolist())
+
+    (first, vote), *_ = older.commands
+    task = replace(older, commands=((first, vote), (first, Between()), (first, Between())))
+    assert_answered_in_time(lambda: answers.append(task.answer(partition, memo).ravel().tolist()))
+    assert answers == [[20], [20], [10]]
+    assert newer.answer(partition, memo).ravel().tolist() == [20]
+
+
+def assert_answered_in_time(work):
+    """A lock that is taken twice would wait for ever."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 class Ones:

@@ -62,13 +62,15 @@ class Memo:
     """What the commands up to ``position`` made of a partition's records.
 
     It is remembered so that no command is carried out twice, and nothing rests on it: without it, or where it was being
-    changed when it was broken off (``position`` is -1), all commands are carried out anew.
+    changed when it was broken off (``position`` is -1), all commands are carried out anew. It only moves on: a task that is
+    older than it, or one that the handler of a signal asks while another is under way, is answered without it.
     """
 
     def __init__(self, arrays: MutableMapping[str, npt.NDArray[Any]] | None = None) -> None:
         self.arrays: MutableMapping[str, npt.NDArray[Any]] = {} if arrays is None else arrays
         self.position = 0
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
+        self.taken = False
 
 
 class Records:
@@ -357,18 +359,27 @@ class Task:
             If commands were left out that the memo lacks; ask again with all of them.
         """
         with memo.lock:
-            if memo.position < max(self.since, 0):
-                if self.since:
-                    raise Behind
-                memo.arrays.clear()
-                memo.position = 0
-            records = Records(partition, memo.arrays, self)
-            due = [command for number, command in self.commands if number > memo.position]
-            if due:
-                memo.position = -1
-                for command in due:
-                    command.apply(records)
-            for name in set(memo.arrays) - self.live - {CODES, MARGINS}:
-                del memo.arrays[name]
-            memo.position = self.end
-            return self.question.answer(records)
+            if memo.taken or memo.position > self.end:
+                memo = Memo()  # what this task must not see, or would change back, or twice, stays as it is
+            memo.taken = True
+            try:
+                return self._answer(partition, memo)
+            finally:
+                memo.taken = False
+
+    def _answer(self, partition: Partition, memo: Memo) -> Integers:
+        if memo.position < max(self.since, 0):
+            if self.since:
+                raise Behind
+            memo.arrays.clear()
+            memo.position = 0
+        records = Records(partition, memo.arrays, self)
+        due = [command for number, command in self.commands if number > memo.position]
+        if due:
+            memo.position = -1
+            for command in due:
+                command.apply(records)
+        for name in set(memo.arrays) - self.live - {CODES, MARGINS}:
+            del memo.arrays[name]
+        memo.position = self.end
+        return self.question.answer(records)

@@ -2,12 +2,17 @@
 
 import threading
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from private_fits import CASES, released
 
+from hedgerow.curator import Queryable
 from hedgerow.engines.collect import Partial, Total
+from hedgerow.errors import BudgetExceeded
+from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.table import Behind, Memo, MemoryTable, Partition, PartitionedTable
 from hedgerow.table.log import AddVotes
 from hedgerow.table.partitioned import _Made
@@ -181,3 +186,30 @@ class Counted:
 
     def __call__(self, margins, labels):
         return margins[:, :1].astype(np.int64)
+
+
+def test_what_questions_about_nodes_read_does_not_change_meanwhile():
+    """Nodes hold no copies here: what a signal's handler asks in between sees records as they are, or changes none."""
+    (partition,) = cut(np.zeros((10, 1), dtype=np.uint8), np.zeros(10, dtype=np.int16), [])
+    refused, handlers = [], []
+
+    class Engine:
+        def ask(self, task):
+            for handler in handlers[:1]:
+                handlers.clear()
+                with pytest.raises(BudgetExceeded, match="are being read"):
+                    handler()
+                refused.append(handler)
+            return task.answer(partition, Memo())
+
+        def forget(self, log):
+            pass
+
+    curator = Queryable(PartitionedTable(Engine(), np.array([1]), 2), Fraction(8), Randomness(0))
+    root = curator.assign(PerRecordCoin(1))
+    handler = partial(curator.open_round, Counted(), Ones())
+    for ask in (curator.count, curator.class_counts):
+        handlers.append(handler)
+        ask(root, Geometric(Fraction(1)))
+    assert refused == [handler] * 2
+    curator.open_round(Counted(), Ones())

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.curator.checks import check_cost, check_noise, check_range, check_splits
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Splits
-from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
@@ -209,7 +209,7 @@ class Queryable:
         released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
         draws = int(np.count_nonzero(released)) * self.n_classes
         frontier = self._charge(nodes, noise.event("histograms", draws=draws))
-        counts = self._asked(self._table.histogram, frontier)
+        counts: Integers = self._asked(self._table.histogram, frontier)
         counts[~released] = 0
         counts[released] = self._add(noise, counts[released])
         return counts
@@ -349,6 +349,7 @@ class Queryable:
             with self._lock:
                 self._scans -= 1
 
+    @without_sizes()
     def _asked(self, question: Callable[..., Any], *about: Any) -> Any:
         """Return what the table answers about nodes, whose records must not change meanwhile where nodes hold no copies."""
         if isinstance(self._table, MemoryTable):

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from hedgerow.engines.local import LocalSource
 from hedgerow.engines.progress import Progress, Silent
-from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import PartitionedTable
@@ -253,6 +253,7 @@ class Records:
         """
         self._source.check(schema, self._layout(schema))
 
+    @without_sizes()
     def table(self, encoder: Encoder) -> PartitionedTable:
         """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
 

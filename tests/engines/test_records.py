@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import gc
+import inspect
 import os
 from dataclasses import replace
 
@@ -10,11 +11,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from full_disks import full_disk
 from interruption import interrupted_at
 from random_records import CASES, estimator, random_batches, random_records, saved
 
 import hedgerow as hr
 from hedgerow.engines import local
+from hedgerow.engines.local import LocalSource
 from hedgerow.engines.spill import Spill
 from hedgerow.schema import Encoder
 from hedgerow.sources.streams import ParquetFiles
@@ -223,7 +226,9 @@ REFUSALS = {
     ),
     "no schema": (lambda people, path: hr.Records.from_batches(people, label="diagnosis"), {"schema": None}, "schema"),
     "dates for numbers": (
-        lambda people, path: hr.Records.from_batches(people.assign(age=pd.Timestamp(0)), label="diagnosis"),
+        lambda people, path: hr.Records.from_batches(
+            pa.Table.from_pandas(people.assign(age=pd.Timestamp(0)), preserve_index=False), label="diagnosis"
+        ),
         {},
         "dates",
     ),
@@ -239,6 +244,19 @@ def test_refusals_book_nothing(case, people, tmp_path):
         model.fit(make(people, tmp_path))
     assert ledger.spent == 0
     assert "700" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "more", "label"),
+    [(1.5, 1.5, [0.5, "ill"]), (pd.Timestamp(0), "20", ["ill", "ill"]), (1.5, "20", ["ill", pd.Timestamp(0)])],
+)
+def test_no_record_decides_by_its_types_whether_there_is_a_fit(cell, more, label):
+    """Neighbors are told apart where one is refused before anything is booked, and the other is fitted."""
+    both = pd.DataFrame({"age": [cell, more], "job": ["nurse", "nurse"], "diagnosis": label})
+    for there in (both, both.iloc[:1].infer_objects(), both.iloc[1:].infer_objects()):
+        ledger = hr.Ledger(epsilon=2.0)
+        fitted(hr.Records.from_batches(there, label="diagnosis"), ledger=ledger)
+        assert ledger.spent == 2
 
 
 def test_labels_beside_records_are_refused(people):
@@ -344,6 +362,8 @@ def test_the_spill_folder_is_for_this_user_alone_while_it_is_there(people, tmp_p
     assert folders(tmp_path) == []
 
 
+# A file that was just opened, or not closed yet.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     "files",
     [("engines/encode.py", "engines/records.py", "engines/spill.py"), ("engines/local.py", "table/partitioned.py")],
@@ -351,6 +371,8 @@ def test_the_spill_folder_is_for_this_user_alone_while_it_is_there(people, tmp_p
 def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partitions, files):
     """At some hundred of its lines, spread over reading or over counting."""
     seen, number = set(), 1
+    lines, first = inspect.getsourcelines(LocalSource.check)  # columns are checked before anything is booked
+    before = {f"local.py:{first + place}" for place in range(len(lines))}
     while True:
         ledger = hr.Ledger(epsilon=2.0)
         records = spilling(hr.Records.from_batches(people, label="diagnosis"), tmp_path)
@@ -359,7 +381,7 @@ def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partiti
             model.fit(records)
         gc.collect()
         assert folders(tmp_path) == []
-        assert ledger.spent == 2 or where[0].startswith("records.py")  # before it is booked, columns are checked there
+        assert ledger.spent == 2 or where[0].startswith("records.py") or where[0] in before
         if not where:
             break
         assert not hasattr(model, "model_")
@@ -370,16 +392,17 @@ def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partiti
 
 def test_a_full_disk_ends_the_fit_and_leaves_no_file(people, tmp_path, small_partitions, monkeypatch):
     ledger, written = hr.Ledger(epsilon=2.0), []
-    new_file = Spill.new_file
+    write = Spill.write
 
-    def full(self):
-        written.append(new_file(self))
-        if len(written) > 9:
-            raise OSError(28, "No space left on device")
-        return written[-1]
+    def full(self, array, path=None):
+        written.append(array)
+        if len(written) < 9:
+            return write(self, array, path)
+        with full_disk(len(array) // 2):
+            return write(self, array, path)
 
-    monkeypatch.setattr(Spill, "new_file", full)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr(Spill, "write", full)
+    with pytest.raises(hr.EngineError, match="spill="):
         fitted(spilling(hr.Records.from_batches(people, label="diagnosis"), tmp_path), ledger=ledger)
     assert folders(tmp_path) == []
     assert ledger.spent == 2
@@ -414,3 +437,26 @@ def test_a_parquet_file_damaged_within_is_an_error_of_the_file(parquet):
 
 def test_random_records_are_random():
     assert random_records(0)[0] != random_records(1)[0]
+
+
+def too_large(*_, **__):
+    """Ask numpy for far too much: its error names the shape."""
+    return np.empty((4321, 1 << 40))
+
+
+@pytest.mark.parametrize("where", ["frame", "records", "curator", "question"])
+def test_a_lack_of_memory_names_no_sizes(where, people, monkeypatch):
+    records = hr.Records.from_batches(people, label="diagnosis")
+    curator = hr.Curator(people[["age", "job"]], people["diagnosis"], SCHEMA, 1.0)
+    monkeypatch.setattr("hedgerow.schema.Encoder.transform", too_large)
+    monkeypatch.setattr("hedgerow.table.MemoryTable.sizes", too_large)
+    asked = {
+        "frame": lambda: fitted(people[["age", "job"]], people["diagnosis"]),
+        "records": lambda: fitted(records),
+        "curator": lambda: hr.Curator(records, None, SCHEMA, 1.0),
+        "question": lambda: curator.count(curator.root, 0.5),
+    }
+    with pytest.raises(MemoryError, match="stays booked") as caught:
+        asked[where]()
+    assert "4321" not in str(caught.value)
+    assert caught.value.__suppress_context__

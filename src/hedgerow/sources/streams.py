@@ -249,12 +249,17 @@ class Batches:
         self._rest: Iterator[Any] = iter(())
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record."""
+        """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
+
+        Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
+        for a refusal, which one record could bring about, or prevent, before anything is booked.
+        """
         head = self._first()
         for batch in head:
             X, y = layout.split(batch)
-            read_columns(X, schema.features)
-            read_labels(y, schema.classes)
+            read_columns(X, schema.features, check_types=_is_arrow(batch))
+            if _is_arrow(batch):
+                read_labels(y, schema.classes)
         if not head or not _rows(head[-1]):
             raise _no_records()
 
@@ -296,6 +301,11 @@ def _rows(batch: Any) -> int:
 def _is_reader(given: Any) -> bool:
     pyarrow = get_pyarrow()
     return pyarrow is not None and isinstance(given, pyarrow.RecordBatchReader)
+
+
+def _is_arrow(batch: Any) -> bool:
+    pyarrow = get_pyarrow()
+    return pyarrow is not None and isinstance(batch, pyarrow.RecordBatch | pyarrow.Table)
 
 
 def _is_table(given: Any) -> bool:

@@ -326,6 +326,18 @@ def test_records_that_come_back_otherwise_are_refused(people):
         fitted(records)
 
 
+def test_records_may_come_back_in_other_batches(people):
+    """How a reader cuts them is its own affair; one cell, or one label, more or less is not."""
+    other = people.assign(diagnosis=["well", *people["diagnosis"][1:]])
+    ways = [[people], [people[:3], people[3:3], people[3:]], [people[:500], people[500:]], [other]]
+    records = hr.Records.from_batches(lambda: ways.pop(0), label="diagnosis")
+    for _ in range(3):
+        fitted(records)
+    assert other["diagnosis"][0] != people["diagnosis"][0]
+    with pytest.raises(hr.EngineError, match="not those that were read before"):
+        fitted(records)
+
+
 def test_what_can_be_read_once_serves_one_fit(people):
     records = hr.Records.from_batches(pa.Table.from_pandas(people).drop_columns([]).to_reader(), label="diagnosis")
     fitted(records)

@@ -2,13 +2,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
+ENGINES_STAMP := .venv/.installed-engines
 MUTANTS_STAMP := .venv/.installed-mutants
 EXPORTS_STAMP := .venv/.installed-exports
 
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow
+.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -23,6 +24,10 @@ $(BENCH_STAMP): $(STAMP)
 
 $(EXPORTS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[exports]" -c constraints.txt
+	touch $@
+
+$(ENGINES_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[dask,spark]" -c constraints.txt
 	touch $@
 
 $(MUTANTS_STAMP): $(STAMP)
@@ -63,6 +68,12 @@ build/venvs/mlflow/.installed: pyproject.toml
 test-ledgers: venv
 	$(BIN)/python tests/privacy/store_processes.py sqlite --kills 2000 --attempts 4000
 	$(BIN)/python tests/privacy/store_processes.py postgresql --kills 400 --attempts 4000
+
+# Fits on Dask and Spark clusters of this machine, whose workers are killed at every question.
+test-engines: $(ENGINES_STAMP)
+	@command -v java >/dev/null || { echo "Java is not installed: apt-get install default-jre-headless" >&2; exit 1; }
+	$(BIN)/python -c "import dask.dataframe, distributed, pyspark"
+	$(BIN)/pytest tests/engines -m "not slow"
 
 # The whole suite with other seeds: no test hangs on its own.
 test-seeds: venv

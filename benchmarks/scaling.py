@@ -148,7 +148,7 @@ def fit_by_dask(system: str, files: list[Path], workers: int) -> dict:
         ddf = dd.read_parquet([str(path) for path in files])
         records = hr.Records.from_dask(ddf, client=client).with_progress(clock)
         estimator(system, schema).fit(records)
-        return {**clock.times(), "sent": records.wire.sent, "received": records.wire.received}
+        return {**clock.times(), "sent": records.source.wire.sent, "received": records.source.wire.received}
 
 
 def fit_by_spark(system: str, files: list[Path], workers: int) -> dict:
@@ -158,6 +158,7 @@ def fit_by_spark(system: str, files: list[Path], workers: int) -> dict:
     import hedgerow as hr
 
     schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master(f"local-cluster[{workers},1,2048]")
         .config("spark.ui.enabled", "false")
@@ -167,7 +168,7 @@ def fit_by_spark(system: str, files: list[Path], workers: int) -> dict:
     try:
         records = hr.Records.from_spark(session.read.parquet(*[str(path) for path in files])).with_progress(clock)
         estimator(system, schema).fit(records)
-        return {**clock.times(), "sent": records.wire.sent, "received": records.wire.received}
+        return {**clock.times(), "sent": records.source.wire.sent, "received": records.source.wire.received}
     finally:
         session.stop()
 

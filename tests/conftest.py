@@ -26,7 +26,7 @@ def pytest_runtest_protocol(item: pytest.Item):
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     option = session.config.option
-    whole = session.config.args == session.config.getini("testpaths") and option.markexpr == "not slow"
+    whole = session.config.args == session.config.getini("testpaths") and option.markexpr == "not slow and not engines"
     narrowed = option.keyword or option.ignore or option.ignore_glob or option.deselect or option.collectonly
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if hasattr(session.config, "workerinput") or not whole or narrowed or exitstatus or reporter is None:

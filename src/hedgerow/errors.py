@@ -18,6 +18,9 @@ No exception here is ever raised because of what a record holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "BudgetExceeded",
     "ConfigurationError",
@@ -32,6 +35,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "SchemaError",
     "shown",
+    "without_sizes",
 ]
 
 LONGEST_SHOWN = 200
@@ -96,3 +100,15 @@ def shown(value: object) -> str:
     except ValueError:
         return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+@contextmanager
+def without_sizes() -> Iterator[None]:
+    """Raise a lack of memory as an error that names no sizes: numpy's names the shape of an array."""
+    try:
+        yield
+    except MemoryError:
+        raise MemoryError(
+            "there is not enough memory for what was asked, so it ends; what was booked for it stays booked. Free some, or read "
+            "the records by hr.Records with a smaller memory=."
+        ) from None

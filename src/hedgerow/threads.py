@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["available_threads", "for_each", "for_slices"]
+__all__ = ["available_threads", "for_each", "for_slices", "single"]
 
 Item = TypeVar("Item")
 
@@ -47,6 +48,17 @@ def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int |
 
 def _enter_pool() -> None:
     _here.in_pool = True
+
+
+@contextmanager
+def single() -> Iterator[None]:
+    """Do what is done within on this thread alone, as where others of the same machine have their own share of the work."""
+    before = getattr(_here, "in_pool", False)
+    _here.in_pool = True
+    try:
+        yield
+    finally:
+        _here.in_pool = before
 
 
 def for_slices(rows: int, work: Callable[[slice], None]) -> None:

@@ -72,3 +72,15 @@ def test_ends():
     low, high = find_ends(np.array([9, 0, 0, 0, 9]), grid, errors, 2.5)
     assert (low.value, high.value) == (-np.inf, np.inf)
     assert find_ends(np.array([0, 0, 2, 0, 0]), grid, errors, 2.5)[0].value == -np.inf
+
+
+@pytest.mark.parametrize("grid", [uniform_grid(0, 64), uniform_grid(0, 5e-324), Grid(np.array([0.0, 1.0, 2.0]))])
+def test_ends_have_a_range_between_them(grid):
+    """Wherever the noisy numbers seem to be, also where all are beyond the grid."""
+    for cell in range(grid.cells):
+        counts = np.where(np.arange(grid.cells) == cell, 50, 0)
+        low, high = find_ends(counts, grid, np.arange(grid.cells + 1), 2.5)
+        first, last = grid.ends
+        assert max(low.value, first) < min(high.value, last)
+        outermost = cell in (0, grid.cells - 1)
+        assert not outermost or (low.value, high.value, low.beyond, high.beyond) == (-np.inf, np.inf, 0, 0)

@@ -327,6 +327,40 @@ def test_a_release_that_breaks_off_stays_booked(tmp_path, monkeypatch):
         assert (ledger.entries[0].state, ledger.spent) == ("failed", 3)
 
 
+@pytest.mark.parametrize("cell", [0, -1])
+def test_numbers_that_noise_puts_beyond_the_grid_still_give_a_range(cell):
+    """It was an error, after the budget was spent, with a chance that the records decide."""
+    plan, grid = ranges_module.RangePlan(Fraction(1), (0,), 0.01, 0.05, ()), ranges_module.uniform_grid(16, 64)
+    counts = np.zeros(2 * grid.cells, dtype=np.int64)
+    counts[cell] = 9
+    found = plan._range(counts, grid, True)
+    assert (found.low, found.high, found.promised) == (16, 64, False)
+    assert found.feature("0" * 64).low == 16
+
+
+def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_path, run):
+    def broken(*_):
+        raise hr.SchemaError("no schema takes this.")
+
+    data, out = tmp_path / "people.csv", tmp_path / "people.toml"
+    data.write_text("age,ill\n" + "30,yes\n40,no\n" * 20)
+    command = ["schema", "release", data, "--target", "ill", "--numeric", "age", "--class", "yes", "--class", "no"]
+    arguments = [*command, "--epsilon", 2, "--out", out]
+    monkeypatch.setattr("hedgerow.analysis.release._schema", broken)
+    with pytest.raises(hr.EngineError, match="budget of this release is spent"):
+        people_schema()
+    result = run(*arguments)
+    assert (result.exit_code, out.exists()) == (1, False)
+    assert "count epsilon 2.0 as spent" in result.stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hedgerow.analysis.ReleasedSchema.save", broken)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "count epsilon 2.0 as spent" in result.stderr
+    assert "count" not in run(*arguments, "--epsilon", -1).stderr
+
+
 def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
     for ledger in ledgers(tmp_path, rho=5, delta=2e-6):
         people_schema(ledger=ledger)

@@ -9,7 +9,7 @@ from people import table_of_people
 
 import hedgerow as hr
 from hedgerow.cli import data_files, fit_progress
-from hedgerow.engines import records as records_module
+from hedgerow.engines import local
 from hedgerow.sources.tables import read_table
 
 pa = pytest.importorskip("pyarrow")
@@ -34,8 +34,8 @@ def seeded(train, *options, data):
 @pytest.mark.parametrize("system", ["edprf", "hedgerow"])
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
 def test_a_pattern_of_files_is_trained_on_as_one(pieces, train, system, monkeypatch):
-    monkeypatch.setattr(records_module, "MOST_ROWS", 11)
-    monkeypatch.setattr(records_module, "FEWEST_ROWS", 11)
+    monkeypatch.setattr(local, "MOST_ROWS", 11)
+    monkeypatch.setattr(local, "FEWEST_ROWS", 11)
     whole, model = seeded(train, "--system", system, data="people.csv")
     parts, same = seeded(train, "--system", system, "--memory", "64MiB", data="part-*.csv")
     assert model == same

@@ -42,6 +42,11 @@ class Grid:
         """How many codes there are."""
         return self.cells * (2 if self.doubled else 1) + 1
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest number that are not in an open cell."""
+        return float(self.edges[0]), float(np.nextafter(self.edges[-1], -math.inf))
+
     def codes(self, values: Floats) -> Integers:
         """Return the code of each number, what is not finite being missing: it depends on that number alone."""
         missing = ~np.isfinite(values)
@@ -123,13 +128,15 @@ def occupied(counts: Integers, errors: Integers) -> tuple[int, int] | None:
 def find_ends(counts: Integers, grid: Grid, errors: Integers, most: float) -> tuple[End, End]:
     """Return the ends of a range: from outside inwards, each is where the noisy tail would pass ``most``.
 
-    Where none does, the end is the farthest one.
+    Where none does, the end is the farthest one. Where nothing of the grid would lie between the ends, as where nearly all that
+    was counted is in an outermost cell, both are the farthest ones.
     """
     cells = len(counts)
     lowest, highest = (_first(way, most) for way in (counts, counts[::-1]))
-    if lowest + highest >= cells:  # far from noise they do not cross
-        lowest = highest = 0
     edges = [-math.inf, *grid.edges.tolist(), math.inf]
+    first, last = grid.ends
+    if max(edges[lowest], first) >= min(edges[cells - highest], last):  # far from noise they do not cross
+        lowest = highest = 0
     low = End(edges[lowest], int(counts[:lowest].sum()), int(errors[lowest]))
     high = End(edges[cells - highest], int(counts[cells - highest :].sum()), int(errors[highest]))
     return low, high

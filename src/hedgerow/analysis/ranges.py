@@ -139,7 +139,7 @@ class RangePlan:
         error = max(low.error, high.error)
         inside = math.isfinite(low.value) and math.isfinite(high.value)
         doubt = int(by_code[grid.cells])
-        first, last = float(grid.edges[0]), float(np.nextafter(grid.edges[-1], -math.inf))
+        first, last = grid.ends
         return ReleasedRange(
             low=max(low.value, first),
             high=min(high.value, last),

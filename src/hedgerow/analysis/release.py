@@ -13,7 +13,7 @@ from typing import Any
 from hedgerow.analysis.questions import RULES, refuse_elsewhere
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange
 from hedgerow.curator.values import Values
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource, check_parameters
 from hedgerow.privacy.accounting import cost
@@ -230,14 +230,17 @@ def private_schema(
         assumptions=ASSUMPTIONS,
     )
     warn_of_delta(claim.delta, stacklevel=2)
-    with nullcontext() if ledger is None else ledger.reserve(certificate):
+    with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         ranges, found = plan.run(columns, labels, randomness)
     if classes is None and not found[-1]:
         raise ConfigurationError(
             f"no class stands out: a label is shown where its noisy count reaches {plan.threshold.threshold}. The budget of this "
             "release is spent. Pass classes=[...] if they are public, or a larger epsilon."
         )
-    made = _schema(columns.names, plan, ranges, found, stand_in, certificate)
+    try:
+        made = _schema(columns.names, plan, ranges, found, stand_in, certificate)
+    except HedgerowError as error:  # otherwise it would pass for a question that was refused before it cost anything
+        raise EngineError(f"{error} The budget of this release is spent.") from error
     _warn(made, plan)
     return made
 

@@ -23,7 +23,8 @@ from hedgerow.cli.options import (
     separator_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
-from hedgerow.errors import BudgetExceeded, HedgerowError, SchemaError
+from hedgerow.cli.spending import REFUSALS
+from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.sources.table_file import TableFile, places_of
 from hedgerow.sources.tables import read_table
@@ -92,6 +93,7 @@ def release(
     check_records(len(columns[target]), data)
     cells = {name: columns[name] for name in columns if name != target}
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
+    drawn = False
     try:
         schema = private_schema(
             cells,
@@ -106,10 +108,11 @@ def release(
             adjacency=adjacency,
             ledger=ledger,
         )
+        drawn = True
         schema.save(out)
-    except (HedgerowError, BudgetExceeded, click.ClickException):
-        raise
     except BaseException as error:
+        if not drawn and isinstance(error, REFUSALS) and not isinstance(error, EngineError):
+            raise
         raise BrokenOff(error, f"The release may have begun: count {spent} as spent.") from error
     _report(schema, out, as_json)
 

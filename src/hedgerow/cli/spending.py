@@ -15,7 +15,7 @@ from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
 
-__all__ = ["Spending"]
+__all__ = ["REFUSALS", "Spending"]
 
 Answer = TypeVar("Answer")
 

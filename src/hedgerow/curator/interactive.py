@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, RandomSource, Seed, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
@@ -129,7 +129,7 @@ class Curator:
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
         # The whole budget is booked at once, so the entry is finished when the curator stands ready to answer.
-        with nullcontext() if ledger is None else ledger.reserve(self.certificate):
+        with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
             table = X.table(self._encoder) if isinstance(X, Records) else MemoryTable.of(self._encoder, X, y)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.curator.checks import check_cost, check_noise, check_range, check_splits
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Splits
-from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
@@ -24,7 +24,7 @@ from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
-from hedgerow.table import CellRule, ChannelRule, Frontier, RecordRule, RecordVotes, Table, WeightRule
+from hedgerow.table import CellRule, ChannelRule, Frontier, MemoryTable, RecordRule, RecordVotes, Table, WeightRule
 
 __all__ = ["Nodes", "Queryable"]
 
@@ -125,7 +125,7 @@ class Queryable:
         self._process = os.getpid()
         self._randomness = randomness
         self._changing = False
-        self._scans = 0  # of margins and codes that are under way
+        self._scans = 0  # of records that are under way
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
         self.doubts: list[str] = []
@@ -183,13 +183,13 @@ class Queryable:
         """Return the number of records in each node, whatever they weigh, with noise."""
         check_noise(noise, 1, 1)
         frontier = self._charge(nodes, noise.event("numbers of records", draws=len(nodes)))
-        return self._add(noise, self._table.sizes(frontier))
+        return self._add(noise, self._asked(self._table.sizes, frontier))
 
     def class_counts(self, nodes: Nodes, noise: Noise) -> Integers:
         """Return the number, or the weight, of the records of each class in each node, (nodes, classes), with noise."""
         check_noise(noise, 1, self._unit(nodes))
         frontier = self._charge(nodes, noise.event("class counts", draws=len(nodes) * self.n_classes))
-        return self._add(noise, self._table.class_counts(frontier))
+        return self._add(noise, self._asked(self._table.class_counts, frontier))
 
     def _add(self, noise: Noise, counts: Integers) -> Integers:
         noisy: Integers = self._randomness.draw(noise, counts)
@@ -209,7 +209,7 @@ class Queryable:
         released = np.repeat(asked, np.diff(self._table.offsets), axis=1)
         draws = int(np.count_nonzero(released)) * self.n_classes
         frontier = self._charge(nodes, noise.event("histograms", draws=draws))
-        counts = self._table.histogram(frontier)
+        counts: Integers = self._asked(self._table.histogram, frontier)
         counts[~released] = 0
         counts[released] = self._add(noise, counts[released])
         return counts
@@ -248,14 +248,14 @@ class Queryable:
         def work(first: int, last: int, counts: Integers) -> None:
             score.score(counts, candidates, scores[first - chunk.start : last - chunk.start])
 
-        self._table.for_histograms(frontier, chunk.start, chunk.stop, work)
+        self._asked(self._table.for_histograms, frontier, chunk.start, chunk.stop, work)
         return scores
 
     def select_label(self, nodes: Nodes, mechanism: Selection) -> Integers:
         """Return one class for each node, chosen by the mechanism with the class counts as scores."""
         check_range(mechanism, ClassCount.name, ClassCount.range * self._unit(nodes))
         frontier = self._charge(nodes, mechanism.event("labels", ClassCount.name))
-        counts = self._table.class_counts(frontier)
+        counts = self._asked(self._table.class_counts, frontier)
         labels: Integers = self._randomness.draw(mechanism, counts, np.ones(counts.shape, dtype=np.bool_))
         return labels
 
@@ -276,7 +276,7 @@ class Queryable:
         frontier = self._charge(node, InSequence(together))
         counted = self._counted  # read once: another thread may ask of another node
         if counted is None or counted[0] is not frontier:
-            counted = self._counted = (frontier, self._table.histogram(frontier)[0])
+            counted = self._counted = (frontier, self._asked(self._table.histogram, frontier)[0])
         histogram = counted[1]
         chosen = []
         for choice in choices:
@@ -294,7 +294,7 @@ class Queryable:
             raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
         check_noise(noise, 1, self._unit(node))
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
-        return self._add(noise, self._table.cell_counts(frontier, rule))
+        return self._add(noise, self._asked(self._table.cell_counts, frontier, rule))
 
     def open_round(self, rule: ChannelRule, votes: RecordVotes | None = None, splits: Splits | None = None) -> Round:
         """Return what answers about the sums of what a rule says of every record; it is free.
@@ -341,11 +341,21 @@ class Queryable:
     def _scan_of_records(self) -> Iterator[None]:
         """Read the records' codes and margins, of which none may change meanwhile."""
         self._check_answers()
-        self._scans += 1
+        with self._lock:
+            self._scans += 1
         try:
             yield
         finally:
-            self._scans -= 1
+            with self._lock:
+                self._scans -= 1
+
+    @without_sizes()
+    def _asked(self, question: Callable[..., Any], *about: Any) -> Any:
+        """Return what the table answers about nodes, whose records must not change meanwhile where nodes hold no copies."""
+        if isinstance(self._table, MemoryTable):
+            return question(*about)
+        with self._scan_of_records():
+            return question(*about)
 
     def _charge_all(self, event: Event) -> None:
         """Charge a question that is asked of all records, or raise BudgetExceeded."""
@@ -359,7 +369,7 @@ class Queryable:
         """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
         check_noise(mechanism.noise, Minority.sensitivity, self._unit(nodes))
         frontier = self._charge(nodes, mechanism.noise.event("minority counts"))
-        minority = Minority().of(self._table.class_counts(frontier))
+        minority = Minority().of(self._asked(self._table.class_counts, frontier))
         return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
 
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:

@@ -1,6 +1,5 @@
 """Where partitions of records are counted: on this machine, by Dask, by Spark. Each is imported when it is used."""
 
-from hedgerow.engines.local import LocalEngine
-from hedgerow.engines.records import Records
+from hedgerow.engines.predict import predict
 
-__all__ = ["LocalEngine", "Records"]
+__all__ = ["predict"]

@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import EngineError
+from hedgerow.table import Question
 
-__all__ = ["Total"]
+__all__ = ["Partial", "Total", "Wire", "combined", "narrowed"]
 
 Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """The sum of what some partitions answered, and those that need the whole log before they can."""
+
+    places: tuple[int, ...]
+    sum: npt.NDArray[np.integer] | None
+    behind: tuple[int, ...] = ()
+
+
+def narrowed(question: Question, answer: Integers) -> npt.NDArray[np.integer]:
+    """Return an answer as it is sent: counts in the fewest bytes that hold them all, sums of channels as they are."""
+    if not question.counts or not answer.size:
+        return answer
+    return answer.astype(np.min_scalar_type(int(answer.max())))
+
+
+def combined(question: Question, partials: Iterable[Partial]) -> Partial:
+    """Return several partial sums as one, widened before they are added up; raise EngineError where a partition is in two."""
+    places: list[int] = []
+    behind: list[int] = []
+    total: Integers | None = None
+    for partial in partials:
+        places += partial.places
+        behind += partial.behind
+        if partial.sum is not None:
+            total = partial.sum.astype(np.int64) if total is None else _added(total, partial.sum)
+    if len(set(places)) < len(places):
+        raise _twice()
+    return Partial(tuple(places), None if total is None else narrowed(question, total), tuple(behind))
+
+
+def _added(total: Integers, answer: npt.NDArray[np.integer]) -> Integers:
+    if total.shape != answer.shape:
+        raise EngineError("two partitions answered different questions; nothing was drawn.")
+    total += answer
+    return total
+
+
+def _twice() -> EngineError:
+    return EngineError("a partition answered twice, so its records would count twice; nothing was drawn.")
 
 
 class Total:
@@ -24,26 +69,29 @@ class Total:
     """
 
     def __init__(self, partitions: int) -> None:
-        self._missing = set(range(partitions))
+        self.missing = set(range(partitions))
         self._sum: Integers | None = None
         self._lock = threading.Lock()
 
-    def add(self, partition: int, answer: npt.NDArray[np.integer]) -> None:
-        """Add the answer of one partition, or raise EngineError where it answered before."""
+    def add(self, partial: Partial) -> None:
+        """Add the answers of some partitions, or raise EngineError where one answered before."""
         with self._lock:
-            if partition not in self._missing:
-                raise EngineError("a partition answered twice, so its records would count twice; nothing was drawn.")
-            if self._sum is None:
-                self._sum = answer.astype(np.int64)
-            elif answer.shape != self._sum.shape:
-                raise EngineError("two partitions answered different questions; nothing was drawn.")
-            else:
-                self._sum += answer
-            self._missing.remove(partition)
+            if len(set(partial.places)) < len(partial.places) or not self.missing.issuperset(partial.places):
+                raise _twice()
+            if partial.sum is not None:
+                self._sum = partial.sum.astype(np.int64) if self._sum is None else _added(self._sum, partial.sum)
+            self.missing -= set(partial.places)
 
     @property
     def sum(self) -> Integers:
         """The sum of all answers, or EngineError where one is missing."""
-        if self._missing or self._sum is None:
+        if self.missing or self._sum is None:
             raise EngineError("a partition gave no answer, so the sum lacks its records; nothing was drawn.")
         return self._sum
+
+
+class Wire:
+    """How many bytes of tasks went to workers, and of answers came from them; for ``benchmarks/scaling.py``."""
+
+    def __init__(self) -> None:
+        self.sent = self.received = 0

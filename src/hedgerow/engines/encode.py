@@ -19,7 +19,7 @@ from hedgerow.schema.columns import read_columns
 from hedgerow.sources.streams import Block
 from hedgerow.table import MOST_RECORDS, Partition
 
-__all__ = ["Checksums", "check_number", "encoded", "partitions_of"]
+__all__ = ["CHANGED", "Checksums", "changed", "check_number", "encoded", "partitions_of"]
 
 Codes = npt.NDArray[np.unsignedinteger]
 Labels = npt.NDArray[np.signedinteger]
@@ -42,6 +42,24 @@ def encoded(encoder: Encoder, X: Any, y: Any) -> tuple[Codes, Labels]:
     return codes, labels
 
 
+class Checksum:
+    """The checksum of codes and classes that come block by block, whatever the sizes of the blocks."""
+
+    def __init__(self, key: bytes) -> None:
+        self._codes, self._labels = (
+            hashlib.blake2b(key=key, digest_size=32, person=of) for of in (b"codes", b"labels")
+        )
+
+    def update(self, codes: Codes, labels: Labels) -> None:
+        """Take the next records."""
+        self._codes.update(np.ascontiguousarray(codes).data)
+        self._labels.update(labels.astype("<i4").data)
+
+    def digest(self) -> bytes:
+        """Return the checksum of all records so far."""
+        return self._codes.digest() + self._labels.digest()
+
+
 class Checksums:
     """What codes a source had, by a key of its own, so that a source that changed is not taken for what it was."""
 
@@ -49,9 +67,9 @@ class Checksums:
         self._key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
 
-    def begin(self) -> Any:
+    def begin(self) -> Checksum:
         """Return what takes the codes and classes of one pass."""
-        return hashlib.blake2b(key=self._key, digest_size=32)
+        return Checksum(self._key)
 
     def check(self, encoder: Encoder, part: object, found: bytes) -> None:
         """Raise EngineError where a part of the source, read by the same encoder, had another checksum before."""
@@ -60,11 +78,14 @@ class Checksums:
             raise changed()
 
 
+CHANGED = "the records are not those that were read before"
+
+
 def changed() -> EngineError:
     """Return the error of a source whose records are not what they were."""
     return EngineError(
-        "the records are not those that were read before, or stand in another order, so one could count twice. Read them from "
-        "a source that does not change (sorted, and written down), and make hr.Records anew."
+        f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
+        "and written down), and make hr.Records anew."
     )
 
 
@@ -99,8 +120,7 @@ def partitions_of(
 
     for block in blocks:
         own_codes, own_labels = encoded(encoder, block.X, block.y)
-        check.update(own_codes)
-        check.update(own_labels.astype("<i4"))
+        check.update(own_codes, own_labels)
         start = 0
         while start < len(own_codes):
             taken = min(rows - filled, len(own_codes) - start)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.engines.collect import Total
+from hedgerow.engines.collect import Partial, Total
+from hedgerow.engines.encode import Checksums, partitions_of
+from hedgerow.engines.progress import Progress
 from hedgerow.engines.spill import Spill
-from hedgerow.table import Memo, Partition, Task
-from hedgerow.threads import for_each
+from hedgerow.schema import Encoder, Schema
+from hedgerow.sources.streams import Layout, Stream
+from hedgerow.table import Memo, Partition, PartitionedTable, Task
+from hedgerow.threads import available_threads, for_each
 
-__all__ = ["LocalEngine"]
+__all__ = ["LocalEngine", "LocalSource"]
 
 Integers = npt.NDArray[np.int64]
+
+FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
 class LocalEngine:
@@ -27,17 +35,12 @@ class LocalEngine:
         The partitions, at least one.
     spill : Spill
         Where what was made of them is kept.
-    told : callable
-        Called with the number of a question, from 1, and the share of its records that is done.
+    progress : Progress
+        Whoever shows how far questions are.
     """
 
-    def __init__(
-        self,
-        partitions: Sequence[Partition],
-        spill: Spill,
-        told: Callable[[int, float], None] = lambda question, share: None,
-    ) -> None:
-        self._partitions, self._spill, self._told = list(partitions), spill, told
+    def __init__(self, partitions: Sequence[Partition], spill: Spill, progress: Progress) -> None:
+        self._partitions, self._spill, self._progress = list(partitions), spill, progress
         self._memos: dict[str, list[Memo]] = {}
         self._questions = count(1)
 
@@ -49,8 +52,8 @@ class LocalEngine:
         memos = self._memos[task.log]
 
         def work(place: int) -> None:
-            total.add(place, task.answer(self._partitions[place], memos[place]))
-            self._told(question, next(done) / len(self._partitions))
+            total.add(Partial((place,), task.answer(self._partitions[place], memos[place])))
+            self._progress.counted(question, next(done) / len(self._partitions))
 
         for_each(range(len(self._partitions)), work)
         return total.sum
@@ -65,3 +68,35 @@ class LocalEngine:
         self._memos.clear()
         self._partitions.clear()
         self._spill.close()
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSource:
+    """Records that this process reads block by block, and counts in partitions; see ``Records`` for the parameters."""
+
+    stream: Stream
+    memory: int
+    spill: str | os.PathLike[str] | None
+    checksums: Checksums = field(default_factory=Checksums)
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
+        self.stream.check(schema, layout)
+
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+        """Return the records as an encoder reads them."""
+        spill = Spill(self.spill, self.memory // 2)
+        try:
+            blocks = self.stream.blocks(layout)
+            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self.checksums, progress.read)
+            engine = LocalEngine(partitions, spill, progress)
+            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+        except BaseException:
+            spill.close()
+            raise
+
+    def _rows(self, encoder: Encoder) -> int:
+        """Return how many records a partition has, so that as many as are counted at once fit half of the memory."""
+        features, classes = len(encoder.n_codes), len(encoder.schema.classes)
+        of_record = 3 * features * encoder.dtype.itemsize + 12 * classes + 32
+        return min(max(self.memory // 2 // available_threads() // of_record, FEWEST_ROWS), MOST_ROWS)

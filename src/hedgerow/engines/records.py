@@ -5,42 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Protocol, Self
 
-from hedgerow.engines.encode import Checksums, partitions_of
-from hedgerow.engines.local import LocalEngine
-from hedgerow.engines.spill import Spill
-from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
+from hedgerow.engines.local import LocalSource
+from hedgerow.engines.progress import Progress, Silent
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import PartitionedTable
-from hedgerow.threads import available_threads
 
-__all__ = ["Progress", "Records"]
+__all__ = ["LEAST_MEMORY", "Records", "Source"]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 DEFAULT_MEMORY = 1 << 30
 LEAST_MEMORY = 1 << 26
-FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
+DEFAULT_TIMEOUT = 300.0  # seconds
 
 
-class Progress(Protocol):
-    """Whoever shows how far a fit is; what it is told depends on records, so it is for the owner's eyes."""
+class Source(Protocol):
+    """Where records are, and what counts them there."""
 
-    def read(self, share: float | None) -> None:
-        """Take the share of the source's bytes that were read; None where nobody knows."""
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the columns and their declared types are the schema's; no cell decides."""
 
-    def counted(self, question: int, share: float) -> None:
-        """Take the share of the records that were counted for a question, numbered from 1."""
-
-
-class _Silent:
-    def read(self, share: float | None) -> None:
-        """Say nothing."""
-
-    def counted(self, question: int, share: float) -> None:
-        """Say nothing."""
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+        """Return the records as an encoder reads them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,14 +61,11 @@ class Records:
     ['yes', 'no']
     """
 
-    _stream: Stream
-    _source: str
+    _source: Source
+    _shown: str
     _label: str | None
     _drop: tuple[str, ...]
-    _memory: int
-    _spill: str | os.PathLike[str] | None
-    _checksums: Checksums = field(default_factory=Checksums)
-    _progress: Progress = field(default_factory=_Silent)
+    _progress: Progress = field(default_factory=Silent)
 
     @classmethod
     def from_parquet(
@@ -157,10 +145,82 @@ class Records:
         return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, drop, memory, spill)
 
     @classmethod
+    def from_dask(
+        cls,
+        frame: Any,
+        label: str | None = None,
+        *,
+        client: Any = None,
+        drop: Sequence[str] = (),
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Self:
+        """Return the records of a Dask dataframe, which its workers encode and count; none comes to this process.
+
+        The order of its partitions, and of the rows in each, is the order of the records: it must be the same whenever a
+        partition is computed again, as it is from files. A partition that comes back otherwise ends the fit.
+
+        Parameters
+        ----------
+        frame : dask.dataframe.DataFrame
+            The features and the labels.
+        label, drop
+            As in ``from_parquet``.
+        client : distributed.Client, cluster, or None
+            Whose workers count; None: the current client's.
+        timeout : float
+            Seconds without an answer of any worker after which a fit ends with an ``EngineError``.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is no client, or an argument is wrong.
+        MissingExtraError
+            If Dask is not installed.
+        """
+        dask = import_module("hedgerow.engines.dask")
+        source = dask.DaskSource(frame, dask.client_of(client), _checked_timeout(timeout))
+        return cls(source, f"from_dask(<{type(frame).__name__}>", label, _checked_drop(drop))
+
+    @classmethod
+    def from_spark(
+        cls,
+        frame: Any,
+        label: str | None = None,
+        *,
+        drop: Sequence[str] = (),
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Self:
+        """Return the records of a Spark dataframe, which its executors encode and count; none comes to this process.
+
+        Rows and partitions are the records in the order in which Spark reads them, which must be the same whenever a partition
+        is computed again, as it is from files. A partition that comes back otherwise ends the fit.
+
+        Parameters
+        ----------
+        frame : pyspark.sql.DataFrame
+            The features and the labels.
+        label, drop
+            As in ``from_parquet``.
+        timeout : float
+            Seconds in which no task of a question finishes after which a fit ends with an ``EngineError``.
+
+        Raises
+        ------
+        ConfigurationError
+            If an argument is wrong.
+        MissingExtraError
+            If pyspark is not installed.
+        """
+        spark = import_module("hedgerow.engines.spark")
+        spark.check_installed()
+        source = spark.SparkSource(frame, _checked_timeout(timeout))
+        return cls(source, f"from_spark(<{type(frame).__name__}>", label, _checked_drop(drop))
+
+    @classmethod
     def _of(
         cls,
         stream: Stream,
-        source: str,
+        shown: str,
         label: str | None,
         drop: Sequence[str],
         memory: int,
@@ -170,26 +230,30 @@ class Records:
             raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
         if spill is not None and not os.path.isdir(spill):
             raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
-        if isinstance(drop, str):
-            raise ConfigurationError(f"drop is {drop!r}, but it must be a sequence of names; pass ({drop!r},).")
-        return cls(stream, source, label, tuple(drop), memory, spill)
+        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop))
 
     def __repr__(self) -> str:
         """Return where the records come from, and nothing that they hold."""
         label = "" if self._label is None else f", label={self._label!r}"
-        return f"Records.{self._source}{label})"
+        return f"Records.{self._shown}{label})"
 
     def with_progress(self, progress: Progress) -> Self:
         """Return the same records, which tell ``progress`` how far they are; it is for the owner's eyes."""
         return replace(self, _progress=progress)
+
+    @property
+    def source(self) -> Any:
+        """Where the records are, for the library's own rows."""
+        return self._source
 
     def check(self, schema: Schema) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
 
         Names and declared types of columns decide, and no cell does.
         """
-        self._stream.check(schema, self._layout(schema))
+        self._source.check(schema, self._layout(schema))
 
+    @without_sizes()
     def table(self, encoder: Encoder) -> PartitionedTable:
         """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
 
@@ -198,18 +262,13 @@ class Records:
         EngineError
             If the records cannot be read to their end, changed, or are too many.
         """
-        spill = Spill(self._spill, self._memory // 2)
         try:
-            blocks, told = self._stream.blocks(self._layout(encoder.schema)), self._progress.read
-            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self._checksums, told)
-            engine = LocalEngine(partitions, spill, self._progress.counted)
-            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
-        except BaseException as error:
-            spill.close()
-            if isinstance(error, HedgerowError) and not isinstance(error, EngineError):
-                # Names and types were checked before: what is wrong now came to light once the budget was booked.
-                raise EngineError(str(error)) from error
+            return self._source.table(encoder, self._layout(encoder.schema), self._progress)
+        except EngineError:
             raise
+        except HedgerowError as error:
+            # Names and types were checked before: what is wrong now came to light once the budget was booked.
+            raise EngineError(str(error)) from error
 
     def _layout(self, schema: Schema) -> Layout:
         label = schema.target if self._label is None else self._label
@@ -219,11 +278,17 @@ class Records:
             )
         return Layout(label, self._drop)
 
-    def _rows(self, encoder: Encoder) -> int:
-        """Return how many records a partition has, so that as many as are counted at once fit half of the memory."""
-        features, classes = len(encoder.n_codes), len(encoder.schema.classes)
-        of_record = 3 * features * encoder.dtype.itemsize + 12 * classes + 32
-        return min(max(self._memory // 2 // available_threads() // of_record, FEWEST_ROWS), MOST_ROWS)
+
+def _checked_drop(drop: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(drop, str):
+        raise ConfigurationError(f"drop is {drop!r}, but it must be a sequence of names; pass ({drop!r},).")
+    return tuple(drop)
+
+
+def _checked_timeout(timeout: float) -> float:
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not 0 < timeout < float("inf"):
+        raise ConfigurationError(f"timeout is {timeout!r}, but it must be a positive number of seconds.")
+    return float(timeout)
 
 
 def _shown(paths: Paths) -> str:

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
@@ -17,9 +18,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.errors import EngineError
+
 __all__ = ["Spill"]
 
 Array = npt.NDArray[Any]
+
+TRIES, PAUSE = 20, 0.05  # seconds
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,25 @@ class _OnDisk:
     shape: tuple[int, ...]
 
     def read(self) -> Array:
-        array: Array = np.fromfile(self.path, dtype=self.dtype)
-        return array.reshape(self.shape)
+        try:
+            array: Array = np.fromfile(self.path, dtype=self.dtype)
+            return array.reshape(self.shape)
+        except (OSError, ValueError):  # which say how many records there are
+            raise _unkept() from None
+
+
+def _unkept() -> EngineError:
+    return EngineError(
+        "codes of records could not be put on disk, or not be read back, so what was asked ends; what was booked for it stays "
+        "booked. Pass a folder with more room, which nobody clears, as spill=, or a larger memory=."
+    )
 
 
 class Spill:
     """A place for arrays of records: memory up to a budget, then files in a folder that only this user may enter.
 
     The folder is made when the first array goes there, and removed by ``close``, which leaving the context calls, however it is
-    left. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``).
+    left; no file comes after that. A process that is killed leaves it behind (its name begins with ``hedgerow-spill-``).
 
     Parameters
     ----------
@@ -50,11 +65,14 @@ class Spill:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, memory: int) -> None:
-        self._parent, self._left = folder, memory
-        self._folder: Path | None = None
+        parent = tempfile.gettempdir() if folder is None else folder
+        self._folder = Path(parent) / f"hedgerow-spill-{secrets.token_hex(8)}"
+        self._left = memory
         self._names = count()
-        self._lock = threading.Lock()
-        self._close: weakref.finalize[..., Any] | None = None
+        self._lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
+        self._closed = False
+        # Before the folder is made: an interruption between the two would leave it behind.
+        self._removed = weakref.finalize(self, _remove, self._folder)
 
     def __enter__(self) -> Self:
         return self
@@ -63,9 +81,11 @@ class Spill:
         self.close()
 
     def close(self) -> None:
-        """Remove the folder with all that is in it."""
-        if self._close is not None:
-            self._close()
+        """Remove the folder with all that is in it; a thread that still works gets no other one."""
+        with self._lock:
+            self._closed = True
+        _remove(self._folder)
+        self._removed.detach()  # last: broken off before, it is removed when nobody holds this any more
 
     def arrays(self) -> MutableMapping[str, Array]:
         """Return an empty mapping whose arrays are kept here."""
@@ -84,21 +104,43 @@ class Spill:
         with self._lock:
             self._left += size
 
-    def new_file(self) -> Path:
-        """Return the path of a file that is not there yet."""
+    def write(self, array: Array, path: Path | None = None) -> Path:
+        """Write an array to a file, a new one if none is given, and return its path; raise EngineError where that fails."""
+        try:
+            path = self._new_file() if path is None else path
+            with open(path, "r+b") as file:  # written over where it was there: no block is looked for anew
+                array.tofile(file)
+        except OSError:  # which says how many records there are
+            raise _unkept() from None
+        return path
+
+    def _new_file(self) -> Path:
         with self._lock:
-            if self._folder is None:
-                parent = tempfile.gettempdir() if self._parent is None else self._parent
-                folder = Path(parent) / f"hedgerow-spill-{secrets.token_hex(8)}"
-                # Before it is made: an interruption between the two would leave it behind.
-                self._close = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-                folder.mkdir(mode=0o700)
-                self._folder = folder
-            return self._folder / f"{next(self._names)}.bin"
+            if self._closed:
+                raise _unkept()
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            path = self._folder / f"{next(self._names)}.bin"
+            path.touch(0o600, exist_ok=False)
+            return path
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also where interruptions fall in between: the last of them is raised afterwards."""
+    interruption: BaseException | None = None
+    for _ in range(TRIES):
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
+            time.sleep(PAUSE)  # another thread may still have a file open
+        except BaseException as error:
+            interruption = error
+    if interruption is not None:
+        raise interruption
 
 
 class _Arrays(MutableMapping[str, Array]):
-    """Arrays by name; those on disk are read anew each time that they are asked for."""
+    """Arrays by name; those on disk are read anew each time that they are asked for, and then only."""
 
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
@@ -113,17 +155,14 @@ class _Arrays(MutableMapping[str, Array]):
         if kept is array:
             return
         if isinstance(kept, _OnDisk) and (kept.dtype, kept.shape) == (array.dtype, array.shape):
-            with open(kept.path, "r+b") as file:  # what is there is written over: no block is looked for anew
-                array.tofile(file)
+            self._spill.write(array, kept.path)
             return
         if kept is not None:
             del self[name]
-        if self._spill.take(array.nbytes):
-            self._kept[name] = array
-            return
-        path = self._spill.new_file()
-        self._kept[name] = _OnDisk(path, array.dtype, array.shape)
-        array.tofile(path)
+        # Known once it is kept, so that nothing is found by its name that is not whole.
+        self._kept[name] = (
+            array if self._spill.take(array.nbytes) else _OnDisk(self._spill.write(array), array.dtype, array.shape)
+        )
 
     def __delitem__(self, name: str) -> None:
         kept = self._kept.pop(name)
@@ -132,8 +171,16 @@ class _Arrays(MutableMapping[str, Array]):
         else:
             self._spill.give_back(kept.nbytes)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._kept
+
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._kept))
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def clear(self) -> None:
+        """Delete all arrays; none is read for that."""
+        for name in self:
+            del self[name]

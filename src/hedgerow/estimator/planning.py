@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.limits import Allowance
 from hedgerow.mechanisms import Randomness
@@ -76,6 +76,7 @@ def certificate_of(
     return certify(type(estimator).__name__, plan.event, schema, variant=estimator.variant, claim=claim, seeded=seeded)
 
 
+@without_sizes()
 def run(plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness) -> tuple[Model, Sequence[str]]:
     """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before."""
     if isinstance(plan, RawPlan):

@@ -76,6 +76,9 @@ class Stream(Protocol):
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
 
+    def tables(self) -> Iterator[Any]:
+        """Yield all records in their order as tables, labels and all, to be predicted."""
+
 
 def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
     """Return the files that a pattern (in the order of their names), a folder's of that ending, or a list of paths names.
@@ -145,6 +148,13 @@ class ParquetFiles(_Files):
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
+        return (Block(*layout.split(batch), share) for batch, share in self._batches())
+
+    def tables(self) -> Iterator[Any]:
+        """Yield all records in their order as tables."""
+        return (batch for batch, _ in self._batches())
+
+    def _batches(self) -> Iterator[tuple[Any, float]]:
         sizes = [path.stat().st_size for path in self.paths]
         arrow = import_module("pyarrow")
         for place, path in enumerate(self.paths):
@@ -154,8 +164,7 @@ class ParquetFiles(_Files):
                 try:
                     for batch in file.iter_batches(batch_size=BATCH_ROWS):
                         done += batch.num_rows
-                        X, y = layout.split(batch)
-                        yield Block(X, y, (sum(sizes[:place]) + sizes[place] * done / rows) / max(sum(sizes), 1))
+                        yield batch, (sum(sizes[:place]) + sizes[place] * done / rows) / max(sum(sizes), 1)
                 except (arrow.ArrowException, OSError) as error:
                     raise FileFormatError(
                         f"{path} is damaged, or cannot be read to its end; write it again."
@@ -210,13 +219,19 @@ class CSVFiles(_Files):
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
+        return (Block(*layout.split(columns), share) for columns, share in self._batches())
+
+    def tables(self) -> Iterator[Any]:
+        """Yield all records in their order as tables."""
+        return (columns for columns, _ in self._batches())
+
+    def _batches(self) -> Iterator[tuple[dict[str, Any], float]]:
         sizes = [path.stat().st_size for path in self.paths]
         for place, path in enumerate(self.paths):
             with open(path, "rb") as file:
                 table = CSVFile(file, self._separator, str(path))  # named: the file is closed with it
                 for columns in table.blocks():
-                    X, y = layout.split(columns)
-                    yield Block(X, y, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1))
+                    yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)
         self.check_unchanged()
 
 
@@ -234,22 +249,29 @@ class Batches:
         self._rest: Iterator[Any] = iter(())
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record."""
+        """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
+
+        Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
+        for a refusal, which one record could bring about, or prevent, before anything is booked.
+        """
         head = self._first()
         for batch in head:
             X, y = layout.split(batch)
-            read_columns(X, schema.features)
-            read_labels(y, schema.classes)
+            read_columns(X, schema.features, check_types=_is_arrow(batch))
+            if _is_arrow(batch):
+                read_labels(y, schema.classes)
         if not head or not _rows(head[-1]):
             raise _no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
+        return (Block(*layout.split(batch), None) for batch in self.tables())
+
+    def tables(self) -> Iterator[Any]:
+        """Yield all records in their order as tables."""
         head, rest = self._first(), self._rest
         self._head = None
-        for batch in chain(head, rest):
-            X, y = layout.split(batch)
-            yield Block(X, y, None)
+        return chain(head, rest)
 
     def _first(self) -> list[Any]:
         """Return the batches up to the first that has a record; the others wait."""
@@ -279,6 +301,11 @@ def _rows(batch: Any) -> int:
 def _is_reader(given: Any) -> bool:
     pyarrow = get_pyarrow()
     return pyarrow is not None and isinstance(given, pyarrow.RecordBatchReader)
+
+
+def _is_arrow(batch: Any) -> bool:
+    pyarrow = get_pyarrow()
+    return pyarrow is not None and isinstance(batch, pyarrow.RecordBatch | pyarrow.Table)
 
 
 def _is_table(given: Any) -> bool:

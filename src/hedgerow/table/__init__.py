@@ -1,6 +1,6 @@
 """The records of one fit, and exact integer counts over them."""
 
-from hedgerow.table.log import Behind, Memo, Partition, Task
+from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
@@ -18,6 +18,7 @@ __all__ = [
     "MemoryTable",
     "Partition",
     "PartitionedTable",
+    "Question",
     "RecordRule",
     "RecordVotes",
     "Table",

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -62,13 +62,15 @@ class Memo:
     """What the commands up to ``position`` made of a partition's records.
 
     It is remembered so that no command is carried out twice, and nothing rests on it: without it, or where it was being
-    changed when it was broken off (``position`` is -1), all commands are carried out anew.
+    changed when it was broken off (``position`` is -1), all commands are carried out anew. It only moves on: a task that is
+    older than it, or one that the handler of a signal asks while another is under way, is answered without it.
     """
 
     def __init__(self, arrays: MutableMapping[str, npt.NDArray[Any]] | None = None) -> None:
         self.arrays: MutableMapping[str, npt.NDArray[Any]] = {} if arrays is None else arrays
         self.position = 0
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
+        self.taken = False
 
 
 class Records:
@@ -213,7 +215,12 @@ class Move:
 
 
 class Question(Protocol):
-    """What is asked: its answer is a sum over records of integers."""
+    """What is asked: its answer is a sum over records of integers, none of them negative where these are ``counts``."""
+
+    counts: ClassVar[bool]
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has, where all features together have so many codes."""
 
     def answer(self, records: Records) -> Integers:
         """Return the sum over these records."""
@@ -225,6 +232,12 @@ class Sizes:
 
     of: Nodes
 
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return len(self.of)
+
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes,)."""
         return np.diff(records.frontier(self.of, with_codes=False).starts)
@@ -235,6 +248,12 @@ class ClassCounts:
     """The weight of the records of each class in each node."""
 
     of: Nodes
+
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return len(self.of) * n_classes
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes, classes)."""
@@ -248,6 +267,12 @@ class CellCounts:
     of: Nodes
     rule: CellRule
 
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return self.rule.n_cells * n_classes
+
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (cells, classes)."""
         return records.table.cell_counts(records.frontier(self.of, with_codes=True), self.rule)
@@ -258,6 +283,12 @@ class Histogram:
     """The weight of the records of each node by code and class."""
 
     of: Nodes
+
+    counts: ClassVar[bool] = True
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return len(self.of) * n_codes * n_classes
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes, codes of all features, classes)."""
@@ -270,6 +301,12 @@ class Sums:
 
     rule: ChannelRule
     groups: CodeGroups | None
+
+    counts: ClassVar[bool] = False
+
+    def cells(self, n_codes: int, n_classes: int) -> int:
+        """Return how many integers the answer has."""
+        return (1 if self.groups is None else self.groups.n_groups) * n_codes * self.rule.channels
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (groups, codes of all features, channels)."""
@@ -322,18 +359,27 @@ class Task:
             If commands were left out that the memo lacks; ask again with all of them.
         """
         with memo.lock:
-            if memo.position < max(self.since, 0):
-                if self.since:
-                    raise Behind
-                memo.arrays.clear()
-                memo.position = 0
-            records = Records(partition, memo.arrays, self)
-            due = [command for number, command in self.commands if number > memo.position]
-            if due:
-                memo.position = -1
-                for command in due:
-                    command.apply(records)
-            for name in set(memo.arrays) - self.live - {CODES, MARGINS}:
-                del memo.arrays[name]
-            memo.position = self.end
-            return self.question.answer(records)
+            if memo.taken or memo.position > self.end:
+                memo = Memo()  # what this task must not see, or would change back, or twice, stays as it is
+            memo.taken = True
+            try:
+                return self._answer(partition, memo)
+            finally:
+                memo.taken = False
+
+    def _answer(self, partition: Partition, memo: Memo) -> Integers:
+        if memo.position < max(self.since, 0):
+            if self.since:
+                raise Behind
+            memo.arrays.clear()
+            memo.position = 0
+        records = Records(partition, memo.arrays, self)
+        due = [command for number, command in self.commands if number > memo.position]
+        if due:
+            memo.position = -1
+            for command in due:
+                command.apply(records)
+        for name in set(memo.arrays) - self.live - {CODES, MARGINS}:
+            del memo.arrays[name]
+        memo.position = self.end
+        return self.question.answer(records)

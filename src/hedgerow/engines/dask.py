@@ -1,0 +1,245 @@
+"""Partitions on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.engines import remote
+from hedgerow.engines.collect import Partial, Total, Wire, combined
+from hedgerow.engines.progress import Progress
+from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, MissingExtraError
+from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.sources.streams import Layout
+from hedgerow.table import PartitionedTable, Question, Task
+
+__all__ = ["DaskEngine", "DaskSource"]
+
+Integers = npt.NDArray[np.int64]
+Future = Any
+
+RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
+TOGETHER = 8  # partial sums that one task adds up
+MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise MissingExtraError(
+            'records of Dask need dask and distributed: install them with pip install "hedgerow[dask]".'
+        ) from error
+
+
+def client_of(given: Any) -> Any:
+    """Return a client: the one given, one of a cluster, or the one that is current; raise ConfigurationError without one."""
+    distributed = _distributed()
+    if isinstance(given, distributed.Client):
+        return given
+    if isinstance(given, distributed.deploy.Cluster):
+        return given.get_client()
+    if given is not None:
+        raise ConfigurationError(
+            f"client is a {type(given).__name__}, but it must be a distributed.Client or a cluster."
+        )
+    try:
+        return distributed.default_client()
+    except ValueError:
+        raise ConfigurationError(
+            "no Dask client is there, so no worker could count. Make one, as in distributed.Client(), or pass client=."
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSource:
+    """The partitions of a Dask dataframe; see ``Records.from_dask`` for the parameters."""
+
+    frame: Any
+    client: Any
+    timeout: float
+    key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+    wire: Wire = field(default_factory=Wire, repr=False)
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
+        X, y = layout.split(self.frame._meta)
+        read_columns(X, schema.features)
+        read_labels(y, schema.classes)
+
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+        """Return the records as an encoder reads them; codes stay on the workers."""
+        delayed = import_module("dask").delayed
+        given = delayed((encoder, layout, self.key), pure=False)
+        parts = [delayed(_encode, pure=False)(given, part) for part in self.frame.to_delayed()]
+        rows = self.client.compute(parts, retries=RETRIES)
+        try:
+            facts = self.client.map(_fact, rows, pure=False, retries=RETRIES)
+            for done, _ in enumerate(finished(facts, self.timeout), 1):
+                progress.read(done / len(facts))
+            found = remote.placed([_result(future) for future in facts])
+            engine = DaskEngine(self.client, rows, found, self.timeout, progress, self.wire)
+            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+        except BaseException:
+            self.client.cancel(rows)
+            raise
+
+
+class DaskEngine:
+    """Asks the workers of a cluster; what a lost worker held is read and carried out anew by another one.
+
+    A task is sent the commands that its partition has not seen yet. A worker that lacks earlier ones says so, and is sent all.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client.
+    rows : sequence of Future
+        The codes of each partition.
+    facts : sequence of Facts
+        What they must be.
+    timeout : float
+        Seconds without an answer after which the fit ends with an EngineError.
+    progress : Progress
+        Whoever shows how far questions are.
+    wire : Wire
+        Where bytes are counted.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        rows: Sequence[Future],
+        facts: Sequence[Facts],
+        timeout: float,
+        progress: Progress,
+        wire: Wire,
+    ) -> None:
+        self._client, self._rows, self._facts = client, list(rows), list(facts)
+        self._timeout, self._progress, self._wire = timeout, progress, wire
+        self._sent: dict[str, int] = {}
+        self._questions, self._tasks = count(1), count(1)
+
+    def ask(self, task: Task) -> Integers:
+        """Return the sum of every partition's answer, each of them once."""
+        total, question = Total(len(self._rows)), next(self._questions)
+        due, news = list(range(len(self._rows))), task.after(self._sent.get(task.log, 0))
+        while due:
+            behind: list[int] = []
+            for partial in self._answers(news, due):
+                total.add(partial)
+                behind += partial.behind
+                self._wire.received += 0 if partial.sum is None else partial.sum.nbytes
+                self._progress.counted(question, 1 - len(total.missing) / len(self._rows))
+            due, news = behind, task
+        self._sent[task.log] = task.end
+        return total.sum
+
+    def _answers(self, task: Task, places: Sequence[int]) -> Iterable[Partial]:
+        """Yield partial sums that together are the answers of some partitions."""
+        packed = pickle.dumps(task)
+        self._wire.sent += len(packed) * len(places)
+        names = [f"hedgerow-{task.log}-{next(self._tasks)}-{place}" for place in places]
+        futures = [
+            self._client.submit(
+                remote.answered, self._facts[place], self._rows[place], packed, key=name, pure=False, retries=RETRIES
+            )
+            for place, name in zip(places, names, strict=True)
+        ]
+        made = list(futures)
+        try:
+            cells = _cells(task)
+            while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
+                groups = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
+                futures = [
+                    self._client.submit(_combined, task.question, *group, pure=False, retries=RETRIES)
+                    for group in groups
+                ]
+                made += futures
+            for future in finished(futures, self._timeout):
+                yield _result(future)
+        except BaseException:
+            self._client.cancel(made)
+            raise
+
+    def forget(self, log: str) -> None:
+        """Drop what workers remember of a log."""
+        if self._sent.pop(log, None) is not None:
+            with suppress(Exception):  # a client that is gone has nobody to tell
+                self._client.run(_forget, log, wait=False)
+
+    def close(self) -> None:
+        """Drop everything."""
+        for log in list(self._sent):
+            self.forget(log)
+        self._client.cancel(self._rows)
+        self._rows.clear()
+
+
+def _cells(task: Task) -> int:
+    return task.question.cells(int(task.n_codes.sum()), task.n_classes)
+
+
+def finished(futures: Sequence[Future], timeout: float) -> Iterable[Future]:
+    """Yield futures as they finish, or raise EngineError once none has for so many seconds."""
+    distributed = _distributed()
+    waiting = set(futures)
+    while waiting:
+        try:
+            done = distributed.wait(waiting, timeout=timeout, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            raise EngineError(
+                f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
+                "workers, and pass a larger timeout= if partitions take longer."
+            ) from None
+        except distributed.CancelledError:
+            raise lost() from None
+        waiting -= done
+        yield from done
+
+
+def _result(future: Future) -> Any:
+    try:
+        return future.result()
+    except HedgerowError:
+        raise
+    except Exception:
+        raise lost() from None  # what failed may quote a record
+
+
+def lost() -> EngineError:
+    """Return the error of a partition that cannot come back."""
+    return EngineError(
+        "a partition's records could not be read or counted by any worker, so the fit ends; what was booked for it stays "
+        "booked. The workers' logs say why."
+    )
+
+
+# What runs on workers.
+
+
+def _encode(given: tuple[Encoder, Layout, bytes], part: Any) -> Rows:
+    return remote.encode(*given, [part])
+
+
+def _fact(rows: Rows) -> Fact:
+    return Fact(len(rows.codes), rows.digest)
+
+
+async def _forget(log: str) -> None:  # waited for by nobody, which Dask allows for coroutines alone
+    remote.forget(log)
+
+
+def _combined(question: Question, *partials: Partial) -> Partial:
+    return combined(question, partials)

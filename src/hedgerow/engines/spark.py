@@ -1,0 +1,268 @@
+"""Partitions on the executors of a Spark cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.engines import remote
+from hedgerow.engines.collect import Partial, Total, Wire, combined
+from hedgerow.engines.encode import CHANGED, changed
+from hedgerow.engines.progress import Progress
+from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
+from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.sources.streams import Layout
+from hedgerow.table import PartitionedTable, Task
+
+__all__ = ["SparkEngine", "SparkSource"]
+
+Integers = npt.NDArray[np.int64]
+
+MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
+LOOK = 0.2  # seconds between two looks at how far a job is
+
+
+def check_installed() -> None:
+    """Raise MissingExtraError without pyspark."""
+    try:
+        import_module("pyspark")
+    except ImportError as error:
+        raise MissingExtraError(
+            'records of Spark need pyspark: install it with pip install "hedgerow[spark]", and Java beside it.'
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class SparkSource:
+    """The partitions of a Spark dataframe; see ``Records.from_spark`` for the parameters."""
+
+    frame: Any
+    timeout: float
+    key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+    wire: Wire = field(default_factory=Wire, repr=False)
+
+    def check(self, schema: Schema, layout: Layout) -> None:
+        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
+        arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
+        X, y = layout.split(arrow.empty_table())
+        read_columns(X, schema.features)
+        read_labels(y, schema.classes)
+
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+        """Return the records as an encoder reads them; codes stay on the executors."""
+        context = self.frame.sparkSession.sparkContext
+        given = context.broadcast(pickle.dumps((encoder, layout, self.key)))
+        encoded = self.frame.mapInArrow(_encoder_of(given), "codes binary, labels binary, digest binary, count long")
+        rows = encoded.rdd.map(tuple).persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
+        jobs = Jobs(context, self.timeout)
+        try:
+            found: list[list[Fact]] = jobs.run(
+                lambda: rows.mapPartitions(lambda parts: [[Fact(part[3], bytes(part[2])) for part in parts]]).collect(),
+                progress.read,
+            )
+            if any(len(facts) != 1 for facts in found):
+                raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
+            facts = remote.placed([one for (one,) in found])
+            engine = SparkEngine(context, rows, facts, encoder, jobs, progress, self.wire)
+            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+        except BaseException:
+            with suppress(Exception):
+                rows.unpersist(blocking=False)
+            raise
+
+
+class SparkEngine:
+    """Asks the executors of a cluster; what a lost one held is read and carried out anew by another one.
+
+    Every question is a job, whose tasks get the whole log; an executor that remembers its beginning carries out the rest.
+
+    Parameters
+    ----------
+    context : SparkContext
+        The context.
+    rows : RDD
+        The codes of each partition, one element in each.
+    facts : list of Facts
+        What they must be.
+    encoder : Encoder
+        How the codes were made.
+    jobs : Jobs
+        What runs jobs.
+    progress : Progress
+        Whoever shows how far questions are.
+    wire : Wire
+        Where bytes are counted.
+    """
+
+    def __init__(
+        self, context: Any, rows: Any, facts: list[Facts], encoder: Encoder, jobs: Jobs, progress: Progress, wire: Wire
+    ) -> None:
+        self._context, self._rows, self._jobs = context, rows, jobs
+        self._facts, self._progress, self._wire = facts, progress, wire
+        self._types = len(encoder.n_codes), encoder.dtype, encoder.labels([]).dtype
+        self._questions = count(1)
+
+    def ask(self, task: Task) -> Integers:
+        """Return the sum of every partition's answer, each of them once."""
+        packed, question = pickle.dumps(task), next(self._questions)
+        self._wire.sent += len(packed)
+        sent = self._context.broadcast((packed, self._facts, self._types))
+        total = Total(len(self._facts))
+        answers = self._rows.mapPartitionsWithIndex(_answer_of(sent))
+        cells = task.question.cells(int(task.n_codes.sum()), task.n_classes) * len(self._facts)
+        asked = task.question
+
+        def act() -> list[bytes]:
+            if cells <= MANY_CELLS:
+                collected: list[bytes] = answers.collect()
+                return collected
+            return [answers.treeReduce(lambda one, other: _joined(asked, one, other))]
+
+        try:
+            for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
+                self._wire.received += len(answer)
+                total.add(pickle.loads(answer))  # noqa: S301 - from our own executors
+        finally:
+            with suppress(Exception):
+                sent.destroy()
+        return total.sum
+
+    def forget(self, log: str) -> None:
+        """Do nothing: executors drop the logs that were not asked about for longest."""
+
+    def close(self) -> None:
+        """Drop everything."""
+        with suppress(Exception):
+            self._rows.unpersist(blocking=False)
+
+
+class Jobs:
+    """Runs jobs, and ends those that get no further.
+
+    Parameters
+    ----------
+    context : SparkContext
+        The context.
+    timeout : float
+        Seconds in which no task finishes after which a job is cancelled.
+    """
+
+    def __init__(self, context: Any, timeout: float) -> None:
+        self._context, self._timeout = context, timeout
+
+    def run(self, act: Callable[[], list[Any]], told: Callable[[float | None], None]) -> list[Any]:
+        """Return what a job returns, or raise EngineError where it fails or gets no further."""
+        group, results, errors = f"hedgerow-{secrets.token_hex(8)}", [], []
+
+        def work() -> None:
+            try:
+                self._context.setJobGroup(group, "hedgerow", interruptOnCancel=True)
+                results.append(act())
+            except Exception as error:
+                errors.append(error)
+
+        thread = import_module("pyspark").InheritableThread(target=work, daemon=True)
+        thread.start()
+        try:
+            stuck = self._watch(thread, group, told)
+        except BaseException:
+            self._context.cancelJobGroup(group)
+            raise
+        if stuck:
+            self._context.cancelJobGroup(group)
+            raise EngineError(
+                f"no task finished for {self._timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to "
+                "the executors, and pass a larger timeout= if partitions take longer."
+            )
+        if errors:
+            raise _error_of(errors[0])
+        found: list[Any] = results[0]
+        return found
+
+    def _watch(self, thread: threading.Thread, group: str, told: Callable[[float | None], None]) -> bool:
+        """Wait for a job; say whether it got no further for too long."""
+        seen, quiet = (-1, -1), 0.0
+        while True:
+            thread.join(LOOK)
+            if not thread.is_alive():
+                return False
+            done = self._tasks(group)
+            if done != seen:
+                seen, quiet = done, 0.0
+                told(done[0] / done[1] if done[1] else None)
+            quiet += LOOK
+            if quiet > self._timeout:
+                return True
+
+    def _tasks(self, group: str) -> tuple[int, int]:
+        """Return how many tasks of a job are done, and how many there are."""
+        tracker = self._context.statusTracker()
+        done = every = 0
+        for job in tracker.getJobIdsForGroup(group):
+            info = tracker.getJobInfo(job)
+            for stage in [] if info is None else info.stageIds:
+                found = tracker.getStageInfo(stage)
+                if found is not None:
+                    done, every = done + found.numCompletedTasks, every + found.numTasks
+        return done, every
+
+
+def _error_of(error: Exception) -> EngineError:
+    """Return an error that tells no text of a task's own: it may quote a record."""
+    if CHANGED in str(error):
+        return changed()
+    if isinstance(error, HedgerowError):
+        return EngineError(str(error))
+    return EngineError(
+        "a partition's records could not be read or counted by any executor, so the fit ends; what was booked for it stays "
+        "booked. The executors' logs say why."
+    )
+
+
+# What runs on executors.
+
+
+def _encoder_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def encode(batches: Iterator[Any]) -> Iterator[Any]:
+        arrow = import_module("pyarrow")
+
+        encoder, layout, key = pickle.loads(given.value)  # noqa: S301 - from the driver
+        rows = remote.encode(encoder, layout, key, batches)
+        cells = [[rows.codes.tobytes()], [rows.labels.tobytes()], [rows.digest], [len(rows.codes)]]
+        types = [arrow.binary(), arrow.binary(), arrow.binary(), arrow.int64()]
+        arrays = [arrow.array(cell, kind) for cell, kind in zip(cells, types, strict=True)]
+        yield arrow.RecordBatch.from_arrays(arrays, ["codes", "labels", "digest", "count"])
+
+    return encode
+
+
+def _answer_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
+    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+        packed, facts, (features, codes_type, labels_type) = sent.value
+        for codes, labels, digest, _ in parts:
+            rows = Rows(
+                np.frombuffer(codes, dtype=codes_type).reshape(-1, features),
+                np.frombuffer(labels, dtype=labels_type),
+                bytes(digest),
+            )
+            yield pickle.dumps(remote.answered(facts[place], rows, packed))
+
+    return answer
+
+
+def _joined(question: Any, one: bytes, other: bytes) -> bytes:
+    partials: list[Partial] = [pickle.loads(one), pickle.loads(other)]  # noqa: S301 - from our own executors
+    return pickle.dumps(combined(question, partials))

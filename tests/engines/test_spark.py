@@ -1,0 +1,154 @@
+"""Records on the executors of a Spark cluster: the same bits, also when executors are killed. Run by ``make test-engines``."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_records import CASES, estimator, random_records, saved
+from workers import KILLED, killed_at_every_question
+
+import hedgerow as hr
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+sql = pytest.importorskip("pyspark.sql")
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("default"),  # Spark's own
+    pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A cluster of two executors, which are processes that can be lost: local mode has none."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_WORKER_DIR"] = str(tmp_path_factory.mktemp("spark"))
+    session = (
+        sql.SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.executor.memory", "1g")
+        .config("spark.sql.files.openCostInBytes", "134217728")  # a file is a partition
+        .config("spark.deploy.maxExecutorRetries", "-1")  # one is killed at each question
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def spark_frame(session, together, folder, ends):
+    """A Spark frame of files, each of which is a partition."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    schema = pa.Table.from_pandas(together, preserve_index=False).schema
+    for place, (start, end) in enumerate(zip([0, *ends], [*ends, len(together)], strict=True)):
+        table = pa.Table.from_pandas(together[start:end], schema=schema, preserve_index=False)
+        pq.write_table(table, folder / f"{place:02d}.parquet")
+    return session.read.parquet(str(folder))
+
+
+def as_read(frame):
+    """The rows in the order in which Spark reads them."""
+    rows = frame.toPandas()
+    return rows.drop(columns="label"), rows["label"]
+
+
+def on_spark(session, made, folder):
+    schema, X, y = made
+    frame = spark_frame(session, X.assign(label=y), folder, [50, 51, 51, 120])
+    return schema, *as_read(frame), hr.Records.from_spark(frame, label="label")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_private_system_writes_the_same_file(case, spark, tmp_path):
+    schema, X, y, records = on_spark(spark, random_records(1), tmp_path / "frame")
+    whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")
+    assert saved(estimator(case, schema).fit(records), tmp_path / "spark") == whole
+
+
+def executors():
+    """The processes of executors; each holds the Python workers of its tasks."""
+    found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True).stdout
+    own = []
+    for pid in map(int, found.split()):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"CoarseGrainedExecutorBackend" in command and b"java" in command.split(b"\0")[0]:
+            own.append(pid)
+    return own
+
+
+@pytest.mark.parametrize("case", KILLED)
+def test_an_executor_killed_at_every_question_changes_nothing(case, spark, tmp_path):
+    def records_of(together):
+        frame = spark_frame(spark, together, tmp_path / "frame", [200, 201])
+        return hr.Records.from_spark(frame, label="label"), *as_read(frame)
+
+    assert killed_at_every_question(case, records_of, executors, tmp_path) >= 4
+
+
+def test_many_answers_are_added_up_on_the_executors(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("hedgerow.engines.spark.MANY_CELLS", 1)
+    schema, X, y, records = on_spark(spark, random_records(7), tmp_path / "frame")
+    whole = saved(estimator("edprf", schema).fit(X, y), tmp_path / "whole")
+    assert saved(estimator("edprf", schema).fit(records), tmp_path / "spark") == whole
+
+
+@pytest.mark.parametrize("change", ["gone", "turned"])
+def test_a_partition_that_does_not_come_back_as_it_was_is_a_clear_error(spark, tmp_path, change):
+    schema, X, y = random_records(8)
+    frame = spark_frame(spark, X.assign(label=y), tmp_path / "frame", [50])
+    ledger = hr.Ledger(epsilon=1.0)
+
+    class Lose:
+        done = False
+
+        def read(self, share):
+            pass
+
+        def counted(self, question, share):
+            if question == 2 and not self.done:
+                self.done = True
+                for path in (tmp_path / "frame").glob("*.parquet"):
+                    if change == "gone":
+                        path.unlink()
+                    else:
+                        table = pq.read_table(path)
+                        pq.write_table(table.take(np.arange(len(table))[::-1]), path)
+                for pid in executors():
+                    os.kill(pid, 9)
+
+    model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, ledger=ledger)
+    with pytest.raises(hr.EngineError, match=r"could not be read|not those that were read before") as caught:
+        model.fit(hr.Records.from_spark(frame, label="label", timeout=120).with_progress(Lose()))
+    assert ledger.spent == 1
+    assert str(len(X)) not in str(caught.value)
+
+
+def test_a_job_that_gets_no_further_ends_after_the_stated_time(spark, tmp_path):
+    schema, X, y = random_records(8)
+    frame = spark_frame(spark, X.assign(label=y), tmp_path / "frame", [50])
+    ledger = hr.Ledger(epsilon=1.0)
+    model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, ledger=ledger)
+    records = hr.Records.from_spark(frame, label="label", timeout=0.3)
+    with pytest.raises(hr.EngineError, match=r"no task finished for 0\.3 seconds"):
+        model.fit(records)
+    assert ledger.spent == 1
+
+
+@pytest.mark.parametrize("proba", [False, True])
+def test_predictions_are_made_by_the_executors(spark, tmp_path, proba):
+    schema, X, y, records = on_spark(spark, random_records(9), tmp_path / "frame")
+    model = hr.EDPRFClassifier(epsilon=5.0, schema=schema).fit(X, y)
+    found = hr.engines.predict(records, model, proba=proba).toPandas()
+    if proba:
+        assert np.array_equal(found.to_numpy(), model.predict_proba(X))
+    else:
+        assert found["prediction"].tolist() == model.predict(X).tolist()

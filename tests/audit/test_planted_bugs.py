@@ -32,7 +32,8 @@ Y = np.where(X[:, 0] > 0.4, "yes", "no")
 
 
 def fitted(kind=hr.ForestClassifier, **parameters):
-    return kind(epsilon=1.0, schema=NUMBER, n_estimators=2, max_depth=1, **parameters).fit(X, Y)
+    bins = {"bins": "equal-width"} if kind is hr.ForestClassifier else {}
+    return kind(epsilon=1.0, schema=NUMBER, n_estimators=2, max_depth=1, **bins, **parameters).fit(X, Y)
 
 
 def halve_the_noise(plant):

@@ -32,7 +32,7 @@ def absent():
 @pytest.fixture
 def options(tmp_path, monkeypatch):
     monkeypatch.setattr(accuracy, "TASKS", {"absent": (absent, 0.5, 0), "small": (small, 0.5, 0)})
-    monkeypatch.setattr(peers, "TASKS", {"absent": "Absent", "small": "Small"})
+    monkeypatch.setattr(peers, "TITLES", {"absent": "Absent", "small": "Small"})
     return argparse.Namespace(
         systems=["hedgerow", "adaboost"],
         data=["absent", "small"],

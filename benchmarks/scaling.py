@@ -68,11 +68,16 @@ class Clock:
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
+        self.first: float | None = (
+            None  # when the first block was encoded: before that packages are imported and a fit planned
+        )
         self.read_until = self.start
         self.questions = 0
 
     def read(self, share: float | None) -> None:
         self.read_until = time.perf_counter()
+        if self.first is None:
+            self.first = self.read_until
 
     def counted(self, question: int, share: float) -> None:
         self.questions = question
@@ -80,7 +85,8 @@ class Clock:
     def times(self) -> dict[str, float]:
         end = time.perf_counter()
         return {
-            "read": round(self.read_until - self.start, 2),
+            "plan": round((self.first or self.start) - self.start, 2),
+            "read": round(self.read_until - (self.first or self.start), 2),
             "count": round(end - self.read_until, 2),
             "questions": self.questions,
         }

@@ -15,6 +15,7 @@ from workers import KILLED, killed_at_every_question
 import hedgerow as hr
 from hedgerow.engines.remote import _MEMOS
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -25,7 +26,10 @@ pytestmark = pytest.mark.filterwarnings("default")  # Dask's own; its workers ar
 def client(tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("dask"))
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50, "local_directory": folder}
-    with distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
+    # A LocalCluster gives a worker up for good if it is away 15 seconds after it was lost, also where it was killed once more
+    # just then.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
+    with patient, distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
         yield client
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ Future = Any
 
 RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
 TOGETHER = 8  # partial sums that one task adds up
+GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 
 
@@ -85,10 +87,17 @@ class DaskSource:
         parts = [delayed(_encode, pure=False)(given, part) for part in self.frame.to_delayed()]
         rows = self.client.compute(parts, retries=RETRIES)
         try:
-            facts = self.client.map(_fact, rows, pure=False, retries=RETRIES)
-            for done, _ in enumerate(finished(facts, self.timeout), 1):
-                progress.read(done / len(facts))
-            found = remote.placed([_result(future) for future in facts])
+            facts: dict[int, Fact] = {}
+            patience = Patience(self.timeout)
+            while len(facts) < len(rows):
+                asked = [place for place in range(len(rows)) if place not in facts]
+                futures = {
+                    self.client.submit(_fact, rows[place], pure=False, retries=RETRIES): place for place in asked
+                }
+                for future, fact in gathered(futures, patience):
+                    facts[futures[future]] = fact
+                    progress.read(len(facts) / len(rows))
+            found = remote.placed([facts[place] for place in range(len(rows))])
             engine = DaskEngine(self.client, rows, found, self.timeout, progress, self.wire)
             return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
         except BaseException:
@@ -134,20 +143,18 @@ class DaskEngine:
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
         total, question = Total(len(self._rows)), next(self._questions)
-        due, news = list(range(len(self._rows))), task.after(self._sent.get(task.log, 0))
-        while due:
-            behind: list[int] = []
-            for partial in self._answers(news, due):
+        news, patience = task.after(self._sent.get(task.log, 0)), Patience(self._timeout)
+        while total.missing:  # those that lack commands, and answers that were lost with their worker, are asked again
+            for partial in self._answers(news, sorted(total.missing), patience):
                 total.add(partial)
-                behind += partial.behind
                 self._wire.received += 0 if partial.sum is None else partial.sum.nbytes
                 self._progress.counted(question, 1 - len(total.missing) / len(self._rows))
-            due, news = behind, task
+            news = task
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers(self, task: Task, places: Sequence[int]) -> Iterable[Partial]:
-        """Yield partial sums that together are the answers of some partitions."""
+    def _answers(self, task: Task, places: Sequence[int], patience: Patience) -> Iterable[Partial]:
+        """Yield partial sums of the answers of some partitions, each of them once at most."""
         packed = pickle.dumps(task)
         self._wire.sent += len(packed) * len(places)
         names = [f"hedgerow-{task.log}-{next(self._tasks)}-{place}" for place in places]
@@ -167,11 +174,10 @@ class DaskEngine:
                     for group in groups
                 ]
                 made += futures
-            for future in finished(futures, self._timeout):
-                yield _result(future)
-        except BaseException:
+            for _, partial in gathered(futures, patience):
+                yield partial
+        finally:
             self._client.cancel(made)
-            raise
 
     def forget(self, log: str) -> None:
         """Drop what workers remember of a log."""
@@ -191,31 +197,60 @@ def _cells(task: Task) -> int:
     return task.question.cells(int(task.n_codes.sum()), task.n_classes)
 
 
-def finished(futures: Sequence[Future], timeout: float) -> Iterable[Future]:
-    """Yield futures as they finish, or raise EngineError once none has for so many seconds."""
+class Patience:
+    """Ends a fit once nothing has come from any worker for so many seconds."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout, self._last = timeout, time.monotonic()
+
+    def progressed(self) -> None:
+        """Begin to wait anew."""
+        self._last = time.monotonic()
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left, or EngineError where none is."""
+        left = self._last + self._timeout - time.monotonic()
+        if left <= 0:
+            raise silent(self._timeout)
+        return left
+
+
+def gathered(futures: Iterable[Future], patience: Patience) -> Iterable[tuple[Future, Any]]:
+    """Yield futures as they finish, with what they made.
+
+    A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
+    moment may wait for ever. Whoever needs it asks anew, which changes nothing, as tasks are functions.
+    """
     distributed = _distributed()
     waiting = set(futures)
     while waiting:
         try:
-            done = distributed.wait(waiting, timeout=timeout, return_when="FIRST_COMPLETED").done
+            done = distributed.wait(waiting, timeout=patience.left, return_when="FIRST_COMPLETED").done
         except TimeoutError:
-            raise EngineError(
-                f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
-                "workers, and pass a larger timeout= if partitions take longer."
-            ) from None
+            continue  # no patience is left
         except distributed.CancelledError:
             raise lost() from None
         waiting -= done
-        yield from done
+        for future in done:
+            try:
+                found = future.result(timeout=min(GATHER, patience.left))
+            except TimeoutError:
+                continue
+            except HedgerowError:
+                raise
+            except Exception:
+                raise lost() from None  # what failed may quote a record
+            patience.progressed()
+            yield future, found
 
 
-def _result(future: Future) -> Any:
-    try:
-        return future.result()
-    except HedgerowError:
-        raise
-    except Exception:
-        raise lost() from None  # what failed may quote a record
+def silent(timeout: float) -> EngineError:
+    """Return the error of workers that do not answer."""
+    return EngineError(
+        f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
+        "workers, and pass a larger timeout= if partitions take longer."
+    )
 
 
 def lost() -> EngineError:

@@ -1,6 +1,9 @@
 import sys
 
+import numpy as np
 import pytest
+
+from hedgerow.cli import demo
 
 pytest.importorskip("statsmodels")
 
@@ -11,9 +14,17 @@ def test_demo(run):
     assert "holds      yes" in result.stdout
     before, _, after = result.stdout.partition("Privacy certificate")
     assert max(map(len, [*before.splitlines(), *after[after.index("Next, ") :].splitlines()])) <= 100
-    words = ("epsilon 0.5", "majority rule", "random forest", "standard errors", "0.500 +- 0.000", "hedgerow predict")
+    words = ("epsilon 0.5", "majority rule", "random forest", "0.500 +- 0.000", "hedgerow predict")
     assert [word for word in words if word not in result.stdout] == []
     assert "fitting" not in result.stdout
+
+
+def test_the_same_lead_in_every_split_has_no_standard_error():
+    private, majority = np.array([0.7, 0.7]), np.array([0.6, 0.6])
+    zero = np.zeros(2)
+    private[1] = np.nextafter(private[1], 1)
+    found = demo.Comparison(None, demo.Figures(private, zero), demo.Figures(majority, zero), demo.Figures(zero, zero))
+    assert demo._lead(found) == "eDPRF's accuracy is +0.100 from the majority rule's in every split."
 
 
 def test_the_splits_are_the_same_at_each_run(run):

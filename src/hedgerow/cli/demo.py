@@ -134,7 +134,7 @@ def _report(survey: Dataset, found: Comparison, epsilon: float, splits: int) -> 
 def _lead(found: Comparison) -> str:
     """Say by how many standard errors eDPRF beats the majority rule; both answer for the same records."""
     mean, error = _mean_and_error(found.private.accuracy - found.majority.accuracy)
-    if error == 0:
+    if error <= 1e-12:  # the same difference in every split, but for the rounding of its mean
         return f"eDPRF's accuracy is {mean:+.3f} from the majority rule's in every split."
     side = "above" if mean >= 0 else "below"
     return f"eDPRF's accuracy is {abs(mean) / error:.1f} standard errors {side} the majority rule's, paired over the splits."

@@ -75,10 +75,10 @@ class HedgerowClassifier(BoostingClassifier):
     functions of one feature each, and of two-sided ones, all of which can be looked at.
 
     Releases  the bins, and one step function for each round, of one feature or of one on both sides of a cut of another.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 3.5 % more for the features'
-              scores, and an equal part of the rest for each round, a quarter of it for the selection (docs/proofs/hedgerow.md). A
-              small ``delta`` makes it markedly more accurate; where epsilon is so large that no noise keeps to the delta, the
-              plan is the pure one, which keeps to it too.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 6.5 % more for the features'
+              scores, and an equal part of the rest for each round, a quarter of it for the selection, a twelfth where nearly all
+              features say something alike (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where
+              epsilon is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
 
     Parameters
     ----------

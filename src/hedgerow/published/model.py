@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.export import Mean, ScoringForm, one_hot
+from hedgerow.export import ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.first_numbers import first_numbers, taken
@@ -122,12 +122,12 @@ class PublishedForest:
         return out
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the share of the trees' votes that each class gets, of shape (records, classes).
+        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
 
         Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
         are silent).
         """
-        return np.asarray(self.votes(self.branching.read(X)) / len(self.trees.roots))
+        return shares_of_votes(self.votes(self.branching.read(X)), len(self.trees.roots))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
@@ -142,8 +142,7 @@ class PublishedForest:
             trees,
             first_numbers(branching, trees),
             lambda columns, nodes: taken(branching, trees, columns, nodes),
-            one_hot(trees.label, len(branching.schema.classes)),
-            Mean(len(trees.roots)),
+            *whole_votes_of_labels(trees.label, len(branching.schema.classes), len(trees.roots)),
         )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
-from hedgerow.export import Link, Mean, ScoringForm, one_hot
+from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import RecordRule
@@ -41,15 +41,15 @@ class ForestModel:
     share: npt.NDArray[np.float64] | None = None
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the share of the trees' votes that each class gets, of shape (records, classes)."""
-        n_classes = len(self.encoder.schema.classes)
+        """Return the share of each class, of shape (records, classes): of what leaves say, or of votes and an even one more."""
+        n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
         parts: list[npt.NDArray[Any]] = [np.empty((0, n_classes))]
         for _, codes in self.encoder.blocks(X, BLOCK):
             if self.share is None:
-                parts.append(self.forest.votes(codes, n_classes))
+                parts.append(shares_of_votes(self.forest.votes(codes, n_classes), trees))
             else:
-                parts.append(self.forest.shares(codes, self.share))
-        return np.asarray(np.concatenate(parts) / len(self.forest.roots))
+                parts.append(self.forest.shares(codes, self.share) / trees)
+        return np.concatenate(parts)
 
     def explained(self, X: Any) -> Explanation:
         """Return what the tests on each record's paths add to what the model says of it."""
@@ -70,15 +70,15 @@ class ForestModel:
 
     def _said_by_nodes(self) -> tuple[Literal["log-odds", "probability"], npt.NDArray[np.float64]]:
         """Return what is added up over the trees, and what each leaf adds to it, (nodes, classes), of two the second alone."""
-        n_classes = len(self.encoder.schema.classes)
-        share = np.eye(n_classes)[self.forest.label] if self.share is None else self.share
-        return "probability", (share[:, 1:] if n_classes == 2 else share) / len(self.forest.roots)
+        votes, link = self.whole_votes()
+        said = link(votes)
+        return "probability", said[:, 1:] if said.shape[1] == 2 else said
 
     def whole_votes(self) -> tuple[npt.NDArray[np.int64], Link]:
         """Return what each node gives to each class as integers, (nodes, classes), and what makes probabilities of their sums."""
         trees = len(self.forest.roots)
         if self.share is None:
-            return one_hot(self.forest.label, len(self.encoder.schema.classes)), Mean(trees)
+            return whole_votes_of_labels(self.forest.label, len(self.encoder.schema.classes), trees)
         unit = share_unit(trees)
         return np.rint(self.share * unit).astype(np.int64), Mean(trees * unit)
 

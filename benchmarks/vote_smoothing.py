@@ -2,10 +2,10 @@
 
     python benchmarks/vote_smoothing.py [--systems edprf pfdpdt ...] [--epsilons .5 1 3] [--runs 3]
 
-A forest of T trees that gives class k of K classes v votes says (v + a / K) / (T + a); a = 0 is the plain share. One line for each
-data set and budget: the log-loss (probabilities of 0 are taken as 1e-15) for each a, and the Brier score. Labels and AUC are the same
-for all. Training parts are divided in halves; no test part is read. Two sets are made up: of 5 000 records, one dense and one of
-few features.
+A forest of T trees that gives class k of K classes v votes says (v + a / K) / (T + a); a = 0 is the plain share. One line for
+each data set and budget: the log-loss (probabilities of 0 are taken as 1e-15) and the Brier score for each a. Labels and AUC are
+the same for all. Training parts are divided in halves; no test part is read. Two sets are made up: of 5 000 records, one dense
+and one of few features.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from accuracy import TASKS, load
 
 import hedgerow as hr
+from accuracy import TASKS, load
 from hedgerow.systems import system_class
 
 PSEUDO_VOTES = (0.0, 0.5, 1.0, 2.0, 4.0)

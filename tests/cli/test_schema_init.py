@@ -156,7 +156,7 @@ def test_out_is_written_and_replaced_only_by_force(draft, tmp_path, is_refused):
 
 def test_training_with_a_draft_warns_and_taints(draft, run, tmp_path):
     draft("--out", "s.toml", "--missing", "?")
-    options = ["--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow", "--force"]
+    options = ["--schema", "s.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow", "--force"]
     result = run("train", "s.csv", *options)
     assert result.exit_code == 0, result.output
     [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
@@ -178,7 +178,7 @@ def test_one_entry_left(draft, run, tmp_path):
     last = max(place for place, line in enumerate(lines) if line == 'origin = "inferred"')
     kept = [line for place, line in enumerate(lines) if "origin =" not in line or place == last]
     (tmp_path / "s.toml").write_text("\n".join(kept))
-    result = run("train", "s.csv", "--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow")
+    result = run("train", "s.csv", "--schema", "s.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow")
     assert "off the data in 'grade'." in result.stderr
     assert "holds      NO" in result.stdout
 

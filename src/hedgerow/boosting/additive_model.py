@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,10 @@ class AdditiveModel(BoostedModel):
     ``measured`` is what the steps were made of; None in files of earlier versions, and where it would be too much.
     ``smoothing`` made steps of it.
     """
+
+    importance_rule: ClassVar[str] = (
+        "share of the spread of the curves over their cells; a two-sided curve counts for the feature whose curve it is"
+    )
 
     measured: Measured | None = None
     smoothing: Smoothing = field(default_factory=Smoothing)

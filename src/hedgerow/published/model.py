@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from hedgerow.published.branching import Branching
 from hedgerow.published.first_numbers import first_numbers, taken
 from hedgerow.published.scoring import coded
 from hedgerow.threads import for_slices
-from hedgerow.trees.forest import importances
+from hedgerow.trees.forest import OF_TESTS, importances
 from hedgerow.trees.model import check_trees
 
 __all__ = ["PublishedForest", "Trees"]
@@ -112,6 +112,8 @@ class PublishedForest:
 
     branching: Branching
     trees: Trees
+
+    importance_rule: ClassVar[str] = OF_TESTS
 
     def votes(self, columns: Floats) -> Integers:
         """Return how many trees give each class to each record of ``columns`` (records, features)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,13 @@ from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.paths import path_contributions
 from hedgerow.trees.recipe import Recipe, Schedule
 
-__all__ = ["ForestModel", "ForestPlan", "importances", "share_unit"]
+__all__ = ["OF_ROUNDS", "OF_TESTS", "ForestModel", "ForestPlan", "importances", "share_unit"]
 
 BLOCK = 1 << 16  # records that are predicted at once
 MOST_TESTS = 128  # on a path, with room to spare
 PSEUDO_COUNT = 2.0  # in units of the noise of one count
+OF_TESTS = "share of the tests, each weighing what its depth leaves to it"
+OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 PATHS = "a test on a record's path adds what its branch says more than the mean of its branches, which count alike"
 
 
@@ -39,6 +41,8 @@ class ForestModel:
     encoder: Encoder
     forest: Forest
     share: npt.NDArray[np.float64] | None = None
+
+    importance_rule: ClassVar[str] = OF_TESTS
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the share of each class, of shape (records, classes): of what leaves say, or of votes and an even one more."""

@@ -27,7 +27,7 @@ def zones(i: int) -> list[str]:
 
 
 def moments(sql: Dialect, i: int) -> list[str]:
-    """Return the columns s, seconds since 1970 in UTC, rounded down, NULL where there is no moment, and f, microseconds beyond."""
+    """Return the columns s, seconds since 1970 in UTC, rounded down, NULL without a moment, and f, microseconds beyond."""
 
     def part(column: str, start: int, length: int) -> str:
         return f"coalesce({sql.whole_of(f'substr({column}{i}, {start}, {length})')}, 0)"

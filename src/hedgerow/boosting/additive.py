@@ -14,6 +14,7 @@ from hedgerow.boosting.additive_model import AdditiveModel, additive_model, rest
 from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout, Shares
 from hedgerow.boosting.gradients import Gradients
 from hedgerow.boosting.measured import Measured
+from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -42,6 +43,8 @@ class AdditivePlan:
         What the plan keeps to.
     rounds, bins : int or None
         Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
+    monotone : Monotone or None
+        How curves may go; steps are projected as soon as they are released.
     fine : Encoder or None
         The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
     """
@@ -54,10 +57,12 @@ class AdditivePlan:
         *,
         rounds: int | None,
         bins: int | None,
+        monotone: Monotone | None = None,
         fine: Encoder | None = None,
     ) -> None:
         self._recipe, self._schema, self._claim = recipe, schema, claim
         self._rounds, self._bins = rounds, bins
+        self._monotone = Monotone.of(None, schema) if monotone is None else monotone
         self._menu = MENU if rounds is None else (rounds,)
         self._encoder = fine_encoder(schema) if fine is None else fine
         self._counts = rounds is None or (bins is None and any(map(len, self._encoder.edges)))
@@ -71,7 +76,15 @@ class AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
         if encoder.max_bins != FINE:
             return self
-        return AdditivePlan(self._recipe, self._schema, self._claim, rounds=self._rounds, bins=self._bins, fine=encoder)
+        return AdditivePlan(
+            self._recipe,
+            self._schema,
+            self._claim,
+            rounds=self._rounds,
+            bins=self._bins,
+            monotone=self._monotone,
+            fine=encoder,
+        )
 
     def _survey(self, budget: Budget) -> Survey:
         return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)
@@ -155,10 +168,12 @@ class AdditivePlan:
         steps: list[Step] = []
         for number in range(rounds):
             splits = self._splits(curator, encoder, steps, rounds, number, records)
-            last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
+            found, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
+            last = self._monotone.projected(found, steps)
             steps.append(last)
         steps[0] = replace(steps[0], votes=steps[0].votes + intercept)
-        return additive_model(encoder, steps, Measured.of(steps, one.noise, one.gradients), self._recipe.smoothing)
+        measured = Measured.of(steps, one.noise, one.gradients)
+        return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone)
 
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""
@@ -228,4 +243,4 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_additive(arrays, self._encoder, max(self._menu), self._recipe.smoothing)
+        return restored_additive(arrays, self._encoder, max(self._menu), self._recipe.smoothing, self._monotone)

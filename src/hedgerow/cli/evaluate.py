@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,15 +14,20 @@ from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     InputFile,
+    OutputFile,
     checked_delta,
     checked_epsilon,
     data_argument,
+    force_option,
     json_option,
+    refuse_overwriting,
     separator_option,
     target_option,
 )
-from hedgerow.cli.output import card_values, check_stdout, write_json
+from hedgerow.cli.output import check_stdout, write_json
+from hedgerow.cli.report_files import report_values
 from hedgerow.errors import BudgetExceeded, HedgerowError
+from hedgerow.files import atomic_file
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.sources.tables import read_table
 from hedgerow.systems import load
@@ -47,6 +53,12 @@ __all__ = ["evaluate"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@click.option(
+    "--out",
+    type=OutputFile(),
+    help="A file to write the report to as well, as JSON: `hedgerow card --report` takes it.",
+)
+@force_option
 @ledger_options
 @separator_option
 @json_option
@@ -58,6 +70,8 @@ def evaluate(
     target: str | None,
     bins: int,
     adjacency: str,
+    out: Path | None,
+    force: bool,
     address: str | None,
     dataset: str | None,
     separator: str,
@@ -65,11 +79,13 @@ def evaluate(
 ) -> None:
     """Ask privately how good the model file MODEL is on the records of the file DATA, which had no part in it.
 
-    The report card goes to stdout: accuracy, ROC AUC and Brier score, each with an interval for these records and one for the
-    population that they come from, and the certificate. Evaluations of the same records add up.
+    The report card goes to stdout, and with --out as JSON to a file: accuracy, ROC AUC and Brier score, each with an interval for
+    these records and one for the population that they come from, and the certificate. Evaluations of the same records add up.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3.
     """
+    if out is not None:
+        refuse_overwriting(out, force, model, data)
     estimator = load(model)
     schema = estimator.schema_ if target is None else estimator.schema_.replace(target=target)
     if schema.target is None:
@@ -88,7 +104,12 @@ def evaluate(
         raise
     except BaseException as error:
         raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon} as spent.") from error
+    found = report_values(card, model)
     if as_json:
-        write_json(card_values(card))
+        write_json(found)
     else:
         click.echo(f"{card}\n\n{card.certificate_}")
+    if out is not None:
+        with atomic_file(out, replace=force) as part:
+            part.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", "utf-8")
+        click.echo(f"wrote {out}", err=True)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import PrivacyLeakWarning
-from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import is_truth, plain_values
@@ -111,6 +111,10 @@ def _inferred(columns: Columns, labels: Cells, **options: int) -> Schema:
 
 
 def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
+    if isinstance(feature, Date):
+        return Note(
+            name, f"dates from {feature.count_text(int(feature.low))} to {feature.count_text(int(feature.high))}", ()
+        )
     values = numbers(column.cells)
     values = values[np.isfinite(values)]
     if not values.size:

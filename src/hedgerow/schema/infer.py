@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from hedgerow.schema.cells import (
     numbers,
     object_array,
 )
+from hedgerow.schema.dates import NO_MOMENT, SECONDS, Unit, date_text, microseconds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.types import Date
 
 __all__ = ["guess_classes", "guess_feature", "is_truth", "plain_values"]
 
@@ -31,8 +34,8 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
     """Return the entry that a column's cells suggest.
 
     Machine numbers give their range, truth values and the words for them two categories. Other columns are numeric if
-    every cell that is not missing is a number and more than 10 differ; otherwise they are the sorted values, the
-    ``max_categories`` most frequent ones if there are more.
+    every cell that is not missing is a number and more than 10 differ, and dates likewise; otherwise they are the sorted
+    values, the ``max_categories`` most frequent ones if there are more.
     """
     kind = cells.dtype.kind
     if _are_truths(cells):
@@ -44,6 +47,8 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
         return _range(cells)
     if len(counts) > FEW_NUMBERS and all(isinstance(key, float) for key in counts):
         return _range(cells)
+    if len(counts) > FEW_NUMBERS and (dates := _dates(counts)) is not None:
+        return dates
     frequent = sorted(counts, key=lambda key: (-counts[key], _rank(key)))[:max_categories]
     return Categorical([_public(key) for key in sorted(frequent, key=_rank)], origin="inferred")
 
@@ -90,6 +95,20 @@ def _range(cells: Cells) -> Numeric:
         largest = float(np.finfo(np.float64).max)
         low, high = max(low, -largest), min(high, largest)
     return Numeric(low, high, origin="inferred")
+
+
+def _dates(texts: Iterable[float | str]) -> Feature | None:
+    """Return the range of moments, of days where none has a time of day; None where they are no moments, or all one."""
+    found = [(microseconds(text), str(text)) for text in texts]
+    unit: Unit = "day" if all(len(text) == len("2024-12-31") for _, text in found) else "second"
+    low, high = min(found)[0], max(found)[0]
+    if low == NO_MOMENT or (high - low) // (10**6 * SECONDS[unit]) == 0:
+        return None
+    try:
+        ends: list[Any] = [date_text(end // (10**6 * SECONDS[unit]), unit) for end in (low, high)]
+    except OverflowError:  # in UTC before the year 1, or after 9999
+        return None
+    return Date(*ends, origin="inferred")
 
 
 def _distinct(cells: Cells) -> Counter[float | str]:

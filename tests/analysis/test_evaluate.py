@@ -270,7 +270,7 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"bins": 2048}, "even"),
         ({"model": 3}, "fitted classifier"),
         ({"X": [[1]] * 50}, None),
-        ({"X": hr.Records.from_batches([])}, "in the memory of one machine"),
+        ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),
         ({"adjacency": "x"}, "adjacency"),
     ],

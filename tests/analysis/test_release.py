@@ -175,9 +175,9 @@ def test_ranges_follow_from_noisy_counts_alone(monkeypatch):
 def test_an_end_read_off_the_records_is_caught(monkeypatch):
     ask = ranges_module.RangePlan._ask
 
-    def planted(self, columns, grids, noise, randomness):
-        counts = ask(self, columns, grids, noise, randomness)
-        counts[0][0] += columns.n_rows
+    def planted(self, X, grids, noise, randomness):
+        counts = ask(self, X, grids, noise, randomness)
+        counts[0][0] += X.n_rows
         return counts
 
     monkeypatch.setattr(ranges_module.RangePlan, "_ask", planted)
@@ -187,11 +187,12 @@ def test_an_end_read_off_the_records_is_caught(monkeypatch):
 
 def changes_of_one_record(grids):
     """By how much one record more changes the counts of a question, at most, over numbers of all kinds."""
-    plan = ranges_module.RangePlan(Fraction(1), (0, 1), 0.01, 0.05, ())
+    schema = Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)}, [0])
+    plan = ranges_module.RangePlan(Fraction(1), (0, 1), 0.01, 0.05, schema)
     most = 0
     for value in (0.0, 1.0, -3.5, 1e300, np.nan, np.inf):
         columns = hr.schema.columns.read_columns({"a": [value], "b": [value]})
-        codes = plan._codes(columns, grids)
+        codes, _ = ranges_module.OnGrids(schema, plan.columns, tuple(grids)).read(columns, None)
         most = max(
             most,
             sum(
@@ -330,12 +331,13 @@ def test_a_release_that_breaks_off_stays_booked(tmp_path, monkeypatch):
 @pytest.mark.parametrize("cell", [0, -1])
 def test_numbers_that_noise_puts_beyond_the_grid_still_give_a_range(cell):
     """It was an error, after the budget was spent, with a chance that the records decide."""
-    plan, grid = ranges_module.RangePlan(Fraction(1), (0,), 0.01, 0.05, ()), ranges_module.uniform_grid(16, 64)
+    schema = Schema({"a": Numeric(0, 1)}, [0])
+    plan, grid = ranges_module.RangePlan(Fraction(1), (0,), 0.01, 0.05, schema), ranges_module.uniform_grid(16, 64)
     counts = np.zeros(2 * grid.cells, dtype=np.int64)
     counts[cell] = 9
     found = plan._range(counts, grid, True)
     assert (found.low, found.high, found.promised) == (16, 64, False)
-    assert found.feature("0" * 64).low == 16
+    assert found.feature(Numeric(0, 1), "0" * 64).low == 16
 
 
 def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_path, run):
@@ -346,7 +348,7 @@ def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_
     data.write_text("age,ill\n" + "30,yes\n40,no\n" * 20)
     command = ["schema", "release", data, "--target", "ill", "--numeric", "age", "--class", "yes", "--class", "no"]
     arguments = [*command, "--epsilon", 2, "--out", out]
-    monkeypatch.setattr("hedgerow.analysis.release._schema", broken)
+    monkeypatch.setattr("hedgerow.analysis.released.ReleasePlan.schema", lambda *_: broken())
     with pytest.raises(hr.EngineError, match="budget of this release is spent"):
         people_schema()
     result = run(*arguments)
@@ -380,7 +382,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"categorical": [], "X": {"age": [1]}, "classes": [0, 1]}, "takes no delta"),
         ({"numeric": "age"}, "list of names"),
         ({"numeric": ["age", "job"]}, "twice"),
-        ({"numeric": [], "categorical": []}, "neither"),
+        ({"numeric": [], "categorical": []}, "none names"),
         ({"numeric": []}, "does not declare"),
         ({"numeric": ["age", "height"]}, "lacks"),
         ({"trimmed": 0}, "trimmed"),
@@ -390,7 +392,8 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"ledger": 3}, "ledger"),
         ({"X": [[1, "a"]]}, "no names"),
         ({"X": np.zeros((3, 2))}, "no names"),
-        ({"X": hr.Records.from_batches([PEOPLE])}, "in the memory of one machine"),
+        ({"X": hr.Records.from_batches([PEOPLE], label="x")}, "y must be left out"),
+        ({"X": hr.Records.from_batches(iter([{**PEOPLE, "x": LABELS}]), label="x"), "y": None}, "once only"),
         ({"y": LABELS[:5]}, "different lengths"),
         ({"classes": [1, "1"]}, "one class"),
         ({"target": "age"}, "a feature too"),

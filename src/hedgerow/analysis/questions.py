@@ -1,18 +1,16 @@
-"""What all private questions about records share: the rules of their parameters, and which records they take."""
+"""What all private questions about records share: the rules of their parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args
 
-from hedgerow.engines.records import Records
-from hedgerow.errors import ConfigurationError
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 
-__all__ = ["RULES", "refuse_elsewhere"]
+__all__ = ["RULES"]
 
 RULES: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=0.1"),
@@ -23,11 +21,3 @@ RULES: Mapping[str, Constraint] = {
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
-
-
-def refuse_elsewhere(X: Any) -> None:
-    """Raise ConfigurationError where records are not in memory: what is asked here reads them as columns."""
-    if isinstance(X, Records):
-        raise ConfigurationError(
-            "X is hr.Records, but this question reads records in the memory of one machine. Pass a frame of them."
-        )

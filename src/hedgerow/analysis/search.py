@@ -15,16 +15,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.questions import RULES, refuse_elsewhere
-from hedgerow.analysis.trials import Disjoint, Stopping, Trials
-from hedgerow.errors import ConfigurationError, shown
+from hedgerow.analysis.questions import RULES
+from hedgerow.analysis.trials import Disjoint, Found, Stopping, Tables, Trials, planned
+from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
-    Plan,
     PrivateClassifier,
-    PublicCoins,
-    RawPlan,
-    draw_coins,
-    plan_of,
+    read_given,
     run,
     with_result,
 )
@@ -37,7 +33,6 @@ from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_records
 
 __all__ = ["PrivateSearchCV"]
 
@@ -132,15 +127,16 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Search, and fit the best candidate.
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow) or array of shape (n_samples, n_features)
-            The records.
+        X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
+            The records. ``hr.Records`` are read several times.
         y : sequence of length n_samples
-            The labels; a record whose label is missing or not in the schema is left out.
+            The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
+            out.
 
         Returns
         -------
@@ -154,53 +150,50 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             If the ledger refuses the whole; nothing was drawn.
         """
         whole, grid, schema = self._checked()
-        refuse_elsewhere(X)
-        columns, labels = read_records(X, y, schema.features, schema.classes)
+        _, records, labels, named = read_given(X, y, schema, again=True)
         randomness = Randomness(self.random_state)
         search, last = _shares(whole, exact_share(self.refit))
-        strategy = self._strategy(Trials(self._candidates(grid, search), schema, columns, labels, randomness), search)
+        trials = Trials(self._candidates(grid, search), schema, Tables(schema, records, labels), randomness)
+        strategy = self._strategy(trials, search)
         # Every candidate's last fit is planned now, so that the costliest is booked.
-        last_fits = (
-            [] if last is None else [_planned(one, last, schema, randomness) for one in self._candidates(grid, last)]
-        )
+        refits = [] if last is None else self._candidates(grid, last)
+        last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
-        certificate = certify(
-            type(self).__name__,
-            event,
-            schema,
-            variant="private",
-            claim=whole,
-            seeded=randomness.seeded,
-            assumptions=ASSUMPTIONS,
-        )
-        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
+        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS)
+        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             for name in ("best_params_", "best_estimator_", "certificate_"):
                 self.__dict__.pop(name, None)
-            found = strategy.run()
+            with trials.tables:
+                found = strategy.run()
             doubts: Sequence[str] = ()
-            claim = search if last is None else last
-            of_best, coins, model = self._candidates(grid, claim)[found.place], found.coins, found.model
-            if last is None:
-                own: Event = strategy.event
-            else:
+            own, claim = strategy.event, search
+            if last is not None:
                 plan, coins = last_fits[found.place]
-                own = plan.event
-                model, doubts = run(plan, columns, labels, randomness)
-            own_certificate = certify(
-                type(of_best).__name__,
-                own,
-                schema,
-                variant="private",
-                claim=claim,
-                seeded=randomness.seeded,
-                assumptions=(*ASSUMPTIONS, _of_search(certificate, refitted=last is not None)),
-            )
-            best = with_result(of_best, schema, own_certificate, model, named=columns.named, coins=coins)
+                model, doubts = run(plan, records, labels, randomness)
+                own, claim, found = plan.event, last, Found(found.place, model, coins)
+            of_best = self._candidates(grid, claim)[found.place]
+            rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
+            own_certificate = self._certified(type(of_best).__name__, own, claim, randomness, rests)
+            best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
             result = {"best_params_": dict(grid[found.place]), "best_estimator_": best, "certificate_": certificate}
             self.__dict__.update(result)
         for doubt in doubts:
             warnings.warn(doubt, UserWarning, stacklevel=2)
         return self
+
+    def _certified(
+        self, what: str, event: Event, claim: Claim, randomness: Randomness, assumptions: tuple[str, ...]
+    ) -> Certificate:
+        """Return the certificate of the whole search, or of the model that it shows."""
+        return certify(
+            what,
+            event,
+            self.estimator.schema,
+            variant="private",
+            claim=claim,
+            seeded=randomness.seeded,
+            assumptions=assumptions,
+        )
 
     def _checked(self) -> tuple[Claim, list[dict[str, Any]], Schema]:
         """Return the claim, the candidates' parameters and the schema, or raise ConfigurationError."""
@@ -285,15 +278,6 @@ def _shares(whole: Claim, refit: Fraction) -> tuple[Claim, Claim | None]:
     if not refit:
         return whole, None
     return replace(whole, epsilon=whole.epsilon * (1 - refit)), replace(whole, epsilon=whole.epsilon * refit)
-
-
-def _planned(
-    estimator: PrivateClassifier, claim: Claim, schema: Schema, randomness: Randomness
-) -> tuple[Plan, PublicCoins]:
-    coins = draw_coins(estimator, claim, randomness.draw)
-    plan = plan_of(estimator, schema, claim, coins)
-    assert not isinstance(plan, RawPlan), "private forms only are searched"
-    return plan, coins
 
 
 def _together(search: Event, last: Sequence[Event]) -> Event:

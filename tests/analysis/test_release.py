@@ -16,9 +16,10 @@ import pytest
 import hedgerow as hr
 from hedgerow.analysis import private_schema
 from hedgerow.analysis import ranges as ranges_module
+from hedgerow.analysis.amounts import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
-from hedgerow.schema import Categorical, Integer, Numeric, Schema
+from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.values import count_values, public_value
 
@@ -124,6 +125,58 @@ def test_promised_ranges_hold(shape):
     assert promised >= 190
     assert broken <= 200 * failure + 2 * math.sqrt(200 * failure * (1 - failure))
     assert whole == (200 if shape in ("spikes", "constant", "zero", "years") else 0)
+
+
+DAYS = np.datetime64("2000-01-01") + np.round(np.random.default_rng(2).normal(7000, 200, 4000)).astype("m8[D]")
+BIRTHS = np.datetime64("1950-01-01") + np.random.default_rng(3).integers(0, 20_000, 4000).astype("m8[D]")
+MOMENTS = DAYS.astype("M8[s]") + np.random.default_rng(4).integers(0, 86_400, 4000).astype("m8[s]")
+SAME_DAY = np.full(4000, np.datetime64("1999-12-31"))
+LAST_DAY = np.full(4000, np.datetime64("9999-12-31"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit"),
+    [(DAYS, "day"), (BIRTHS, "day"), (MOMENTS, "second"), (SAME_DAY, "day"), (LAST_DAY, "day")],
+    ids=["days", "births", "moments", "same", "last"],
+)
+def test_promised_ranges_of_dates_hold(cells, unit):
+    seconds, broken = cells.astype("M8[s]"), 0
+    for seed in range(30):
+        made = private_schema({"day": cells}, epsilon=5, dates=["day"], classes=[0, 1], random_state=seed)
+        one, feature = made.ranges_["day"], made.features["day"]
+        assert (type(feature), feature.unit, one.promised) == (Date, unit, True)
+        low, high = (np.datetime64(end) for end in feature.ends)
+        most = max(int((seconds < low).sum()), int((seconds > high).sum()))
+        broken += most > 0.01 * one.records + one.error
+        assert high - low < np.timedelta64(40_000, "D")
+    assert broken <= 3
+    assert Schema.from_toml(made.to_toml()).features["day"] == feature
+
+
+def test_dates_of_every_table_are_read_alike_and_other_cells_are_none():
+    X = pd.DataFrame({"day": DAYS, "age": np.arange(4000) % 90})
+    settings = {"epsilon": 5, "dates": ["day"], "numeric": ["age"], "classes": [0, 1], "random_state": 1}
+    made = private_schema(X, **settings)
+    assert made.ranges_["day"].records == pytest.approx(4000, abs=100)
+    for other in (pl.from_pandas(X), pa.table(X), X.astype(str), {name: X[name].tolist() for name in X}):
+        assert private_schema(other, **settings).to_toml() == made.to_toml()
+    numbers = private_schema({"day": object_array([1, "soon", 2.5, None] * 1000, 4000)}, **{**settings, "numeric": []})
+    assert {end[:8] for end in numbers.features["day"].ends} == {"2000-01-"}  # none is a date, so the range is made up
+    assert abs(numbers.ranges_["day"].records) < 100
+    with pytest.raises(hr.ConfigurationError, match="twice"):
+        private_schema(X, **{**settings, "numeric": ["age", "day"]})
+    with pytest.raises(hr.ConfigurationError, match="dates must be a list"):
+        private_schema(X, **{**settings, "dates": "day"})
+
+
+@pytest.mark.parametrize("ends", [(-1e300, 1e300), (-1e300, -1e9), (1e9, 1e300), (0.25, 0.5), (2921939, 2921940)])
+@pytest.mark.parametrize("whole", [True, False])
+def test_whatever_noise_makes_of_dates_is_a_range(ends, whole):
+    """An error after the budget was spent would depend on records."""
+    kind = Date("2000-01-01", "2000-01-02")
+    low, high = bounded(kind, *ends) or (0.0, 1.0)
+    entry = entry_of(kind, low, high, whole, "0" * 64)
+    assert entry.low < entry.high
 
 
 def test_where_counts_are_too_noisy_no_range_is_promised_and_the_user_told():

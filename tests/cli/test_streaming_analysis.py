@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import hedgerow as hr
 from hedgerow.cli import data_files
 from hedgerow.engines import local
+
+matplotlib.use("Agg")
 
 pytestmark = pytest.mark.filterwarnings("ignore:no (range|value)")
 
@@ -50,6 +54,24 @@ def test_a_schema_is_released_of_a_pattern(patients, answer, run):
     assert document["ranges"]["admitted"]["records"] == pytest.approx(3000, abs=100)
     trained = run("train", "part-*.csv", "--schema", "s.toml", "--epsilon", 2, "--out", "m.hedgerow")
     assert trained.exit_code == 0, trained.output
+
+
+def test_columns_of_all_kinds_go_from_a_draft_to_curves(patients, run):
+    drafted = run("schema", "init", "patients.csv", "--target", "ill")
+    assert drafted.exit_code == 0, drafted.output
+    assert "dates 2019-01-01 to 2023-02-08" in drafted.stderr
+    assert "dates 2019-01-01 to 2023-02-08; its" not in drafted.stderr  # no end is one record's
+    draft = hr.Schema.from_toml(drafted.stdout)
+    kinds = {name: type(one) for name, one in draft.features.items()}
+    assert kinds == {"age": hr.Integer, "admitted": hr.Date, "smokes": hr.Boolean}
+    draft.confirm().save("own.toml")
+    options = ["--system", "hedgerow", "--epsilon", 8, "--param", "n_estimators=12", "--out", "m.hedgerow"]
+    assert run("train", "patients.csv", "--schema", "own.toml", *options).exit_code == 0
+    model = hr.load("m.hedgerow")
+    for name in draft.names:
+        (ax,) = hr.FeatureDisplay.from_estimator(model, name).axes_
+        assert name in ax.get_xlabel() + ax.get_title("left")
+    plt.close("all")
 
 
 def test_a_report_card_of_a_pattern_is_that_of_the_whole(patients, answer, run):

@@ -134,8 +134,8 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
     if others:
         raise SchemaError(
-            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --date or --categorical, "
-            f"or drop {it_or_them(others)}."
+            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --date or "
+            f"--categorical, or drop {it_or_them(others)}."
         )
 
 

@@ -10,20 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.analysis.card import ReportCard
-from hedgerow.analysis.questions import RULES
+from hedgerow.analysis.questions import promised
 from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import Model, PrivateClassifier, read_given
-from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, Randomness
-from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.mechanisms import Budget, Noise, PerRecordCoin
+from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import certify, warn_of_delta
-from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event
-from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import Columns
@@ -107,9 +105,8 @@ def evaluate(
     >>> bool(card.accuracy > 0.9), card.certificate_.claim.epsilon
     (True, Fraction(1, 1))
     """
-    values = check_parameters(
-        {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "random_state": random_state, "ledger": ledger},
-        RULES,
+    claim, randomness = promised(
+        epsilon=epsilon, delta=delta, adjacency=adjacency, random_state=random_state, ledger=ledger
     )
     if not isinstance(model, PrivateClassifier):
         raise ConfigurationError(
@@ -118,10 +115,8 @@ def evaluate(
     bins = _checked_bins(bins)
     schema, columns, labels, _ = read_given(X, y, model.schema_)
     grid = ScoreGrid(len(schema.classes), bins)
-    claim = Claim(exact(values["epsilon"]), exact_delta(values["delta"]), values["adjacency"])
     budget = Budget.of(claim, lambda amount: _event(grid, amount.noise(grid.histograms)))
     noise = budget.noise(grid.histograms)
-    randomness = Randomness(values["random_state"])
     event = _event(grid, noise)
     certificate = certify(
         "evaluate", event, schema, variant="private", claim=claim, seeded=randomness.seeded, assumptions=ASSUMPTIONS

@@ -1,16 +1,18 @@
-"""What all private questions about records share: the rules of their parameters."""
+"""What all private questions about records share: the rules of their parameters, what they promise, where draws come from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, get_args
 
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "promised"]
 
 RULES: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=0.1"),
@@ -21,3 +23,10 @@ RULES: Mapping[str, Constraint] = {
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
+
+
+def promised(**given: Any) -> tuple[Claim, Randomness]:
+    """Return what a question promises and where its draws come from, or raise ConfigurationError where a parameter is wrong."""
+    values = check_parameters(given, {name: RULES[name] for name in given})
+    claim = Claim(exact(values["epsilon"]), exact_delta(values.get("delta", 0)), values["adjacency"])
+    return claim, Randomness(values["random_state"])

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from hedgerow.analysis.questions import RULES
+from hedgerow.analysis.questions import promised
 from hedgerow.analysis.released import NO_VALUE, ReleasedSchema, ReleasePlan
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
-from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, read_columns, read_records
@@ -118,15 +116,12 @@ def private_schema(
     >>> schema.features["job"].values, type(schema.features["age"]).__name__
     (('clerk', 'nurse'), 'Integer')
     """
-    values = check_parameters(
-        {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "random_state": random_state, "ledger": ledger},
-        RULES,
+    claim, randomness = promised(
+        epsilon=epsilon, delta=delta, adjacency=adjacency, random_state=random_state, ledger=ledger
     )
-    claim = Claim(exact(values["epsilon"]), exact_delta(values["delta"]), values["adjacency"])
     stand_in = _stand_in(numeric, dates, categorical, UNKNOWN if classes is None else classes, missing, target)
     _check(claim, bool(categorical) or classes is None, trimmed, failure)
     records, labels = _read(X, y, stand_in, with_labels=classes is None)
-    randomness = Randomness(values["random_state"])
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=classes is None)
     certificate = certify(
         "private_schema",

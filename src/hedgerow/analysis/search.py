@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.questions import RULES
+from hedgerow.analysis.questions import RULES, promised
 from hedgerow.analysis.trials import Disjoint, Found, Stopping, Tables, Trials, planned
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
@@ -25,12 +25,11 @@ from hedgerow.estimator import (
     with_result,
 )
 from hedgerow.mechanisms import Randomness, RandomStopping
-from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 
@@ -149,9 +148,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         BudgetExceeded
             If the ledger refuses the whole; nothing was drawn.
         """
-        whole, grid, schema = self._checked()
+        whole, randomness, grid, schema = self._checked()
         _, records, labels, named = read_given(X, y, schema, again=True)
-        randomness = Randomness(self.random_state)
         search, last = _shares(whole, exact_share(self.refit))
         trials = Trials(self._candidates(grid, search), schema, Tables(schema, records, labels), randomness)
         strategy = self._strategy(trials, search)
@@ -195,11 +193,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             assumptions=assumptions,
         )
 
-    def _checked(self) -> tuple[Claim, list[dict[str, Any]], Schema]:
-        """Return the claim, the candidates' parameters and the schema, or raise ConfigurationError."""
-        rules = {name: rule for name, rule in RULES.items() if name != "delta"}
-        values = check_parameters({name: getattr(self, name) for name in rules}, rules)
-        claim = Claim(exact(values["epsilon"]), adjacency=values["adjacency"])
+    def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
+        """Return the claim, where draws come from, the candidates' parameters and the schema, or raise ConfigurationError."""
+        claim, randomness = promised(**{name: getattr(self, name) for name in RULES if name != "delta"})
         if not isinstance(self.estimator, PrivateClassifier) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be a classifier of this library in its private form; pass one.")
         if self.estimator.schema is None:
@@ -224,7 +220,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             raise ConfigurationError(f"the grid names {', '.join(fixed)}, which the search sets itself; leave it out.")
         if not 2 <= len(grid) <= 256:
             raise ConfigurationError(f"the grid has {len(grid)} candidates; pass from 2 to 256.")
-        return claim, grid, self.estimator.schema
+        return claim, randomness, grid, self.estimator.schema
 
     def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateClassifier]:
         """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""

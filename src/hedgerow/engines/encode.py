@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.engines.spill import Spill
-from hedgerow.errors import ConfigurationError, EngineError, SchemaError
-from hedgerow.schema import Encoder
+from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.schema.columns import read_columns
 from hedgerow.sources.streams import Block
-from hedgerow.table import MOST_RECORDS, Partition
+from hedgerow.table import MOST_RECORDS, Partition, Reading
+from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["CHANGED", "Checksums", "changed", "check_number", "encoded", "partitions_of"]
+__all__ = ["CHANGED", "Checksum", "Checksums", "Found", "changed", "check_number", "encoded", "partitions_of"]
 
-Codes = npt.NDArray[np.unsignedinteger]
-Labels = npt.NDArray[np.signedinteger]
+Found = tuple[Codes, Labels]
 
 
-def encoded(encoder: Encoder, X: Any, y: Any) -> tuple[Codes, Labels]:
-    """Return the codes and the classes of some records.
+def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
+    """Return the codes and the classes of some records, and what their checksum is made of.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
     """
-    columns = read_columns(X, encoder.schema.features, check_types=False)
-    codes = encoder.transform(columns)
-    try:
-        labels: Labels = encoder.labels(y)
-    except SchemaError:
-        labels = np.full(len(y), -1, dtype=np.int16)
-    if len(labels) != len(codes):
+    columns = read_columns(X, reading.schema.features, check_types=False)
+    if len(y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    return codes, labels
+    found = reading.read(columns, y)
+    return found, reading.witness(columns, y, found)
 
 
 class Checksum:
@@ -64,17 +57,16 @@ class Checksums:
     """What codes a source had, by a key of its own, so that a source that changed is not taken for what it was."""
 
     def __init__(self) -> None:
-        self._key = os.urandom(32)
+        self.key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
 
     def begin(self) -> Checksum:
         """Return what takes the codes and classes of one pass."""
-        return Checksum(self._key)
+        return Checksum(self.key)
 
-    def check(self, encoder: Encoder, part: object, found: bytes) -> None:
-        """Raise EngineError where a part of the source, read by the same encoder, had another checksum before."""
-        name = json.dumps([encoder.schema.to_dict(), encoder.max_bins], sort_keys=True), part
-        if not hmac.compare_digest(self._known.setdefault(name, found), found):
+    def check(self, reading: Reading, part: object, found: bytes) -> None:
+        """Raise EngineError where a part of the source, read by the same name, had another checksum before."""
+        if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
 
 
@@ -97,7 +89,7 @@ def check_number(records: int) -> None:
 
 def partitions_of(
     blocks: Iterable[Block],
-    encoder: Encoder,
+    reading: Reading,
     spill: Spill,
     rows: int,
     checksums: Checksums,
@@ -105,8 +97,8 @@ def partitions_of(
 ) -> list[Partition]:
     """Return all records as partitions of at most so many rows, which the spill keeps."""
     partitions: list[Partition] = []
-    codes = np.empty((rows, len(encoder.n_codes)), dtype=encoder.dtype)
-    labels: Labels = np.empty(rows, dtype=encoder.labels([]).dtype)
+    codes = np.empty((rows, len(reading.n_codes)), dtype=reading.dtype)
+    labels: Labels = np.empty(rows, dtype=reading.label_dtype)
     filled = first = 0
     check = checksums.begin()
 
@@ -119,8 +111,8 @@ def partitions_of(
         check_number(first)
 
     for block in blocks:
-        own_codes, own_labels = encoded(encoder, block.X, block.y)
-        check.update(own_codes, own_labels)
+        (own_codes, own_labels), witness = encoded(reading, block.X, block.y)
+        check.update(*witness)
         start = 0
         while start < len(own_codes):
             taken = min(rows - filled, len(own_codes) - start)
@@ -132,5 +124,5 @@ def partitions_of(
         told(block.share)
     if filled or not partitions:
         finish()
-    checksums.check(encoder, None, check.digest())
+    checksums.check(reading, None, check.digest())
     return partitions

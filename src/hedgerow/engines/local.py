@@ -14,9 +14,10 @@ from hedgerow.engines.collect import Partial, Total
 from hedgerow.engines.encode import Checksums, partitions_of
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.spill import Spill
-from hedgerow.schema import Encoder, Schema
+from hedgerow.engines.values import Counts, ValueCounts
+from hedgerow.schema import Schema
 from hedgerow.sources.streams import Layout, Stream
-from hedgerow.table import Memo, Partition, PartitionedTable, Task
+from hedgerow.table import Memo, Partition, PartitionedTable, Reading, Task
 from hedgerow.threads import available_threads, for_each
 
 __all__ = ["LocalEngine", "LocalSource"]
@@ -79,24 +80,36 @@ class LocalSource:
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
 
+    @property
+    def again(self) -> bool:
+        """Whether the records can be read more than once."""
+        return self.stream.again
+
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
         self.stream.check(schema, layout)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
-        """Return the records as an encoder reads them."""
+    def table(self, reading: Reading, layout: Layout, progress: Progress) -> PartitionedTable:
+        """Return the records as a reading has them."""
         spill = Spill(self.spill, self.memory // 2)
         try:
             blocks = self.stream.blocks(layout)
-            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self.checksums, progress.read)
+            partitions = partitions_of(blocks, reading, spill, self._rows(reading), self.checksums, progress.read)
             engine = LocalEngine(partitions, spill, progress)
-            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             spill.close()
             raise
 
-    def _rows(self, encoder: Encoder) -> int:
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress) -> Counts:
+        """Return how many records have each value."""
+        total = asked.nothing
+        for block in self.stream.blocks(layout):
+            total = asked.sum(total, asked(block.X, block.y))
+            progress.read(block.share)
+        return total
+
+    def _rows(self, reading: Reading) -> int:
         """Return how many records a partition has, so that as many as are counted at once fit half of the memory."""
-        features, classes = len(encoder.n_codes), len(encoder.schema.classes)
-        of_record = 3 * features * encoder.dtype.itemsize + 12 * classes + 32
+        of_record = 3 * len(reading.n_codes) * reading.dtype.itemsize + 12 * reading.n_classes + 32
         return min(max(self.memory // 2 // available_threads() // of_record, FEWEST_ROWS), MOST_ROWS)

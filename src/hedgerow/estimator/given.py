@@ -13,8 +13,10 @@ from hedgerow.schema.columns import read_records
 __all__ = ["read_given"]
 
 
-def read_given(X: Any, y: Any, schema: Schema | None) -> tuple[Schema, Any, Any, bool]:
+def read_given(X: Any, y: Any, schema: Schema | None, *, again: bool = False) -> tuple[Schema, Any, Any, bool]:
     """Return the schema, the records and their labels, and whether the records have column names.
+
+    ``again`` says that records are to be read several times.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def read_given(X: Any, y: Any, schema: Schema | None) -> tuple[Schema, Any, Any,
             raise ConfigurationError(
                 "hr.Records hold their labels, so y must be left out; name their column by label=."
             )
-        X.check(schema)
+        X.check(schema, again=again)
         return schema, X, None, True
     found = inferred_schema(X, y) if schema is None else schema
     columns, labels = read_records(X, y, found.features, found.classes)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator
-from hedgerow.engines.records import Records
+from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.limits import Allowance
@@ -21,7 +20,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import MemoryTable, Table
+from hedgerow.table import Coded, Table
 
 if TYPE_CHECKING:
     from hedgerow.estimator.classifier import PrivateClassifier
@@ -82,10 +81,8 @@ def run(plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness) -> tuple[M
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
         return plan.fit_raw(X, y, randomness), ()
-    if isinstance(X, Records):
-        with closing(X.table(plan.encoder)) as table:
-            return answered(plan, table, randomness)
-    return answered(plan, MemoryTable.of(plan.encoder, X, y), randomness)
+    with table_of(X, y, Coded(plan.encoder)) as table:
+        return answered(plan, table, randomness)
 
 
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:

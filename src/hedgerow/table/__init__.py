@@ -3,6 +3,7 @@
 from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
+from hedgerow.table.reading import Coded, Reading, classes_of
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
@@ -12,6 +13,7 @@ __all__ = [
     "CellRule",
     "ChannelRule",
     "CodeGroups",
+    "Coded",
     "Engine",
     "Frontier",
     "Memo",
@@ -19,9 +21,11 @@ __all__ = [
     "Partition",
     "PartitionedTable",
     "Question",
+    "Reading",
     "RecordRule",
     "RecordVotes",
     "Table",
     "Task",
     "WeightRule",
+    "classes_of",
 ]

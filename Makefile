@@ -5,11 +5,13 @@ BENCH_STAMP := .venv/.installed-bench
 ENGINES_STAMP := .venv/.installed-engines
 MUTANTS_STAMP := .venv/.installed-mutants
 EXPORTS_STAMP := .venv/.installed-exports
+DOCS_STAMP := .venv/.installed-docs
+BROWSER_STAMP := .venv/.installed-browser
 
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+.PHONY: venv demo docs test-site dist test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -26,6 +28,14 @@ $(EXPORTS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[exports]" -c constraints.txt
 	touch $@
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[docs]" -c constraints.txt
+	touch $@
+
+$(BROWSER_STAMP): $(DOCS_STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[browser]" -c constraints.txt
+	touch $@
+
 $(ENGINES_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[dask,spark]" -c constraints.txt
 	touch $@
@@ -36,6 +46,15 @@ $(MUTANTS_STAMP): $(STAMP)
 
 demo: venv
 	$(BIN)/hedgerow demo
+
+# The documentation site, in build/docs/index.html. Its pages' code is run; warnings are errors; nothing is fetched.
+docs: $(DOCS_STAMP)
+	$(BIN)/sphinx-build -b html -d build/doctrees --fail-on-warning --keep-going --quiet docs build/docs
+
+# The built site in a real browser: no error, no request to another host, nothing too wide; its links; pictures in build/screenshots.
+test-site: docs $(BROWSER_STAMP)
+	@command -v chromium >/dev/null || { echo "Chromium is not installed: apt-get install chromium" >&2; exit 1; }
+	$(BIN)/pytest tests/site -m "site or not site"
 
 test: lint
 	$(BIN)/mypy

@@ -42,12 +42,14 @@ numpydoc_attributes_as_param_list = True
 html_theme = "pydata_sphinx_theme"
 html_title = "hedgerow"
 html_static_path = ["_static"]
+html_favicon = "_static/hedgerow.svg"
+html_context = {"default_mode": "auto"}
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": "hedgerow"},
+    "logo": {"text": "hedgerow", "image_light": "_static/hedgerow.svg", "image_dark": "_static/hedgerow.svg"},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 8,

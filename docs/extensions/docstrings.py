@@ -96,6 +96,17 @@ def turn(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: lis
     lines[:] = [PAGE.sub(r":doc:`/\1`", line) if "``docs/" not in line else line for line in turned]
 
 
+def sign(app: Sphinx, what: str, name: str, thing: Any, options: Any, given: str, back: str) -> tuple[str, str] | None:
+    """Show a class by the parameters of its ``__init__``, which its ``__new__`` would hide."""
+    if what != "class" or "__init__" not in vars(thing):
+        return None
+    taken = list(inspect.signature(thing.__init__).parameters.values())[1:]
+    if any(parameter.name.startswith("_") for parameter in taken):  # made by class methods
+        return "", back
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in taken]
+    return str(inspect.Signature(bare)), back
+
+
 def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
     """Leave out what classes have from scikit-learn and Python: its own documentation says what that does."""
     function = getattr(thing, "__func__", getattr(thing, "fget", thing))
@@ -107,5 +118,6 @@ def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Turn docstrings before numpydoc reads them."""
     app.connect("autodoc-process-docstring", turn, priority=400)
+    app.connect("autodoc-process-signature", sign)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

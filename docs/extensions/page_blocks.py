@@ -119,7 +119,7 @@ class Page:
         if failed != block.raises:
             what = "failed" if failed else "did not fail"
             raise SystemExit(f"the block in line {block.line} {what}:\n{printed.getvalue()}")
-        return Output(printed.getvalue(), self._figures(), failed)
+        return Output(printed.getvalue().replace(os.getcwd() + "/", ""), self._figures(), failed)
 
     def _python(self, block: Block, printed: io.StringIO) -> bool:
         tree = ast.parse(block.code, self.name)

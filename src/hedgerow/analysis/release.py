@@ -49,6 +49,18 @@ class ReleasedSchema(Schema):
         What the release cost.
     ranges_ : mapping of str to ReleasedRange
         What was released of each numeric column, and whether its range is promised.
+
+    Parameters
+    ----------
+    features, classes, missing, target, classes_origin, classes_release
+        As for ``Schema``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.private_schema({"age": np.arange(20_000) % 70 + 18}, epsilon=3, numeric=["age"], classes=["ill", "well"])
+    >>> schema.certificate_.holds, schema.features["age"].origin
+    (True, 'released')
     """
 
     __slots__ = ("_certificate", "_ranges")
@@ -201,7 +213,7 @@ def private_schema(
     >>> import hedgerow as hr, numpy as np
     >>> X = {"age": np.arange(20_000) % 70 + 18, "job": np.where(np.arange(20_000) % 3, "nurse", "clerk")}
     >>> schema = hr.private_schema(
-    ...     X, epsilon=1, delta=1e-6, numeric=["age"], categorical=["job"], classes=["ill", "well"], random_state=0
+    ...     X, epsilon=6, delta=1e-6, numeric=["age"], categorical=["job"], classes=["ill", "well"], random_state=0
     ... )
     >>> schema.features["job"].values, type(schema.features["age"]).__name__
     (('clerk', 'nurse'), 'Integer')

@@ -35,6 +35,7 @@ executed_pages = ["index", "start/*", "tutorials/*", "guide/*", "systems/*", "ap
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say types in words
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_attributes_as_param_list = True

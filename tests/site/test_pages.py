@@ -71,8 +71,6 @@ def test_blocks_share_names_and_the_folder_and_show_what_they_end_with(tmp_path)
     page = tmp_path / "page.md"
     made, unrun = "open('a', 'w').write('b')\nx = 2", "no"
     page.write_text(f"```python\n{made}\n```\n```sh\ncat a\n```\n```python unrun\n{unrun}\n```\n```python\nx\n```\n")
-        "```python\nopen('a', 'w').write('b')\nx = 2\n```\n```sh\ncat a\n```\n```python unrun\nno\n```\n```python\nx\n```\n"
-    )
     assert [output.text for output in outputs_of(page, tmp_path)] == ["", "b", "", "2\n"]
 
 

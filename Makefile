@@ -132,3 +132,21 @@ mutants: $(MUTANTS_STAMP)
 # Damaged model files: each is refused by FileFormatError or works, within 5 s of processor time and 1 GiB.
 fuzz: venv
 	$(BIN)/python tests/fuzz_model_files.py --inputs 20000
+
+# The wheel and the source distribution in dist/, each installed in clean environments and tried: the wheel with the newest
+# versions, the source distribution with the oldest. PYTHON=python3.13 make dist tries both with the newest under another Python.
+DIST_CHECKS = newest $(if $(filter 3.11,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')),oldest)
+dist: venv
+	rm -rf dist build/dist
+	$(BIN)/python -m pip install --quiet build -c constraints.txt
+	$(BIN)/python -m build --quiet --outdir dist .
+	$(MAKE) $(addprefix build/dist/,$(DIST_CHECKS))
+
+build/dist/newest: CONSTRAINTS = constraints.txt
+build/dist/newest: KIND = whl
+build/dist/oldest: CONSTRAINTS = constraints-oldest.txt
+build/dist/oldest: KIND = tar.gz
+build/dist/newest build/dist/oldest:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet dist/hedgerow-*.$(KIND) -c $(CONSTRAINTS)
+	cd $@ && NUMBA_CACHE_DIR=numba bin/python -I $(CURDIR)/tests/smoke.py

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.additive_model import AdditiveModel, additive_model, restored_additive
-from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout, Shares
+from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, DenseRecipe, OneRound, Scout, Shares
 from hedgerow.boosting.gradients import Gradients
 from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.monotone import Monotone
@@ -99,10 +99,13 @@ class AdditivePlan:
 
     def _scout(self, left: Budget) -> Scout:
         """Return what is asked of all features before the first round."""
-        dense, features = self._recipe.dense, len(self._encoder.schema.names)
+        dense, features = self._dense(left), len(self._encoder.schema.names)
         most = self._gradients_of(left).scored_l1
         noise = (left * dense.scores).noise_for(features * most, features * most**2)
         return Scout(self._shares(left, dense.shares), noise, features, left * (1 - dense.scores - dense.shares))
+
+    def _dense(self, budget: Budget) -> DenseRecipe:
+        return self._recipe.dense if budget.concentrated else self._recipe.pure_dense
 
     def _gradients_of(self, budget: Budget) -> Gradients:
         return Gradients(len(self._encoder.schema.classes), normal=budget.concentrated)
@@ -115,7 +118,7 @@ class AdditivePlan:
     @property
     def _least_for_scores(self) -> float:
         """The precision from which they are asked for."""
-        return self._recipe.little if self._budget.concentrated else self._recipe.dense.least
+        return self._recipe.little if self._budget.concentrated else self._recipe.pure_dense.least
 
     def _event(self, budget: Budget) -> Event:
         left = budget * self._survey(budget).left
@@ -204,7 +207,7 @@ class AdditivePlan:
         (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. The scores are asked where the margins say the
         classes' shares, which otherwise every score would hold.
         """
-        rule, recipe = scout.shares.rule, self._recipe.dense
+        rule, recipe = scout.shares.rule, self._dense(self._budget)
         shares, intercept = scout.shares.ask(curator)
         scores = curator.open_round(rule, constant(encoder, intercept)).scores(scout.noise).astype(float)
         curvature = rule.first_curvature(records, shares)

@@ -143,8 +143,8 @@ class AdditiveRecipe:
         The rounds that may split.
     chance : float
         How much of what chance adds to a score by itself a candidate loses.
-    dense : DenseRecipe
-        What is asked of all features, and what follows from it.
+    pure_dense, dense : DenseRecipe
+        What is asked of all features without and with a delta, and what follows from it.
     few : Fraction
         The share of the budget that the shares of the classes get where they are asked for alone.
     little : float
@@ -159,6 +159,7 @@ class AdditiveRecipe:
     smoothing: Smoothing
     splits: SplitRecipe = SplitRecipe()
     chance: float = 0.5
+    pure_dense: DenseRecipe = DenseRecipe(scores=Fraction(3, 100), least=800.0)
     dense: DenseRecipe = DenseRecipe()
     few: Fraction = Fraction(1, 4)
     little: float = 400.0

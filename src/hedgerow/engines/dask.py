@@ -23,7 +23,7 @@ from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, Miss
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import PartitionedTable, Question, Task
+from hedgerow.table import Keep, PartitionedTable, Question, Task
 
 __all__ = ["DaskEngine", "DaskSource"]
 
@@ -80,7 +80,7 @@ class DaskSource:
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as an encoder reads them; codes stay on the workers."""
         delayed = import_module("dask").delayed
         given = delayed((encoder, layout, self.key), pure=False)

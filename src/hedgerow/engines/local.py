@@ -16,7 +16,7 @@ from hedgerow.engines.progress import Progress
 from hedgerow.engines.spill import Spill
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.streams import Layout, Stream
-from hedgerow.table import Memo, Partition, PartitionedTable, Task
+from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Task
 from hedgerow.threads import available_threads, for_each
 
 __all__ = ["LocalEngine", "LocalSource"]
@@ -83,12 +83,12 @@ class LocalSource:
         """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
         self.stream.check(schema, layout)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as an encoder reads them."""
         spill = Spill(self.spill, self.memory // 2)
         try:
             blocks = self.stream.blocks(layout)
-            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self.checksums, progress.read)
+            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self.checksums, progress.read, keep)
             engine = LocalEngine(partitions, spill, progress)
             return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
         except BaseException:

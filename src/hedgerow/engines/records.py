@@ -12,8 +12,9 @@ from hedgerow.engines.local import LocalSource
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.persons import Groups
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
-from hedgerow.table import PartitionedTable
+from hedgerow.table import Keep, PartitionedTable
 
 __all__ = ["LEAST_MEMORY", "Records", "Source"]
 
@@ -30,8 +31,8 @@ class Source(Protocol):
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no cell decides."""
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
-        """Return the records as an encoder reads them."""
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as an encoder reads them; those that ``keep`` leaves out have no class."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +67,7 @@ class Records:
     _label: str | None
     _drop: tuple[str, ...]
     _progress: Progress = field(default_factory=Silent)
+    _group: str | None = None
 
     @classmethod
     def from_parquet(
@@ -73,6 +75,7 @@ class Records:
         paths: Paths,
         label: str | None = None,
         *,
+        group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
@@ -86,6 +89,9 @@ class Records:
             in the order given.
         label : str or None
             The column of the labels; None: the schema's target.
+        group : str or None
+            The column that says who each record is of. Of each person as many records count as the fit's ``records_per_person``,
+            wherever they stand; None: a record is a row.
         drop : sequence of str
             Columns that are passed over. All others must be the schema's features.
         memory : int, default 2**30
@@ -100,7 +106,13 @@ class Records:
             If there is no such file, one is named twice, or another argument is wrong.
         """
         return cls._of(
-            ParquetFiles(files_of(paths, ".parquet")), f"from_parquet({_shown(paths)}", label, drop, memory, spill
+            ParquetFiles(files_of(paths, ".parquet")),
+            f"from_parquet({_shown(paths)}",
+            label,
+            group,
+            drop,
+            memory,
+            spill,
         )
 
     @classmethod
@@ -110,6 +122,7 @@ class Records:
         label: str | None = None,
         *,
         separator: str = ",",
+        group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
@@ -119,7 +132,7 @@ class Records:
         ``separator`` is the character between cells; the other parameters, and errors, are those of ``from_parquet``.
         """
         stream = CSVFiles(files_of(paths, ".csv"), separator)
-        return cls._of(stream, f"from_csv({_shown(paths)}", label, drop, memory, spill)
+        return cls._of(stream, f"from_csv({_shown(paths)}", label, group, drop, memory, spill)
 
     @classmethod
     def from_batches(
@@ -127,6 +140,7 @@ class Records:
         batches: Any,
         label: str | None = None,
         *,
+        group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
@@ -139,10 +153,10 @@ class Records:
             An Arrow reader (``pyarrow.RecordBatchReader``), a query with ``__arrow_c_stream__`` (a DuckDB relation), an iterable
             of pandas, polars or pyarrow tables or mappings of columns (polars' ``collect_batches()``), or a function that
             returns one of these. What can be read once serves one fit; a function serves as many as it is called for.
-        label, drop, memory, spill
+        label, group, drop, memory, spill
             As in ``from_parquet``.
         """
-        return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, drop, memory, spill)
+        return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, group, drop, memory, spill)
 
     @classmethod
     def from_dask(
@@ -222,6 +236,7 @@ class Records:
         stream: Stream,
         shown: str,
         label: str | None,
+        group: str | None,
         drop: Sequence[str],
         memory: int,
         spill: str | os.PathLike[str] | None,
@@ -230,12 +245,15 @@ class Records:
             raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
         if spill is not None and not os.path.isdir(spill):
             raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
-        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop))
+        if group is not None and (not isinstance(group, str) or group in (label, *drop)):
+            raise ConfigurationError(f"group is {group!r}, but it is the name of a column that is no other one's part.")
+        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop), _group=group)
 
     def __repr__(self) -> str:
         """Return where the records come from, and nothing that they hold."""
         label = "" if self._label is None else f", label={self._label!r}"
-        return f"Records.{self._shown}{label})"
+        group = "" if self._group is None else f", group={self._group!r}"
+        return f"Records.{self._shown}{label}{group})"
 
     def with_progress(self, progress: Progress) -> Self:
         """Return the same records, which tell ``progress`` how far they are; it is for the owner's eyes."""
@@ -246,6 +264,11 @@ class Records:
         """Where the records are, for the library's own rows."""
         return self._source
 
+    @property
+    def groups(self) -> Groups | None:
+        """Who the records are of, which they hold themselves; None where no column says it."""
+        return None if self._group is None else Groups(self._group, None)
+
     def check(self, schema: Schema) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
 
@@ -254,8 +277,10 @@ class Records:
         self._source.check(schema, self._layout(schema))
 
     @without_sizes()
-    def table(self, encoder: Encoder) -> PartitionedTable:
+    def table(self, encoder: Encoder, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
+
+        Where a column says who they are of, those that ``keep`` leaves out have no class.
 
         Raises
         ------
@@ -263,7 +288,7 @@ class Records:
             If the records cannot be read to their end, changed, or are too many.
         """
         try:
-            return self._source.table(encoder, self._layout(encoder.schema), self._progress)
+            return self._source.table(encoder, self._layout(encoder.schema), self._progress, keep)
         except EngineError:
             raise
         except HedgerowError as error:
@@ -276,7 +301,7 @@ class Records:
             raise ConfigurationError(
                 "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
             )
-        return Layout(label, self._drop)
+        return Layout(label, self._drop, self._group)
 
 
 def _checked_drop(drop: Sequence[str]) -> tuple[str, ...]:

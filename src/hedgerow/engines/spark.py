@@ -25,7 +25,7 @@ from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import PartitionedTable, Task
+from hedgerow.table import Keep, PartitionedTable, Task
 
 __all__ = ["SparkEngine", "SparkSource"]
 
@@ -61,7 +61,7 @@ class SparkSource:
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress) -> PartitionedTable:
+    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as an encoder reads them; codes stay on the executors."""
         context = self.frame.sparkSession.sparkContext
         given = context.broadcast(pickle.dumps((encoder, layout, self.key)))

@@ -3,6 +3,7 @@
 from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
+from hedgerow.table.persons import Keep
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
@@ -14,6 +15,7 @@ __all__ = [
     "CodeGroups",
     "Engine",
     "Frontier",
+    "Keep",
     "Memo",
     "MemoryTable",
     "Partition",

@@ -15,6 +15,7 @@ from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
+from hedgerow.table.persons import Keep
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each, for_slices
 
@@ -89,9 +90,12 @@ class MemoryTable:
         self._shares_codes = False
 
     @classmethod
-    def of(cls, encoder: Encoder, X: Any, y: Any) -> Self:
-        """Return records ``X`` with labels ``y`` as an encoder reads them."""
-        return cls(encoder.transform(X), encoder.labels(y), encoder.n_codes, len(encoder.schema.classes))
+    def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
+        """Return records ``X`` with labels ``y`` as an encoder reads them; those that ``keep`` leaves out have no class."""
+        labels = encoder.labels(y)
+        if keep is not None:
+            labels = keep.labels(labels)
+        return cls(encoder.transform(X), labels, encoder.n_codes, len(encoder.schema.classes))
 
     @property
     def offsets(self) -> Integers:

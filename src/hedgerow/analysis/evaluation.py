@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.analysis.card import ReportCard
-from hedgerow.analysis.questions import RULES, refuse_elsewhere
+from hedgerow.analysis.questions import RULES, claim_of_values, refuse_elsewhere
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
@@ -18,14 +18,12 @@ from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource, check_parameters
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import certify, warn_of_delta
-from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event
-from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder
 from hedgerow.schema.cells import Cells
-from hedgerow.schema.columns import Columns, read_records
-from hedgerow.table import MemoryTable
+from hedgerow.schema.columns import Columns, read_groups, read_records
+from hedgerow.table import Keep, MemoryTable, keep_of
 
 __all__ = ["evaluate", "score_counts"]
 
@@ -49,6 +47,8 @@ def evaluate(
     adjacency: str = "add-remove",
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
+    groups: Any = None,
+    records_per_person: int = 1,
 ) -> ReportCard:
     """Ask how good a fitted model is on records that it was not fitted on.
 
@@ -76,6 +76,10 @@ def evaluate(
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
         Where the question is booked before any record is read.
+    groups : sequence of length n_samples, optional
+        Who each record is of, as for ``fit``.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read.
 
     Returns
     -------
@@ -104,10 +108,8 @@ def evaluate(
     >>> bool(card.accuracy > 0.9), card.certificate_.claim.epsilon
     (True, Fraction(1, 1))
     """
-    values = check_parameters(
-        {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "random_state": random_state, "ledger": ledger},
-        RULES,
-    )
+    given = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "records_per_person": records_per_person}
+    values = check_parameters({**given, "random_state": random_state, "ledger": ledger}, RULES)
     if not isinstance(model, PrivateClassifier):
         raise ConfigurationError(
             f"model is {type(model).__name__}, but it must be a fitted classifier of this library."
@@ -116,17 +118,26 @@ def evaluate(
     schema = model.schema_
     grid = ScoreGrid(len(schema.classes), _checked_bins(bins))
     columns, labels = read_records(X, y, schema.features, schema.classes)
-    claim = Claim(exact(values["epsilon"]), exact_delta(values["delta"]), values["adjacency"])
+    persons = read_groups(groups, columns.n_rows, schema.missing)
+    claim = claim_of_values(values)
     budget = Budget.of(claim, lambda amount: _event(grid, amount.noise(grid.histograms)))
     noise = budget.noise(grid.histograms)
     randomness = Randomness(values["random_state"])
     event = _event(grid, noise)
     certificate = certify(
-        "evaluate", event, schema, variant="private", claim=claim, seeded=randomness.seeded, assumptions=ASSUMPTIONS
+        "evaluate",
+        event,
+        schema,
+        variant="private",
+        claim=claim,
+        seeded=randomness.seeded,
+        assumptions=ASSUMPTIONS,
+        person=None if persons is None else persons.name,
     )
     warn_of_delta(claim.delta, stacklevel=2)
     with nullcontext() if ledger is None else ledger.reserve(certificate):
-        curator = Queryable(score_table(model, grid, columns, labels), cost(event), randomness)
+        keep = keep_of(persons, claim.records_per_person, randomness)
+        curator = Queryable(score_table(model, grid, columns, labels, keep), cost(event), randomness)
         counts = score_counts(curator, grid, noise)
     return ReportCard(schema.classes, grid, counts.astype(np.float64), noise.deviation, certificate)
 
@@ -143,10 +154,17 @@ def _event(grid: ScoreGrid, noise: Noise) -> Event:
     return noise.event("counts by label and score", draws=int(grid.n_codes.sum()))
 
 
-def score_table(model: PrivateClassifier, grid: ScoreGrid, columns: Columns, labels: Cells) -> MemoryTable:
-    """Return the labelled records' cells as a table: what a released model says of a record depends on that record alone."""
+def score_table(
+    model: PrivateClassifier, grid: ScoreGrid, columns: Columns, labels: Cells, keep: Keep | None = None
+) -> MemoryTable:
+    """Return the labelled records' cells as a table: what a released model says of a record depends on that record alone.
+
+    Records that ``keep`` leaves out are in no cell.
+    """
     names = model.schema_.names
     known = np.asarray(Encoder(model.schema_, 2).labels(labels), dtype=np.int64)
+    if keep is not None:
+        known = keep.labels(known)
     codes = np.zeros((columns.n_rows, grid.histograms), dtype=np.uint32)
     for start in range(0, columns.n_rows, BLOCK_ROWS):
         stop = min(start + BLOCK_ROWS, columns.n_rows)

@@ -10,7 +10,9 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from hedgerow.analysis.questions import RULES, refuse_elsewhere
+import numpy as np
+
+from hedgerow.analysis.questions import RULES, claim_of_values, refuse_elsewhere
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange
 from hedgerow.curator.values import Values
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
@@ -21,11 +23,11 @@ from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.schema.columns import Columns, read_columns, read_records
+from hedgerow.schema.columns import Columns, read_columns, read_groups, read_records
 from hedgerow.schema.features import Feature, Value
+from hedgerow.table import Keep, keep_of
 from hedgerow.texts import listed
 
 __all__ = ["ReleasedSchema", "private_schema"]
@@ -88,6 +90,7 @@ class ReleasePlan:
 
     share: Fraction
     delta_share: Fraction
+    records_per_person: int
     ranges: RangePlan | None
     categorical: tuple[int, ...]
     with_classes: bool
@@ -96,7 +99,7 @@ class ReleasePlan:
     @property
     def threshold(self) -> PassesThreshold:
         """What tells the values of one column."""
-        return PassesThreshold(Geometric(self.share), self.delta_share)
+        return PassesThreshold(Geometric(self.share), self.delta_share, self.records_per_person)
 
     @property
     def _listed(self) -> tuple[Event, ...]:
@@ -136,6 +139,8 @@ def private_schema(
     adjacency: str = "add-remove",
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
+    groups: Any = None,
+    records_per_person: int = 1,
 ) -> ReleasedSchema:
     """Release a schema of records whose ranges and values are not public.
 
@@ -172,6 +177,10 @@ def private_schema(
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
         Where the release is booked before any record is read.
+    groups : sequence of length n_samples, optional
+        Who each record is of, as for ``fit``; it is no column of X.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read.
 
     Returns
     -------
@@ -206,11 +215,8 @@ def private_schema(
     >>> schema.features["job"].values, type(schema.features["age"]).__name__
     (('clerk', 'nurse'), 'Integer')
     """
-    values = check_parameters(
-        {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "random_state": random_state, "ledger": ledger},
-        RULES,
-    )
-    claim = Claim(exact(values["epsilon"]), exact_delta(values["delta"]), values["adjacency"])
+    given = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "records_per_person": records_per_person}
+    claim = claim_of_values(check_parameters({**given, "random_state": random_state, "ledger": ledger}, RULES))
     numeric, categorical = _names(numeric, "numeric"), _names(categorical, "categorical")
     _check(claim, numeric, categorical, classes, y, trimmed, failure)
     # Refuses markers, classes and a target that no schema takes, before anything is spent.
@@ -218,7 +224,8 @@ def private_schema(
         _entries(numeric, categorical), [0] if classes is None else classes, missing=missing, target=target
     )
     columns, labels = _read(X, y if classes is None else None, stand_in)
-    randomness = Randomness(values["random_state"])
+    persons = read_groups(groups, columns.n_rows, stand_in.missing)
+    randomness = Randomness(random_state)
     plan = _plan(claim, columns, numeric, categorical, classes is None, stand_in.missing, (trimmed, failure))
     certificate = certify(
         "private_schema",
@@ -228,9 +235,13 @@ def private_schema(
         claim=claim,
         seeded=randomness.seeded,
         assumptions=ASSUMPTIONS,
+        person=None if persons is None else persons.name,
     )
     warn_of_delta(claim.delta, stacklevel=2)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
+        keep = keep_of(persons, claim.records_per_person, randomness)
+        if keep is not None:
+            columns, labels = _kept(columns, labels, keep)
         ranges, found = plan.run(columns, labels, randomness)
     if classes is None and not found[-1]:
         raise ConfigurationError(
@@ -301,6 +312,13 @@ def _read(X: Any, y: Any, stand_in: Schema) -> tuple[Columns, Any]:
     return read_records(X, y, stand_in.features, None)
 
 
+def _kept(columns: Columns, labels: Any, keep: Keep) -> tuple[Columns, Any]:
+    """Return the records that count, of all that have an id: which labels there are may be what is asked."""
+    kept = keep.of(np.ones(columns.n_rows, dtype=np.bool_))
+    parts = [columns.cells(column)[kept] for column in range(len(columns.names))]
+    return Columns(columns.names, int(kept.sum()), parts=parts), None if labels is None else labels[kept]
+
+
 def _plan(
     claim: Claim,
     columns: Columns,
@@ -318,7 +336,8 @@ def _plan(
     if numeric:
         ranges = RangePlan(share * len(numeric), tuple(place[name] for name in numeric), *promise, missing)
     places = tuple(place[name] for name in categorical)
-    return ReleasePlan(share, pure_delta / max(thresholds, 1), ranges, places, with_classes, missing)
+    delta_share, most = pure_delta / max(thresholds, 1), claim.records_per_person
+    return ReleasePlan(share, delta_share, most, ranges, places, with_classes, missing)
 
 
 def _schema(

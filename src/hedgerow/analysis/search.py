@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.questions import RULES, refuse_elsewhere
+from hedgerow.analysis.questions import RULES, claim_of_values, refuse_elsewhere
 from hedgerow.analysis.trials import Disjoint, Stopping, Trials
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import (
@@ -34,14 +34,23 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_records
+from hedgerow.schema.columns import read_groups, read_records
+from hedgerow.table import keep_of
 
 __all__ = ["PrivateSearchCV"]
 
-FIXED = ("epsilon", "delta", "schema", "adjacency", "random_state", "ledger", "variant")  # not a candidate's to choose
+FIXED = (
+    "epsilon",
+    "delta",
+    "schema",
+    "adjacency",
+    "records_per_person",
+    "random_state",
+    "ledger",
+    "variant",
+)  # not a candidate's to choose
 STRATEGIES = ("disjoint", "random-stopping")
 GAMMA_BITS = 3  # an expected 3.4 runs by the logarithmic law, 8 by the geometric one
 ASSUMPTIONS = (
@@ -78,6 +87,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         The share of the records that candidates are compared on, above 0 and at most 0.9.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read; the estimator's own is replaced.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
@@ -119,6 +130,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         refit: float = 0.5,
         validation: float = 0.25,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -129,10 +141,11 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.refit = refit
         self.validation = validation
         self.adjacency = adjacency
+        self.records_per_person = records_per_person
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Search, and fit the best candidate.
 
         Parameters
@@ -141,6 +154,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             The records.
         y : sequence of length n_samples
             The labels; a record whose label is missing or not in the schema is left out.
+        groups : sequence of length n_samples, optional
+            Who each record is of, as for an estimator's ``fit``: the same records of a person count in all that is done.
 
         Returns
         -------
@@ -156,9 +171,13 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         whole, grid, schema = self._checked()
         refuse_elsewhere(X)
         columns, labels = read_records(X, y, schema.features, schema.classes)
+        persons = read_groups(groups, columns.n_rows, schema.missing)
+        person = None if persons is None else persons.name
         randomness = Randomness(self.random_state)
+        keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
-        strategy = self._strategy(Trials(self._candidates(grid, search), schema, columns, labels, randomness), search)
+        trials = Trials(self._candidates(grid, search), schema, columns, labels, randomness, keep)
+        strategy = self._strategy(trials, search)
         # Every candidate's last fit is planned now, so that the costliest is booked.
         last_fits = (
             [] if last is None else [_planned(one, last, schema, randomness) for one in self._candidates(grid, last)]
@@ -172,6 +191,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             claim=whole,
             seeded=randomness.seeded,
             assumptions=ASSUMPTIONS,
+            person=person,
         )
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             for name in ("best_params_", "best_estimator_", "certificate_"):
@@ -185,7 +205,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             else:
                 plan, coins = last_fits[found.place]
                 own = plan.event
-                model, doubts = run(plan, columns, labels, randomness)
+                model, doubts = run(plan, columns, labels, randomness, keep)
             own_certificate = certify(
                 type(of_best).__name__,
                 own,
@@ -194,6 +214,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
                 claim=claim,
                 seeded=randomness.seeded,
                 assumptions=(*ASSUMPTIONS, _of_search(certificate, refitted=last is not None)),
+                person=person,
             )
             best = with_result(of_best, schema, own_certificate, model, named=columns.named, coins=coins)
             result = {"best_params_": dict(grid[found.place]), "best_estimator_": best, "certificate_": certificate}
@@ -206,7 +227,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         """Return the claim, the candidates' parameters and the schema, or raise ConfigurationError."""
         rules = {name: rule for name, rule in RULES.items() if name != "delta"}
         values = check_parameters({name: getattr(self, name) for name in rules}, rules)
-        claim = Claim(exact(values["epsilon"]), adjacency=values["adjacency"])
+        claim = claim_of_values(values)
         if not isinstance(self.estimator, PrivateClassifier) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be a classifier of this library in its private form; pass one.")
         if self.estimator.schema is None:
@@ -239,6 +260,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         fixed: dict[str, Any] = {
             "epsilon": claim.epsilon,
             "adjacency": claim.adjacency,
+            "records_per_person": claim.records_per_person,
             "random_state": None,
             "ledger": None,
         }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns
-from hedgerow.table import MemoryTable
+from hedgerow.table import Keep, MemoryTable
 
 __all__ = ["Disjoint", "Found", "Stopping", "Trials"]
 
@@ -49,6 +49,8 @@ class Trials:
         The records.
     randomness : Randomness
         Where every draw comes from.
+    keep : Keep or None
+        Which records of each person count, where it is told who they are of.
     """
 
     candidates: Sequence[PrivateClassifier]
@@ -56,13 +58,20 @@ class Trials:
     columns: Columns
     labels: Cells
     randomness: Randomness
+    keep: Keep | None = None
+
+    @cached_property
+    def _counts(self) -> npt.NDArray[np.bool_] | None:
+        """Which records count; None: all. The same ones in every part and fit."""
+        return None if self.keep is None else self.keep.of(Encoder(self.schema, 2).labels(self.labels) >= 0)
 
     def parts(self, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the part of each record, by a coin of its own, of parts that get so many of 1024 shares."""
+        """Return the part of each record, by a coin of its own, of parts that get so many of 1024 shares; -1: none."""
         bounds = np.cumsum(sizes)
         assert bounds[-1] == SHARES
         share = self.randomness.coins(PerRecordCoin(SHARES)).parts(0, self.columns.n_rows)
-        return np.searchsorted(bounds, share, side="right")
+        part: npt.NDArray[np.int64] = np.searchsorted(bounds, share, side="right")
+        return part if self._counts is None else np.where(self._counts, part, -1)
 
     def fit(self, plan: Plan, mine: npt.NDArray[np.bool_]) -> Model:
         """Return the model of one candidate on the records of one part: the others have no label, so they are nowhere."""
@@ -169,7 +178,7 @@ class Stopping:
     @property
     def each(self) -> Claim:
         """What one run promises, its noisy score included."""
-        return Claim(self.claim.epsilon / self.law.factor, Fraction(0), self.claim.adjacency)
+        return replace(self.claim, epsilon=self.claim.epsilon / self.law.factor)
 
     @property
     def event(self) -> Event:

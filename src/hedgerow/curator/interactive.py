@@ -27,7 +27,7 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import read_groups, read_records
 from hedgerow.schema.persons import Groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
-from hedgerow.table import Keep, MemoryTable
+from hedgerow.table import MemoryTable, keep_of
 
 __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 
@@ -141,7 +141,7 @@ class Curator:
         self._encoder = Encoder(schema, self._max_bins)
         # The whole budget is booked at once, so the entry is finished when the curator stands ready to answer.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
-            keep = None if persons is None else Keep(persons, self.records_per_person, self._randomness.words())
+            keep = keep_of(persons, self.records_per_person, self._randomness)
             elsewhere = isinstance(X, Records)
             table = X.table(self._encoder, keep) if elsewhere else MemoryTable.of(self._encoder, X, y, keep)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)

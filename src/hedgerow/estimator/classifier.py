@@ -57,6 +57,7 @@ from hedgerow.privacy.unit import MOST_RECORDS, Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.size import check_size
+from hedgerow.table import keep_of
 
 __all__ = ["PrivateClassifier"]
 
@@ -210,7 +211,8 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         warn_of_delta(claim.delta, STACK)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             self._forget()
-            model, doubts = run(plan, columns, labels, randomness, persons, claim.records_per_person)
+            keep = keep_of(persons, claim.records_per_person, randomness)
+            model, doubts = run(plan, columns, labels, randomness, keep)
             self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
         _tell(doubts)
         return self

@@ -22,7 +22,6 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.persons import Groups
 from hedgerow.table import Keep, MemoryTable, Table
 
 if TYPE_CHECKING:
@@ -89,16 +88,15 @@ def certificate_of(
 
 @without_sizes()
 def run(
-    plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, groups: Groups | None = None, most: int = 1
+    plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
 ) -> tuple[Model, Sequence[str]]:
     """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before.
 
-    Where ``groups`` tell who the records are of, so many of each person count at ``most``.
+    ``keep`` says which of each person's records count, where it is told who they are of.
     """
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
         return plan.fit_raw(X, y, randomness), ()
-    keep = None if groups is None else Keep(groups, most, randomness.words())
     if isinstance(X, Records):
         with closing(X.table(plan.encoder, keep)) as table:
             return answered(plan, table, randomness)

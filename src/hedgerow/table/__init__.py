@@ -3,7 +3,7 @@
 from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
-from hedgerow.table.persons import Keep
+from hedgerow.table.persons import Keep, keep_of
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
@@ -26,4 +26,5 @@ __all__ = [
     "Table",
     "Task",
     "WeightRule",
+    "keep_of",
 ]

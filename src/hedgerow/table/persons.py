@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.mechanisms import Words
+from hedgerow.mechanisms import Randomness, Words
 from hedgerow.schema.persons import Groups, Ids, person_ids
 
-__all__ = ["Keep", "least"]
+__all__ = ["Keep", "keep_of", "least"]
 
 Mask = npt.NDArray[np.bool_]
+
+
+def keep_of(groups: Groups | None, most: int, randomness: Randomness) -> Keep | None:
+    """Return which records of each person count, by coins of their own; None where every record does."""
+    return None if groups is None else Keep(groups, most, randomness.words())
 
 
 @dataclass(frozen=True, eq=False)

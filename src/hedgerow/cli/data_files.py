@@ -56,11 +56,13 @@ def named(data: Sequence[Path]) -> str:
     return str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
 
 
-def records_of(data: Sequence[Path], target: str, separator: str, memory: int, spill: Path | None) -> Records:
+def records_of(
+    data: Sequence[Path], target: str, separator: str, memory: int, spill: Path | None, person: str | None = None
+) -> Records:
     """Return the records of files of one kind."""
     if is_parquet(data[0]):
-        return Records.from_parquet(data, target, memory=memory, spill=spill)
-    return Records.from_csv(data, target, separator=separator, memory=memory, spill=spill)
+        return Records.from_parquet(data, target, group=person, memory=memory, spill=spill)
+    return Records.from_csv(data, target, separator=separator, group=person, memory=memory, spill=spill)
 
 
 files_argument = click.argument("data", type=DataFiles())

@@ -21,6 +21,7 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import card_values, check_stdout, write_json
+from hedgerow.cli.persons import groups_of, person_options
 from hedgerow.errors import BudgetExceeded, HedgerowError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.sources.tables import read_table
@@ -47,6 +48,7 @@ __all__ = ["evaluate"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@person_options
 @ledger_options
 @separator_option
 @json_option
@@ -58,6 +60,8 @@ def evaluate(
     target: str | None,
     bins: int,
     adjacency: str,
+    person: str | None,
+    records_per_person: int,
     address: str | None,
     dataset: str | None,
     separator: str,
@@ -78,10 +82,11 @@ def evaluate(
         )
     ledger = ledger_or_none(address, dataset)
     check_stdout()
-    columns = read_table(data, separator, lambda table: check_columns(table, schema, data))
+    columns = read_table(data, separator, lambda table: check_columns(table, schema, data, person))
     check_records(len(columns[str(schema.target)]), data)
     labels = columns.pop(str(schema.target))
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
+    settings |= {"groups": groups_of(columns, person), "records_per_person": records_per_person}
     try:
         card = evaluate_model(estimator, columns, labels, ledger=ledger, **settings)
     except (HedgerowError, BudgetExceeded, click.ClickException):

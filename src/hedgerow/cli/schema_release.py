@@ -23,6 +23,7 @@ from hedgerow.cli.options import (
     separator_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
+from hedgerow.cli.persons import groups_of, person_options
 from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
@@ -55,6 +56,7 @@ __all__ = ["release"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@person_options
 @click.option("--out", type=OutputFile(), required=True, help="The schema file to write, whole or not at all.")
 @force_option
 @ledger_options
@@ -70,6 +72,8 @@ def release(
     classes: Sequence[str],
     missing: Sequence[str],
     adjacency: str,
+    person: str | None,
+    records_per_person: int,
     out: Path,
     force: bool,
     address: str | None,
@@ -88,9 +92,10 @@ def release(
     refuse_overwriting(out, force, data)
     ledger = ledger_or_none(address, dataset)
     check_stdout()
-    wanted = [*numeric, *categorical]
+    wanted = [*numeric, *categorical, *([] if person is None else [person])]
     columns = read_table(data, separator, lambda table: _check(table, [*wanted, target], data))
     check_records(len(columns[target]), data)
+    groups = groups_of(columns, person)
     cells = {name: columns[name] for name in columns if name != target}
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
     drawn = False
@@ -106,6 +111,8 @@ def release(
             missing=missing,
             target=target,
             adjacency=adjacency,
+            groups=groups,
+            records_per_person=records_per_person,
             ledger=ledger,
         )
         drawn = True
@@ -127,8 +134,8 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
     if others:
         raise SchemaError(
-            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric or --categorical, or "
-            f"drop {it_or_them(others)}."
+            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --categorical or "
+            f"--person, or drop {it_or_them(others)}."
         )
 
 

@@ -362,15 +362,18 @@ def read_groups(groups: Any, rows: int, missing: Sequence[str]) -> Groups | None
     """
     if groups is None:
         return None
+    name: Any = getattr(groups, "name", None)
+    if isinstance(groups, Mapping) and len(groups) == 1:
+        ((name, groups),) = groups.items()
     if isinstance(groups, str | Mapping):
         raise ConfigurationError(
             f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
         )
+    if hasattr(groups, "columns"):
+        name = next(iter(groups.columns), None)
     part = _label_part(groups, "groups")
     if len(part) != rows:
         raise ConfigurationError("X and groups have different lengths, so it is open who the records are of.")
-    names = getattr(groups, "columns", [getattr(groups, "name", None)])
-    name = next(iter(names)) if len(names) == 1 else None
     cells = Columns(["groups"], len(part), parts=[part]).cells(0)
     return Groups(name if isinstance(name, str) else "", cells, tuple(missing))
 

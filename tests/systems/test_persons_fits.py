@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -14,7 +19,12 @@ from sklearn.preprocessing import FunctionTransformer
 import hedgerow as hr
 from hedgerow.audit import check_model
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.mechanisms import Geometric, PassesThreshold
+from hedgerow.schema.cells import object_array
+from hedgerow.schema.persons import person_text
 from hedgerow.systems import system_class
+
+from schema.odd_cells import CELLS  # isort: skip
 
 RNG = np.random.default_rng(3)
 COUNT = 600
@@ -25,7 +35,7 @@ SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "c": hr.Categorical(["x", "y"])}, cla
 SYSTEMS = [info.name for info in hr.list_systems()]
 QUIET = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
-pytestmark = QUIET
+pytestmark = [QUIET, pytest.mark.filterwarnings("ignore:delta is")]
 
 
 def build(name="edprf", **parameters):
@@ -230,6 +240,44 @@ def test_wrong_groups_are_refused_before_anything_is_booked(wrong):
         with pytest.raises(ConfigurationError, match="groups"):
             ask()
     assert ledger.spent == 0
+
+
+@given(cells=st.lists(CELLS, min_size=8, max_size=8))
+@settings(max_examples=40)
+def test_odd_ids_raise_nothing_and_move_no_other_persons_records(cells):
+    """A fit with odd ids is that with plain ones in their place: nothing of a cell but which others it equals plays a part."""
+    texts = [person_text(cell) for cell in cells]
+    plain = [None if text is None else f"p{texts.index(text)}" for text in texts]
+    records, labels = X[:8], Y[:8]
+    odd = build("random-trees", records_per_person=1).fit(records, labels, groups=object_array(cells, 8))
+    assert bits(odd) == bits(build("random-trees", records_per_person=1).fit(records, labels, groups=plain))
+
+
+def test_a_value_that_one_person_alone_holds_is_shown_as_rarely_as_said():
+    """Persons of up to five records, of which two count: one holds a value five times, one holds two values."""
+    who = ["a"] * 5 + ["b"] * 2 + [f"c{i}" for i in range(60)]
+    column = {"v": ["five"] * 5 + ["one", "other"] + ["many"] * 60}
+    runs, delta, shown = 1500, 0.2, {"five": 0, "one": 0, "other": 0, "both": 0}
+    for seed in range(runs):
+        made = hr.private_schema(
+            column,
+            epsilon=1,
+            delta=delta,
+            categorical=["v"],
+            classes=[0, 1],
+            groups=who,
+            records_per_person=2,
+            random_state=seed,
+        )
+        found = set(made.features["v"].values)
+        for value in ("five", "one", "other"):
+            shown[value] += value in found
+        shown["both"] += bool(found & {"one", "other"})
+    law = PassesThreshold(Geometric(Fraction(1, 2)), Fraction(delta), 2).law
+    for value, chance in (("five", law(2)[1]), ("one", law(1)[1]), ("other", law(1)[1])):
+        assert abs(shown[value] / runs - chance) <= 4 * math.sqrt(chance * (1 - chance) / runs)
+    assert max(shown["five"], shown["both"]) / runs <= delta + 4 * math.sqrt(delta / runs)
+    assert law(5)[1] > 2 * delta  # the planted bug: all of a person's records counted
 
 
 def test_records_of_nobody_make_a_fit_and_no_error():

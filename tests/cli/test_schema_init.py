@@ -42,9 +42,9 @@ def test_the_draft_is_a_schema_all_of_which_is_inferred(draft):
     assert schema.names == ("ssn", "name", "age", "job", "grade")
     assert schema.inferred == [*schema.names, "classes"]
     assert (schema.target, schema.missing, schema.classes) == ("income", ("?",), ("high", "low"))
-    assert schema.features["age"] == hr.Numeric(20, 97, origin="inferred")
+    assert schema.features["age"] == hr.Integer(20, 97, origin="inferred")
     assert schema.features["job"] == hr.Categorical(["astronaut", "clerk", "nurse"], origin="inferred")
-    assert schema.features["grade"] == hr.Numeric(0, 2, origin="inferred")
+    assert schema.features["grade"] == hr.Integer(0, 2, origin="inferred")
     lines = result.stdout.splitlines()
     assert (lines.count('origin = "inferred"'), lines.count('classes_origin = "inferred"')) == (5, 1)
 
@@ -81,22 +81,22 @@ def test_a_marker_that_is_not_named(draft):
         .split("  ")[-1]
         .startswith("range 20 to 97; 10 other cells will count as missing: '?'")
     )
-    assert hr.Schema.from_toml(result.stdout).features["age"] == hr.Numeric(20, 97, origin="inferred")
+    assert hr.Schema.from_toml(result.stdout).features["age"] == hr.Integer(20, 97, origin="inferred")
     assert "'ssn', 'name'. Drop them from the data" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("cells", "entry", "words"),
     [
-        ([*range(30)] * 4 + ["N/A"], hr.Numeric(0, 29), "1 other cell will count as missing: 'N/A'"),
-        ([*range(9), "?"] * 4, hr.Numeric(0, 8), "4 other cells will count as missing: '?'"),
+        ([*range(30)] * 4 + ["N/A"], hr.Integer(0, 29), "1 other cell will count as missing: 'N/A'"),
+        ([*range(9), "?"] * 4, hr.Integer(0, 8), "4 other cells will count as missing: '?'"),
         ([0.5, 1] * 20 + ["?", "N/A", "?"], hr.Numeric(0.5, 1), "3 other cells will count as missing: '?', 'N/A'"),
-        ([*range(9)] * 3 + ["", "a", "b", "c"], hr.Numeric(0, 8), "3 other cells will count as missing: 'a', 'b', 'c'"),
+        ([*range(9)] * 3 + ["", "a", "b", "c"], hr.Integer(0, 8), "3 other cells will count as missing: 'a', 'b', 'c'"),
         ([*range(9)] * 3 + ["a", "b", "c", "d"], hr.Categorical([*range(9), *"abcd"]), "most are numbers"),
         (["true", "false"] * 20 + ["?"], hr.Categorical([0, 1, "?"]), "most are numbers"),
-        ([*range(30)] * 4 + ["N/A", "true"], hr.Numeric(0, 29), "1 other cell will count as missing: 'N/A'"),
-        ([*range(30)] * 2 + ["true"] * 20, hr.Numeric(0, 29), "range 0 to 29"),
-        (["TRUE", "False", ""] * 20, hr.Categorical([False, True]), "2 values"),
+        ([*range(30)] * 4 + ["N/A", "true"], hr.Integer(0, 29), "1 other cell will count as missing: 'N/A'"),
+        ([*range(30)] * 2 + ["true"] * 20, hr.Integer(0, 29), "range 0 to 29"),
+        (["TRUE", "False", ""] * 20, hr.Boolean(), "2 values"),
     ],
 )
 def test_a_stray_text_makes_no_categories_of_numbers(draft, tmp_path, cells, entry, words):
@@ -118,7 +118,7 @@ def test_marks_among_numbers_are_no_reason_to_drop_a_column(draft, tmp_path):
     assert "most are numbers, but not '?': if that is a missing cell, pass --missing" in line_about(result, "dose")
     assert "id?" not in line_about(result, "dose")
     assert "Likely ids" not in result.stderr
-    assert hr.Schema.from_toml(draft("--missing", "?").stdout).features["dose"] == hr.Numeric(1, 299, origin="inferred")
+    assert hr.Schema.from_toml(draft("--missing", "?").stdout).features["dose"] == hr.Integer(1, 299, origin="inferred")
 
 
 def test_one_id_is_dropped_in_the_singular(draft, tmp_path):
@@ -200,8 +200,8 @@ def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):
     assert result.exit_code == 0, result.output
     schema = hr.Schema.from_toml(result.stdout)
     assert len(schema.features["words"].values) == 50
-    assert schema.features["level"] == hr.Numeric(0, 2, origin="inferred")
-    assert schema.features["seen"] == hr.Categorical([False, True], origin="inferred")
+    assert schema.features["level"] == hr.Integer(0, 2, origin="inferred")
+    assert schema.features["seen"] == hr.Boolean(origin="inferred")
     assert list(schema.classes) == [0, 1]
     assert "60 values; the 50 most frequent ones are kept; free text or an id?" in line_about(result, "words")
     assert "only 3 whole numbers" in line_about(result, "level")

@@ -149,9 +149,9 @@ def test_drafts_are_the_same_for_csv_and_parquet(drafts, labels, classes):
     schema = hr.Schema.from_toml(csv.stdout)
     assert [(value, type(value)) for value in schema.classes] == [(value, type(value)) for value in classes]
     for name in ("smoker", "drinker", "never"):
-        assert schema.features[name] == hr.Categorical([False, True], origin="inferred")
-    assert csv.stdout.count("values = [false, true]") == 3
-    assert schema.features["children"] == hr.Numeric(0, 2, origin="inferred")
+        assert schema.features[name] == hr.Boolean(origin="inferred")
+    assert csv.stdout.count('type = "boolean"') == 3
+    assert schema.features["children"] == hr.Integer(0, 2, origin="inferred")
     assert schema.features["score"] == hr.Numeric(0.5, 1.5, origin="inferred")
     csv, parquet = drafts(labels, "--missing", "0")
     assert (csv.output, csv.exit_code) == (parquet.output, 0)

@@ -11,12 +11,11 @@ import click
 
 from hedgerow.analysis import ReportCard
 from hedgerow.cli.columns import check_columns, check_records, load_schema
-from hedgerow.cli.data_files import checked_memory, files_argument, named, records_of
+from hedgerow.cli.data_files import check_files, files_argument, memory_option, records_of, spill_option
 from hedgerow.cli.fit_progress import FitProgress
 from hedgerow.cli.holdout import NOT_COVERED, Score, ask_privately, both_of, hold_out, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
-    InputFolder,
     OutputFile,
     checked_delta,
     checked_epsilon,
@@ -37,7 +36,7 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
 from hedgerow.sources.table_file import Columns
-from hedgerow.sources.tables import open_table, read_table
+from hedgerow.sources.tables import read_table
 from hedgerow.systems import system_class
 from hedgerow.texts import listed
 
@@ -94,19 +93,8 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     metavar="EPSILON",
     help="Ask about the held-out lines privately, with this budget: a report card in place of raw figures.",
 )
-@click.option(
-    "--memory",
-    callback=checked_memory,
-    default="1GiB",
-    show_default=True,
-    metavar="SIZE",
-    help="About how much memory codes and counts may take; what does not fit is put on disk.",
-)
-@click.option(
-    "--spill",
-    type=InputFolder(),
-    help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
-)
+@memory_option
+@spill_option
 @ledger_options
 @separator_option
 @json_option
@@ -174,7 +162,7 @@ def train(
             labels = training.pop(str(schema.target))
             spending.fit(model, training, labels, groups_of(training, person))
         else:
-            _check_files(data, schema, separator, person)
+            check_files(data, separator, lambda table, path: check_columns(table, schema, path, person))
             with FitProgress() as progress:
                 records = records_of(data, str(schema.target), separator, memory, spill, person)
                 spending.fit(model, records.with_progress(progress), None)
@@ -200,16 +188,6 @@ def _read(path: Path, schema: Schema, separator: str, person: str | None) -> Col
     columns = read_table(path, separator, lambda table: check_columns(table, schema, path, person))
     check_records(len(columns[str(schema.target)]), path)
     return columns
-
-
-def _check_files(data: Sequence[Path], schema: Schema, separator: str, person: str | None) -> None:
-    """Raise SchemaError unless every file has the schema's columns, ConfigurationError where none has a record."""
-    records = False
-    for path in data:
-        with open_table(path, separator) as table:
-            check_columns(table, schema, path, person)
-            records = records or next(table.blocks(), None) is not None
-    check_records(int(records), named(data))
 
 
 def _claim(model: PrivateClassifier) -> str:

@@ -41,6 +41,7 @@ __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta"]
 LISTS = ("releases", "assumptions")
 MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
+SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 
 
@@ -196,7 +197,8 @@ class Certificate:
     def _meaning(self) -> Iterator[str]:
         factor = math.nextafter(math.exp(min(float(self.epsilon), 700.0)), math.inf) if self.epsilon else 1.0
         bound = f"at most {upper_text(factor, 3)}" if self.epsilon <= 700 else "more than 1e300"
-        yield f"whoever sees the model can change the odds of any guess about one {self.unit.who} by a factor of {bound}"
+        seen = SHOWN.get(self.system, "the model")
+        yield f"whoever sees {seen} can change the odds of any guess about one {self.unit.who} by a factor of {bound}"
         if self.delta:
             yield f"(but for a probability of {decimal_text(self.delta)})"
         if self.delta >= WEAK_DELTA:

@@ -203,7 +203,8 @@ def test_ledgers_book_the_whole_once(tmp_path, monkeypatch):
 def test_nothing_of_the_others_is_kept():
     search = searched(600, strategy="random-stopping", grid={"max_depth": [1, 2, 3, 4]})
     fitted = {name for name in vars(search) if name not in search.get_params(deep=False)}
-    assert fitted == {"best_params_", "best_estimator_", "certificate_"}
+    assert fitted == {"_searched"}
+    assert vars(search._searched).keys() == {"params", "estimator", "certificate"}
     assert len(pickle.dumps(search.best_estimator_)) < 200_000
     again = clone(search)
     assert not hasattr(again, "best_estimator_")

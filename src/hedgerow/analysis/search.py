@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -53,6 +53,15 @@ ASSUMPTIONS = (
     "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered",
     "the estimator's own epsilon being replaced by the search's; the other candidates, their number and scores were never shown",
 )
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Everything that a search leaves behind, as one value: a model never stands beside the certificate of another search."""
+
+    params: Mapping[str, Any]
+    estimator: PrivateClassifier
+    certificate: Certificate
 
 
 class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,9 +120,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     (Fraction(2, 1), ['max_depth'])
     """
 
-    best_params_: dict[str, Any]
-    best_estimator_: PrivateClassifier
-    certificate_: Certificate
+    _searched: Searched
 
     def __init__(
         self,
@@ -176,8 +183,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
         certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
-            for name in ("best_params_", "best_estimator_", "certificate_"):
-                self.__dict__.pop(name, None)
+            self.__dict__.pop("_searched", None)  # if this one is interrupted, nothing passes for its result
             with trials.tables:
                 found = strategy.run()
             doubts: Sequence[str] = ()
@@ -190,8 +196,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
             own_certificate = self._certified(type(of_best).__name__, own, claim, randomness, rests, keep)
             best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
-            result = {"best_params_": dict(grid[found.place]), "best_estimator_": best, "certificate_": certificate}
-            self.__dict__.update(result)
+            self._searched = Searched(grid[found.place], best, certificate)
         for doubt in doubts:
             warnings.warn(doubt, UserWarning, stacklevel=2)
         return self
@@ -266,26 +271,45 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         trials.plans(claim)  # refuses what no candidate takes, before anything is booked
         return Stopping(trials, claim, self.validation, RandomStopping(GAMMA_BITS))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_searched")
+
+    @property
+    def _result(self) -> Searched:
+        check_is_fitted(self)
+        return self._searched
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The parameters of the best candidate."""
+        return dict(self._result.params)
+
+    @property
+    def best_estimator_(self) -> PrivateClassifier:
+        """The fitted estimator; its own certificate names the search's."""
+        return self._result.estimator
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What search and fit cost together."""
+        return self._result.certificate
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, by the best estimator."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class, by the best estimator."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict_proba(X)
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The schema's classes, in its order."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.classes_
 
     @property
     def n_features_in_(self) -> int:
         """How many features the schema has."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.n_features_in_
 
 

@@ -295,18 +295,23 @@ class Stopping:
 
     def run(self) -> Found:
         """Return the best run; how many there were, and the others, are gone."""
+        best: tuple[int, Found] | None = None
+        for _ in range(self.trials.randomness.draw(self.law)):
+            score, found = self.trial()
+            if best is None or score > best[0]:
+                best = score, found
+        assert best is not None, "there is at least one run"
+        return best[1]
+
+    def trial(self) -> tuple[int, Found]:
+        """Return one run: a candidate, drawn and trained afresh, and its noisy score."""
         trials, each = self.trials, self.each
         compared, trained = divided(self.validation, 1)
         weights = np.ones((1, len(trials.candidates)), dtype=np.int64)
         noise = Geometric(each.pure)
-        best: tuple[int, Found] | None = None
-        for _ in range(trials.randomness.draw(self.law)):
-            place = int(trials.randomness.draw(PublicChoice(), weights)[0])
-            plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
-            coins = trials.coins()
-            model = trials.fit(plan, coins, trained)
-            score = trials.contest([model], coins, compared, cost(noise.event(SCORE))).count(noise)
-            if best is None or score > best[0]:
-                best = score, Found(place, model, public)
-        assert best is not None, "there is at least one run"
-        return best[1]
+        place = int(trials.randomness.draw(PublicChoice(), weights)[0])
+        plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
+        coins = trials.coins()
+        model = trials.fit(plan, coins, trained)
+        score = trials.contest([model], coins, compared, cost(noise.event(SCORE))).count(noise)
+        return score, Found(place, model, public)

@@ -223,8 +223,8 @@ def test_ranges_follow_from_noisy_counts_alone(monkeypatch):
 def test_an_end_read_off_the_records_is_caught(monkeypatch):
     ask = ranges_module.RangePlan._ask
 
-    def planted(self, X, grids, noise, randomness):
-        counts = ask(self, X, grids, noise, randomness)
+    def planted(self, X, grids, noise, randomness, keep):
+        counts = ask(self, X, grids, noise, randomness, keep)
         counts[0][0] += X.n_rows
         return counts
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import ReportCard
+from hedgerow.analysis.card import MOST_BINS, ReportCard
 from hedgerow.analysis.questions import promised
 from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.analysis.scores import ScoreGrid
@@ -148,9 +148,9 @@ def evaluate(
 
 
 def _checked_bins(bins: object) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= 1024 or bins % 2:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_BINS or bins % 2:
         raise ConfigurationError(
-            f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to 1024."
+            f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to {MOST_BINS}."
         )
     return int(bins)
 

@@ -11,7 +11,6 @@ import click
 from hedgerow.analysis import ReleasedSchema, private_schema
 from hedgerow.cli.columns import check_single
 from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
-from hedgerow.cli.fit_progress import FitProgress
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
@@ -25,6 +24,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
 from hedgerow.cli.persons import person_options
+from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
@@ -106,7 +106,7 @@ def release(
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
     drawn = False
     try:
-        with FitProgress() as progress:
+        with ShareProgress() as progress:
             schema = private_schema(
                 X.with_progress(progress) if y is None else X,
                 None if classes else y,

@@ -11,7 +11,6 @@ import click
 from hedgerow.analysis import PrivateSearchCV
 from hedgerow.cli.columns import check_columns, load_schema
 from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
-from hedgerow.cli.fit_progress import FitProgress
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
@@ -26,6 +25,7 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
 from hedgerow.cli.persons import person_options
 from hedgerow.cli.settings import read_parameters
+from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
@@ -126,7 +126,7 @@ def search(
         data, label, separator, memory, spill, lambda table, path: check_columns(table, schema, path, person), person
     )
     with Spending(f"epsilon {decimal_text(exact(epsilon))}", out) as spending:
-        with FitProgress() as progress:
+        with ShareProgress() as progress:
             spending.fit(found, X.with_progress(progress) if y is None else X, y, groups)
         spending.save(found.best_estimator_, force=force)
         _report(found, out, as_json)

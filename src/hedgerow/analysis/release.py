@@ -118,7 +118,7 @@ def private_schema(
     >>> import hedgerow as hr, numpy as np
     >>> X = {"age": np.arange(20_000) % 70 + 18, "job": np.where(np.arange(20_000) % 3, "nurse", "clerk")}
     >>> schema = hr.private_schema(
-    ...     X, epsilon=1, delta=1e-6, numeric=["age"], categorical=["job"], classes=["ill", "well"], random_state=0
+    ...     X, epsilon=6, delta=1e-6, numeric=["age"], categorical=["job"], classes=["ill", "well"], random_state=0
     ... )
     >>> schema.features["job"].values, type(schema.features["age"]).__name__
     (('clerk', 'nurse'), 'Integer')

@@ -43,6 +43,18 @@ class ReleasedSchema(Schema):
         What the release cost.
     ranges_ : mapping of str to ReleasedRange
         What was released of each column of numbers or dates, and whether its range is promised.
+
+    Parameters
+    ----------
+    features, classes, missing, target, classes_origin, classes_release
+        As for ``Schema``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.private_schema({"age": np.arange(20_000) % 70 + 18}, epsilon=3, numeric=["age"], classes=["ill", "well"])
+    >>> schema.certificate_.holds, schema.features["age"].origin
+    (True, 'released')
     """
 
     __slots__ = ("_certificate", "_ranges")

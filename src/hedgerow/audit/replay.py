@@ -42,6 +42,16 @@ class Replay(Randomness):
     ----------
     told : list of int
         The outcomes so far, but for those of coins that decide which records take part where: these stay hidden.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from hedgerow.audit import Grid, Replay
+    >>> from hedgerow.mechanisms import Geometric
+    >>> replay = Replay([1], {}, Grid((0,), (0, 8)))
+    >>> replay.draw(Geometric(Fraction(1)), np.array([3])), replay.told
+    (array([8]), [1])
     """
 
     def __init__(self, script: list[int], known: dict[Hashable, Law], grid: Grid = Grid()) -> None:

@@ -112,6 +112,11 @@ class AdditivePlan:
         """Whether the scores of all features may be asked for: where the rounds are to be found, and there are some to choose."""
         return self._rounds is None and len(self._encoder.schema.names) > 1
 
+    @property
+    def _least_for_scores(self) -> float:
+        """The precision from which they are asked for."""
+        return self._recipe.little if self._budget.concentrated else self._recipe.dense.least
+
     def _event(self, budget: Budget) -> Event:
         left = budget * self._survey(budget).left
         openings: list[tuple[tuple[Event, ...], Budget, Fraction | None]] = [((), left, None)]
@@ -120,7 +125,8 @@ class AdditivePlan:
             openings.append((shares.events, shares.left, None))
         if self._asks_scores:
             scout = self._scout(left)
-            openings += [(scout.events, scout.left, share) for share in (None, self._recipe.dense.share)]
+            shares_of_selections = (None, self._recipe.dense.share) if budget.concentrated else (None,)
+            openings += [(scout.events, scout.left, share) for share in shares_of_selections]
         choices = [
             Sequence((*events, *(self._round(rest, rounds, share).event,) * rounds))
             for events, rest, share in openings
@@ -159,7 +165,7 @@ class AdditivePlan:
             shares = self._shares(left, self._recipe.few)
             said, intercept = shares.ask(curator)
             last, left = constant(encoder, intercept), shares.left
-        elif records is not None and self._asks_scores:
+        elif records is not None and self._asks_scores and self._precision(records) >= self._least_for_scores:
             scout = self._scout(left)
             dense, share, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
@@ -193,10 +199,10 @@ class AdditivePlan:
     ) -> tuple[int, Fraction | None, Step]:
         """Return the rounds that features ask for, the share of their selections and the step that takes margins back to zero.
 
-        There are some rounds for each feature where nearly all are alike. Else there are some for each whose noisy score stands
-        out of the noise of so many rounds: so many alike features carry as much as (sum q)^2 / sum q^2 of scores q, less what
-        noise and chance add to them. The scores are asked where the margins say the classes' shares, which otherwise every score
-        would hold.
+        With a delta there are some rounds for each feature where nearly all are alike; without one they are too dear. Else there
+        are some for each whose noisy score stands out of the noise of so many rounds: so many alike features carry as much as
+        (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. The scores are asked where the margins say the
+        classes' shares, which otherwise every score would hold.
         """
         rule, recipe = scout.shares.rule, self._recipe.dense
         shares, intercept = scout.shares.ask(curator)
@@ -204,7 +210,7 @@ class AdditivePlan:
         curvature = rule.first_curvature(records, shares)
         back = constant(encoder, -intercept)
         _, chance = self._round(scout.left, 1).by_itself(encoder.n_codes, curvature)
-        if recipe.all_alike(scores, chance, scout.noise.deviation):
+        if self._budget.concentrated and recipe.all_alike(scores, chance, scout.noise.deviation):
             return self._most_within(recipe.per_feature * len(scores)), recipe.share, back
         found, doubt = 0, CLEAR * scout.noise.deviation
         # What a signal and chance add to a score grows as the root of their squares.

@@ -102,7 +102,7 @@ class DenseRecipe:
     per_feature : float
         Rounds for each feature, where nearly all are alike.
     least : float
-        The precision from which features that stand out by themselves count.
+        The precision from which features that stand out by themselves count, and without a delta any are asked for.
     per_clear : float
         Rounds for each of as many alike features as these amount to.
     """
@@ -148,7 +148,8 @@ class AdditiveRecipe:
     few : Fraction
         The share of the budget that the shares of the classes get where they are asked for alone.
     little : float
-        The precision below which the shares of the classes alone are asked for, and from which on the scores of all features.
+        The precision below which the shares of the classes alone are asked for, and from which on, with a delta, the scores of
+        all features.
     """
 
     survey: SurveyRecipe

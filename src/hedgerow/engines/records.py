@@ -60,6 +60,10 @@ class Records:
     --------
     hedgerow.engines.predict : Predict where the records are.
 
+    Notes
+    -----
+    They are made by ``from_parquet``, ``from_csv``, ``from_batches``, ``from_dask`` and ``from_spark``.
+
     Examples
     --------
     >>> import hedgerow as hr, numpy as np

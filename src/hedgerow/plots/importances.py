@@ -41,6 +41,17 @@ class ImportancesDisplay:
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> display = ImportancesDisplay(schema.names, model.feature_importances_, noise=None, words="")
+    >>> bool(np.isclose(display.importances.sum(), 1))
+    True
     """
 
     ax_: Any

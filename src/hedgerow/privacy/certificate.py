@@ -86,6 +86,19 @@ class Certificate:
     ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more
     than the claim, and the entropy was the operating system's. The certificate depends on the schema, the configuration and
     nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> certificate = hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y).certificate_
+    >>> certificate.holds, certificate.epsilon, certificate.adjacency
+    (True, Fraction(1, 1), 'add-remove')
+    >>> seeded = hr.EDPRFClassifier(epsilon=1.0, schema=schema, random_state=0).fit(X, y).certificate_
+    >>> seeded.holds, len(seeded.reasons)
+    (False, 1)
     """
 
     system: str

@@ -199,7 +199,7 @@ class HedgerowClassifier(BoostingClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much of the model each feature decides, of shape (n_features_in_,): the spread of its curves over their cells.
+        """How much of the model each feature decides, of shape (features,): the spread of its curves over their cells.
 
         Shares that sum to 1; zeros where no curve has a slope. A two-sided curve counts for the feature whose curve it is. Read
         from released values; cells count alike, however many records they have.

@@ -5,11 +5,13 @@ BENCH_STAMP := .venv/.installed-bench
 ENGINES_STAMP := .venv/.installed-engines
 MUTANTS_STAMP := .venv/.installed-mutants
 EXPORTS_STAMP := .venv/.installed-exports
+DOCS_STAMP := .venv/.installed-docs
+BROWSER_STAMP := .venv/.installed-browser
 
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+.PHONY: venv demo docs test-site dist test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -26,6 +28,14 @@ $(EXPORTS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[exports]" -c constraints.txt
 	touch $@
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[docs]" -c constraints.txt
+	touch $@
+
+$(BROWSER_STAMP): $(DOCS_STAMP)
+	$(BIN)/python -m pip install --quiet -e ".[browser]" -c constraints.txt
+	touch $@
+
 $(ENGINES_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -e ".[dask,spark]" -c constraints.txt
 	touch $@
@@ -36,6 +46,15 @@ $(MUTANTS_STAMP): $(STAMP)
 
 demo: venv
 	$(BIN)/hedgerow demo
+
+# The documentation site, in build/docs/index.html. Its pages' code is run; warnings are errors; nothing is fetched.
+docs: $(DOCS_STAMP)
+	$(BIN)/sphinx-build -b html -d build/doctrees --fail-on-warning --keep-going --quiet docs build/docs
+
+# The built site in a real browser: no error, no request to another host, nothing too wide; its links; pictures in build/screenshots.
+test-site: docs $(BROWSER_STAMP)
+	@command -v chromium >/dev/null || { echo "Chromium is not installed: apt-get install chromium" >&2; exit 1; }
+	$(BIN)/pytest tests/site -m site
 
 test: lint
 	$(BIN)/mypy
@@ -113,3 +132,21 @@ mutants: $(MUTANTS_STAMP)
 # Damaged model files: each is refused by FileFormatError or works, within 5 s of processor time and 1 GiB.
 fuzz: venv
 	$(BIN)/python tests/fuzz_model_files.py --inputs 20000
+
+# The wheel and the source distribution in dist/, each installed in clean environments and tried: the wheel with the newest
+# versions, the source distribution with the oldest. PYTHON=python3.13 make dist tries both with the newest under another Python.
+DIST_CHECKS = newest $(if $(filter 3.11,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')),oldest)
+dist: venv
+	rm -rf dist build/dist
+	$(BIN)/python -m pip install --quiet build -c constraints.txt
+	$(BIN)/python -m build --quiet --outdir dist .
+	$(MAKE) $(addprefix build/dist/,$(DIST_CHECKS))
+
+build/dist/newest: CONSTRAINTS = constraints.txt
+build/dist/newest: KIND = whl
+build/dist/oldest: CONSTRAINTS = constraints-oldest.txt
+build/dist/oldest: KIND = tar.gz
+build/dist/newest build/dist/oldest:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet dist/hedgerow-*.$(KIND) -c $(CONSTRAINTS)
+	cd $@ && NUMBA_CACHE_DIR=numba bin/python -I $(CURDIR)/tests/smoke.py

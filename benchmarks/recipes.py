@@ -52,6 +52,15 @@ def categories() -> Drawn:
     return schema, {f"f{i}": code for i, code in enumerate(codes)}, labels
 
 
+def normal(n: int, log_odds: Callable[[Any], Any]) -> Drawn:
+    """Return records of twenty normal features, on a range of four deviations, whose labels follow the log odds."""
+    generator = np.random.default_rng(101)
+    values = generator.normal(size=(n, 20))
+    labels = np.where(generator.random(n) < 1 / (1 + np.exp(-log_odds(values))), "yes", "no")
+    schema = hr.Schema({f"f{i}": hr.Numeric(-4, 4) for i in range(20)}, classes=["no", "yes"])
+    return schema, {f"f{i}": values[:, i] for i in range(20)}, labels
+
+
 def even(generator: Any, size: Any) -> Any:
     return generator.random(size)
 
@@ -69,6 +78,12 @@ SHAPES: dict[str, Callable[[], Drawn]] = {
     "rare": lambda: made_up(50_000, 8, lambda x: 5 * x[:, 0] - 6, even),
     "few": lambda: made_up(500, 5, lambda x: 8 * (x[:, 0] - 0.5), even),
     "categories": categories,
+    "alike": lambda: normal(6_250, lambda x: 0.5 * x.sum(axis=1)),
+    "stronger": lambda: normal(6_250, lambda x: 0.8 * x.sum(axis=1)),
+    "many alike": lambda: normal(62_500, lambda x: 0.5 * x.sum(axis=1)),
+    "uneven": lambda: normal(12_500, lambda x: x @ np.linspace(0.1, 0.8, 20)),
+    "squares": lambda: normal(6_250, lambda x: 0.4 * (x**2 - 1).sum(axis=1)),
+    "two": lambda: normal(6_250, lambda x: 1.5 * x[:, :2].sum(axis=1)),
 }
 
 
@@ -85,13 +100,20 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
     for many in (0.0, 1.0):
         yield f"many {many}", replace(SHIPPED, splits=replace(SHIPPED.splits, many=many))
     yield "no splits", replace(SHIPPED, splits=replace(SHIPPED.splits, least_rounds=10_000))
-    yield "no scores", replace(SHIPPED, much=float("inf"))
+    for what, value in (
+        ("even", 2.0),
+        ("clear", 1.25),
+        ("per_feature", 4.0),
+        ("share", SHIPPED.share),
+        ("least", 400.0),
+    ):
+        yield f"dense {what} {value}", replace(SHIPPED, dense=replace(SHIPPED.dense, **{what: value}))
     for by_mass in (0.0, 0.3, 0.9):
         yield f"by mass {by_mass}", replace(SHIPPED, survey=replace(SHIPPED.survey, by_mass=by_mass))
     for spreads in ((1.0,), (0.5, 1.0), (0.125, 0.25, 0.5, 1.0)):
         yield f"spreads {spreads}", replace(SHIPPED, smoothing=Smoothing(spreads=spreads))
-    for reach in (0.1, 0.5):
-        yield f"reach {reach}", replace(SHIPPED, smoothing=Smoothing(reach=reach))
+    for rough, smooth in (((0.25,), ()), ((), (0.5,)), ((0.1,), (0.3, 1.0))):
+        yield f"reach {rough} {smooth}", replace(SHIPPED, smoothing=Smoothing(rough=rough, smooth=smooth))
 
 
 def scaled(*, rounds: float = 1.0, bins: float = 1.0) -> AdditiveRecipe:

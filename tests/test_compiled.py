@@ -158,7 +158,18 @@ SCHEMA = 'target = "y"\nclasses = ["a", "b"]\n\n[features.x]\nlow = 0\nhigh = 4\
 def test_commands_run_without_a_cache_and_say_so_in_one_line(unwritable, tmp_path):
     (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
     (tmp_path / "records.csv").write_text("x,y\n" + "1,a\n3,b\n" * 50, "utf-8")
-    train = ["train", "records.csv", "--schema", "schema.toml", "--epsilon", 1, "--out", "m.hedgerow"]
+    train = [
+        "train",
+        "records.csv",
+        "--schema",
+        "schema.toml",
+        "--epsilon",
+        1,
+        "--system",
+        "edprf",
+        "--out",
+        "m.hedgerow",
+    ]
     for arguments in (["systems"], train, ["predict", "m.hedgerow", "records.csv"]):
         done = unwritable("-m", "hedgerow", *arguments)
         assert done.returncode == 0, done.stderr

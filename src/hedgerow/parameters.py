@@ -24,6 +24,7 @@ __all__ = [
     "Integer",
     "RandomSource",
     "Seed",
+    "Signs",
     "check_keywords",
     "check_parameters",
     "checks_keywords",
@@ -31,7 +32,7 @@ __all__ = [
     "stored_parameters",
 ]
 
-Stored = int | str | None
+Stored = int | str | dict[str, int] | list[int] | None
 RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -186,6 +187,35 @@ class Instance(_Plain):
 
     def __str__(self) -> str:
         return self.rule
+
+
+@dataclass(frozen=True)
+class Signs(_Plain):
+    """-1, 0 or 1 for features, by name or in the schema's order; None for no feature."""
+
+    def allows(self, value: object) -> bool:
+        """Say whether the value meets the rule."""
+        if value is None:
+            return True
+        if isinstance(value, Mapping):
+            return all(isinstance(name, str) for name in value) and _are_signs(value.values())
+        one_row = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1)
+        return one_row and _are_signs(value)  # type: ignore[arg-type]
+
+    def plain(self, value: Any) -> dict[str, int] | list[int] | None:
+        """Return a new dictionary or list of Python's integers: what the caller changes later changes no plan."""
+        if value is None:
+            return None
+        if isinstance(value, Mapping):
+            return {str(name): int(sign) for name, sign in value.items()}
+        return [int(sign) for sign in value]
+
+    def __str__(self) -> str:
+        return "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
+
+
+def _are_signs(values: Iterable[object]) -> bool:
+    return all(_is_integer(sign) and sign in (-1, 0, 1) for sign in values)
 
 
 @dataclass(frozen=True)

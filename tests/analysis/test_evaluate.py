@@ -184,7 +184,7 @@ def test_cards_follow_from_noisy_counts_alone(monkeypatch):
         def draw(self, mechanism, *statistics):
             return np.random.default_rng(self._number()).integers(0, 90, np.shape(statistics[0]))
 
-    monkeypatch.setattr("hedgerow.analysis.evaluation.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.analysis.questions.Randomness", Scripted)
     one = evaluate(MODELS[2], *sample(TWO, 60, 6), epsilon=1, random_state=0)
     other = evaluate(MODELS[2], *sample(TWO, 999, 7), epsilon=1, random_state=0)
     assert one.to_dict() == other.to_dict()
@@ -270,7 +270,7 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"bins": 2048}, "even"),
         ({"model": 3}, "fitted classifier"),
         ({"X": [[1]] * 50}, None),
-        ({"X": hr.Records.from_batches([])}, "in the memory of one machine"),
+        ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),
         ({"adjacency": "x"}, "adjacency"),
     ],

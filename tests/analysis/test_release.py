@@ -16,9 +16,10 @@ import pytest
 import hedgerow as hr
 from hedgerow.analysis import private_schema
 from hedgerow.analysis import ranges as ranges_module
+from hedgerow.analysis.amounts import bounded, entry_of
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
-from hedgerow.schema import Categorical, Integer, Numeric, Schema
+from hedgerow.schema import Categorical, Date, Integer, Numeric, Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.values import count_values, public_value
 
@@ -121,6 +122,58 @@ def test_promised_ranges_hold(shape):
     assert whole == (200 if shape in ("spikes", "constant", "zero", "years") else 0)
 
 
+DAYS = np.datetime64("2000-01-01") + np.round(np.random.default_rng(2).normal(7000, 200, 4000)).astype("m8[D]")
+BIRTHS = np.datetime64("1950-01-01") + np.random.default_rng(3).integers(0, 20_000, 4000).astype("m8[D]")
+MOMENTS = DAYS.astype("M8[s]") + np.random.default_rng(4).integers(0, 86_400, 4000).astype("m8[s]")
+SAME_DAY = np.full(4000, np.datetime64("1999-12-31"))
+LAST_DAY = np.full(4000, np.datetime64("9999-12-31"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit"),
+    [(DAYS, "day"), (BIRTHS, "day"), (MOMENTS, "second"), (SAME_DAY, "day"), (LAST_DAY, "day")],
+    ids=["days", "births", "moments", "same", "last"],
+)
+def test_promised_ranges_of_dates_hold(cells, unit):
+    seconds, broken = cells.astype("M8[s]"), 0
+    for seed in range(30):
+        made = private_schema({"day": cells}, epsilon=5, dates=["day"], classes=[0, 1], random_state=seed)
+        one, feature = made.ranges_["day"], made.features["day"]
+        assert (type(feature), feature.unit, one.promised) == (Date, unit, True)
+        low, high = (np.datetime64(end) for end in feature.ends)
+        most = max(int((seconds < low).sum()), int((seconds > high).sum()))
+        broken += most > 0.01 * one.records + one.error
+        assert high - low < np.timedelta64(40_000, "D")
+    assert broken <= 3
+    assert Schema.from_toml(made.to_toml()).features["day"] == feature
+
+
+def test_dates_of_every_table_are_read_alike_and_other_cells_are_none():
+    X = pd.DataFrame({"day": DAYS, "age": np.arange(4000) % 90})
+    settings = {"epsilon": 5, "dates": ["day"], "numeric": ["age"], "classes": [0, 1], "random_state": 1}
+    made = private_schema(X, **settings)
+    assert made.ranges_["day"].records == pytest.approx(4000, abs=100)
+    for other in (pl.from_pandas(X), pa.table(X), X.astype(str), {name: X[name].tolist() for name in X}):
+        assert private_schema(other, **settings).to_toml() == made.to_toml()
+    numbers = private_schema({"day": object_array([1, "soon", 2.5, None] * 1000, 4000)}, **{**settings, "numeric": []})
+    assert {end[:8] for end in numbers.features["day"].ends} == {"2000-01-"}  # none is a date, so the range is made up
+    assert abs(numbers.ranges_["day"].records) < 100
+    with pytest.raises(hr.ConfigurationError, match="twice"):
+        private_schema(X, **{**settings, "numeric": ["age", "day"]})
+    with pytest.raises(hr.ConfigurationError, match="dates must be a list"):
+        private_schema(X, **{**settings, "dates": "day"})
+
+
+@pytest.mark.parametrize("ends", [(-1e300, 1e300), (-1e300, -1e9), (1e9, 1e300), (0.25, 0.5), (2921939, 2921940)])
+@pytest.mark.parametrize("whole", [True, False])
+def test_whatever_noise_makes_of_dates_is_a_range(ends, whole):
+    """An error after the budget was spent would depend on records."""
+    kind = Date("2000-01-01", "2000-01-02")
+    low, high = bounded(kind, *ends) or (0.0, 1.0)
+    entry = entry_of(kind, low, high, whole, "0" * 64)
+    assert entry.low < entry.high
+
+
 def test_where_counts_are_too_noisy_no_range_is_promised_and_the_user_told():
     with pytest.warns(UserWarning, match=r"no range is promised for 'x'.*may be off by") as caught:
         made = private_schema({"x": np.arange(50.0)}, epsilon=0.1, numeric=["x"], classes=[0, 1], random_state=0)
@@ -150,7 +203,7 @@ class Scripted(Randomness):
 
 
 def released_in_two_worlds(monkeypatch):
-    monkeypatch.setattr("hedgerow.analysis.release.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.analysis.questions.Randomness", Scripted)
     rng = np.random.default_rng(0)
     worlds = [
         {"a": rng.random(30), "b": rng.integers(0, 9, 30)},
@@ -170,9 +223,9 @@ def test_ranges_follow_from_noisy_counts_alone(monkeypatch):
 def test_an_end_read_off_the_records_is_caught(monkeypatch):
     ask = ranges_module.RangePlan._ask
 
-    def planted(self, columns, grids, noise, randomness):
-        counts = ask(self, columns, grids, noise, randomness)
-        counts[0][0] += columns.n_rows
+    def planted(self, X, grids, noise, randomness, keep):
+        counts = ask(self, X, grids, noise, randomness, keep)
+        counts[0][0] += X.n_rows
         return counts
 
     monkeypatch.setattr(ranges_module.RangePlan, "_ask", planted)
@@ -182,11 +235,12 @@ def test_an_end_read_off_the_records_is_caught(monkeypatch):
 
 def changes_of_one_record(grids):
     """By how much one record more changes the counts of a question, at most, over numbers of all kinds."""
-    plan = ranges_module.RangePlan(Fraction(1), (0, 1), 0.01, 0.05, ())
+    schema = Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)}, [0])
+    plan = ranges_module.RangePlan(Fraction(1), (0, 1), 0.01, 0.05, schema)
     most = 0
     for value in (0.0, 1.0, -3.5, 1e300, np.nan, np.inf):
         columns = hr.schema.columns.read_columns({"a": [value], "b": [value]})
-        codes = plan._codes(columns, grids)
+        codes, _ = ranges_module.OnGrids(schema, plan.columns, tuple(grids)).read(columns, None)
         most = max(
             most,
             sum(
@@ -325,12 +379,13 @@ def test_a_release_that_breaks_off_stays_booked(tmp_path, monkeypatch):
 @pytest.mark.parametrize("cell", [0, -1])
 def test_numbers_that_noise_puts_beyond_the_grid_still_give_a_range(cell):
     """It was an error, after the budget was spent, with a chance that the records decide."""
-    plan, grid = ranges_module.RangePlan(Fraction(1), (0,), 0.01, 0.05, ()), ranges_module.uniform_grid(16, 64)
+    schema = Schema({"a": Numeric(0, 1)}, [0])
+    plan, grid = ranges_module.RangePlan(Fraction(1), (0,), 0.01, 0.05, schema), ranges_module.uniform_grid(16, 64)
     counts = np.zeros(2 * grid.cells, dtype=np.int64)
     counts[cell] = 9
     found = plan._range(counts, grid, True)
     assert (found.low, found.high, found.promised) == (16, 64, False)
-    assert found.feature("0" * 64).low == 16
+    assert found.feature(Numeric(0, 1), "0" * 64).low == 16
 
 
 def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_path, run):
@@ -341,7 +396,7 @@ def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_
     data.write_text("age,ill\n" + "30,yes\n40,no\n" * 20)
     command = ["schema", "release", data, "--target", "ill", "--numeric", "age", "--class", "yes", "--class", "no"]
     arguments = [*command, "--epsilon", 2, "--out", out]
-    monkeypatch.setattr("hedgerow.analysis.release._schema", broken)
+    monkeypatch.setattr("hedgerow.analysis.released.ReleasePlan.schema", lambda *_: broken())
     with pytest.raises(hr.EngineError, match="budget of this release is spent"):
         people_schema()
     result = run(*arguments)
@@ -375,7 +430,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"categorical": [], "X": {"age": [1]}, "classes": [0, 1]}, "takes no delta"),
         ({"numeric": "age"}, "list of names"),
         ({"numeric": ["age", "job"]}, "twice"),
-        ({"numeric": [], "categorical": []}, "neither"),
+        ({"numeric": [], "categorical": []}, "none names"),
         ({"numeric": []}, "does not declare"),
         ({"numeric": ["age", "height"]}, "lacks"),
         ({"trimmed": 0}, "trimmed"),
@@ -385,7 +440,8 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"ledger": 3}, "ledger"),
         ({"X": [[1, "a"]]}, "no names"),
         ({"X": np.zeros((3, 2))}, "no names"),
-        ({"X": hr.Records.from_batches([PEOPLE])}, "in the memory of one machine"),
+        ({"X": hr.Records.from_batches([PEOPLE], label="x")}, "y must be left out"),
+        ({"X": hr.Records.from_batches(iter([{**PEOPLE, "x": LABELS}]), label="x"), "y": None}, "once only"),
         ({"y": LABELS[:5]}, "different lengths"),
         ({"classes": [1, "1"]}, "one class"),
         ({"target": "age"}, "a feature too"),

@@ -12,12 +12,14 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.analysis.trials import SHARES, Trials
+from hedgerow.analysis.trials import SHARES, Tables, Trials, divided
 from hedgerow.curator.contest import Contest
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RandomStopping
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Pure
+from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_records
+from hedgerow.table import Coded, MemoryTable
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
 GRID = {"max_depth": [1, 5]}
@@ -97,20 +99,28 @@ def test_known_numbers_of_runs_cost_more_and_are_caught():
 
 def trials(size):
     X, y = sample(size)
-    return Trials((), SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.classes), Randomness(3))
+    return Trials((), SCHEMA, Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.classes)), Randomness(3))
 
 
 def test_one_record_more_moves_no_other_and_is_in_one_part():
-    sizes = [256, 300, 468]
-    few, many = trials(500).parts(sizes), trials(501).parts(sizes)
+    parts = divided(0.25, 2)
+    assert [len(part) for part in parts] == [256, 384, 384]
+    assert [share for part in parts for share in part] == list(range(SHARES))
+
+    def own(size):
+        """The classes that each part's table has, one column for each part."""
+        made, coins = trials(size), trials(size).coins()
+        table = made.tables.of(Coded(Encoder(SCHEMA, 4)))
+        return np.column_stack([table.sampled(coins, part.start, part.stop)._labels for part in parts])
+
+    few, many = own(500), own(501)
     assert np.array_equal(few, many[:500])
-    assert set(trials(5000).parts(sizes).tolist()) == {0, 1, 2}
-    counts = np.bincount(trials(20_000).parts(sizes)) / 20_000
-    assert np.abs(counts - np.array(sizes) / SHARES).max() < 0.02
+    assert ((own(5000) >= 0).sum(axis=1) == 1).all()
+    assert np.abs((own(20_000) >= 0).mean(axis=0) - np.array([256, 384, 384]) / SHARES).max() < 0.02
 
 
 def test_a_contest_stops_at_its_ceiling_and_refuses_what_is_too_fine():
-    right = np.array([[True, False], [True, True]])
+    right = MemoryTable(np.array([[1, 0], [1, 1]], dtype=np.uint8), np.zeros(2, dtype=np.int16), np.array([2, 2]), 1)
     one = PermuteAndFlip(Fraction(1), 1)
     contest = Contest(right, cost(one.event("w", "s")), Randomness(0))
     assert contest.winner(one) in (0, 1)
@@ -193,7 +203,8 @@ def test_ledgers_book_the_whole_once(tmp_path, monkeypatch):
 def test_nothing_of_the_others_is_kept():
     search = searched(600, strategy="random-stopping", grid={"max_depth": [1, 2, 3, 4]})
     fitted = {name for name in vars(search) if name not in search.get_params(deep=False)}
-    assert fitted == {"best_params_", "best_estimator_", "certificate_"}
+    assert fitted == {"_searched"}
+    assert vars(search._searched).keys() == {"params", "estimator", "certificate"}
     assert len(pickle.dumps(search.best_estimator_)) < 200_000
     again = clone(search)
     assert not hasattr(again, "best_estimator_")

@@ -51,6 +51,9 @@ def test_the_command_lines(run, monkeypatch):
     assert ledger.entries[1].certificate.releases == (ledger.entries[0].certificate.digest,)
     assert ledger.entries[2].certificate.releases == (ledger.entries[0].certificate.digest,)
     assert "Report card on about" in pages[3]
+    assert "whoever sees the schema can change" in pages[1]
+    assert "whoever sees the model can change" in pages[3]
+    assert "whoever sees the report card can change" in pages[3]
 
 
 def test_the_python_example(capsys):

@@ -176,6 +176,7 @@ SETTINGS = {
     "delta": {"records": 20_000, "epsilon": 1.0, "delta": 1e-6},
     "pure": {"records": 50_000, "epsilon": 1.0},
     "public cuts": {"records": 50_000, "epsilon": 1.0, "delta": 1e-6, "cuts": [place / 12 for place in range(1, 12)]},
+    "constrained": {"records": 20_000, "epsilon": 1.0, "delta": 1e-6, "monotonic_cst": {"b": 1, "c": 1}},
     "three classes": {"records": 20_000, "epsilon": 2.0, "delta": 1e-6, "classes": 3},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -68,6 +69,52 @@ def test_markdown_by_its_name(train, run):
     assert str(model.certificate_) in page
     for name, value in zip(model.schema_.names, model.feature_importances_, strict=True):
         assert f"| {name} | {value:.4f} |" in page
+
+
+def test_a_report_card_in_a_file_stands_on_the_card_of_its_model(train, run, is_refused, answer):
+    assert train("--system", "forest").exit_code == 0
+    evaluated = run("evaluate", "m.hedgerow", "people.csv", "--epsilon", "2", "--out", "report.json")
+    assert evaluated.exit_code == 0, evaluated.output
+    assert evaluated.stderr.endswith("report.json\n")
+    assert run("card", "m.hedgerow", "--out", "card.md", "--report", "report.json").exit_code == 0
+    page = Path("card.md").read_text("utf-8")
+    report = evaluated.stdout.partition("\n\nPrivacy certificate")[0]
+    assert (
+        f"## How good it is\n\nReleased by a private evaluation, whose certificate follows.\n\n```text\n{report}"
+        in page
+    )
+    is_refused(
+        run("evaluate", "m.hedgerow", "people.csv", "--epsilon", "2", "--out", "report.json"), 2, "exists already"
+    )
+    is_refused(run("card", "m.hedgerow", "--out", "report.json", "--force", "--report", "report.json"), 2, "reads")
+    assert train("--system", "forest", "--force").exit_code == 0
+    is_refused(run("card", "m.hedgerow", "--out", "b.md", "--report", "report.json"), 2, "about another model")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: values.pop("counts"),
+        lambda values: values["counts"].pop(),
+        lambda values: values.update(bins=3),
+        lambda values: values.update(bins=10**9),
+        lambda values: values.update(counts=[[0]]),
+        lambda values: values["counts"].__setitem__(0, float("inf")),
+        lambda values: values.update(classes=[]),
+        lambda values: values["certificate"].pop("event"),
+        lambda values: values.pop("model_sha256"),
+    ],
+)
+def test_a_damaged_report_is_refused(train, run, is_refused, change):
+    assert train("--system", "forest").exit_code == 0
+    assert run("evaluate", "m.hedgerow", "people.csv", "--epsilon", "2", "--out", "report.json").exit_code == 0
+    values = json.loads(Path("report.json").read_text("utf-8"))
+    change(values)
+    Path("report.json").write_text(json.dumps(values), "utf-8")
+    is_refused(run("card", "m.hedgerow", "--out", "card.md", "--report", "report.json"), 2)
+    Path("report.json").write_text("[" * 10**6, "utf-8")
+    is_refused(run("card", "m.hedgerow", "--out", "card.md", "--report", "report.json"), 2, "no report card")
+    assert not Path("card.md").exists()
 
 
 def test_a_ledger_says_who_spent_what(train, run, folder):

@@ -1,11 +1,32 @@
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import hedgerow as hr
 from hedgerow.cli import demo
+from hedgerow.cli.demo_folder import MARK
 
 pytest.importorskip("statsmodels")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A working folder of its own: the demo leaves files."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def figures():
+    """A made-up comparison, of accuracies by rule."""
+
+    def compare(private, majority):
+        zero = np.zeros(2)
+        rules = (np.array(private), zero, np.array(majority), zero)
+        return demo.Comparison(None, *(demo.Figures(accuracy, zero) for accuracy in rules))
+
+    return compare
 
 
 def test_demo(run):
@@ -13,18 +34,60 @@ def test_demo(run):
     assert result.exit_code == 0, result.output
     assert "holds      yes" in result.stdout
     before, _, after = result.stdout.partition("Privacy certificate")
-    assert max(map(len, [*before.splitlines(), *after[after.index("Next, ") :].splitlines()])) <= 100
-    words = ("epsilon 0.5", "majority rule", "random forest", "0.500 +- 0.000", "hedgerow predict")
-    assert [word for word in words if word not in result.stdout] == []
+    ends = after[after.index("What the last fit learned") :]
+    assert max(map(len, [*before.splitlines(), *ends.splitlines()])) <= 100
+    words = (
+        "HedgerowClassifier, private, epsilon 0.5",
+        "eDPRF, private",
+        "majority rule",
+        "random forest",
+        "--keep id",
+    )
+    assert [word for word in (*words, "0.500 +- 0.000") if word not in result.stdout] == []
     assert "fitting" not in result.stdout
+    assert "in the folder hedgerow-demo;" in result.stdout
 
 
-def test_the_same_lead_in_every_split_has_no_standard_error():
-    private, majority = np.array([0.7, 0.7]), np.array([0.6, 0.6])
-    zero = np.zeros(2)
-    private[1] = np.nextafter(private[1], 1)
-    found = demo.Comparison(None, demo.Figures(private, zero), demo.Figures(majority, zero), demo.Figures(zero, zero))
-    assert demo._lead(found) == "eDPRF's accuracy is +0.100 from the majority rule's in every split."
+def test_it_leaves_a_picture_a_card_and_the_model(run):
+    pytest.importorskip("matplotlib")
+    result = run("demo", "--splits", "2", "--out", "here/mine")
+    assert result.exit_code == 0, result.output
+    folder = Path("here/mine")
+    left = ["affairs.hedgerow", "card.html", "curves.png", MARK]
+    assert sorted(path.name for path in folder.iterdir()) == left
+    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert [name for name in left[:3] if name not in result.stdout] == []
+    model = hr.load(folder / "affairs.hedgerow")
+    assert model.certificate_.holds
+    assert str(model.certificate_).splitlines()[-1] in (folder / "card.html").read_text("utf-8")
+    assert run("demo", "--splits", "2", "--out", "here/mine").exit_code == 0  # its own files are replaced
+    assert sorted(path.name for path in folder.iterdir()) == left
+
+
+@pytest.mark.parametrize("name", ["card.html", MARK, "notes"])
+def test_what_is_not_its_own_stays(run, is_refused, name):
+    Path("hedgerow-demo").mkdir()
+    Path("hedgerow-demo", name).write_text("mine")
+    is_refused(run("demo"), 2, "hedgerow-demo holds files that the demo did not write", "--out")
+    assert [path.read_text() for path in Path("hedgerow-demo").iterdir()] == ["mine"]
+    Path("file").write_text("mine")
+    assert run("demo", "--out", "file").exit_code == 2
+    assert Path("file").read_text() == "mine"
+
+
+def test_without_matplotlib_it_ends_well(run, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    result = run("demo", "--splits", "2")
+    assert result.exit_code == 0, result.output
+    assert "There is no curves.png: a picture needs matplotlib" in result.stdout
+    assert sorted(path.name for path in Path("hedgerow-demo").iterdir()) == ["affairs.hedgerow", "card.html", MARK]
+
+
+def test_the_same_lead_in_every_split_has_no_standard_error(figures):
+    found = figures([0.7, np.nextafter(0.7, 1)], [0.6, 0.6])
+    assert demo._lead(found) == "HedgerowClassifier's accuracy is +0.100 from the majority rule's in every split."
+    assert "standard errors below" in demo._lead(figures([0.5, 0.4], [0.6, 0.6]))
 
 
 def test_the_splits_are_the_same_at_each_run(run):

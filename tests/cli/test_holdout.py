@@ -89,11 +89,10 @@ def test_training_never_sees_what_is_tested(folder, train, coins, fitted):
     result = train("--holdout", "0.5")
     assert result.exit_code == 0, result.output
     tested = np.frombuffer(content, dtype=np.uint64) < 2**63
-    [(X, y)] = fitted
-    columns = read_table("people.csv")
-    assert y.tolist() == columns.pop("income")[~tested].tolist()
-    assert {name: cells.tolist() for name, cells in X.items()} == {
-        name: cells[~tested].tolist() for name, cells in columns.items()
+    [(records, _)] = fitted
+    [seen] = records.source.stream.tables()
+    assert {name: cells.tolist() for name, cells in seen.items()} == {
+        name: cells[~tested].tolist() for name, cells in read_table("people.csv").items()
     }
     assert "holds      yes" in result.stdout
 
@@ -101,7 +100,18 @@ def test_training_never_sees_what_is_tested(folder, train, coins, fitted):
 def test_the_figures_are_those_of_the_held_out_lines(folder, answer, coins):
     content = np.random.default_rng(2).bytes(8 * 60)
     coins(content)
-    options = ["--schema", "people.toml", "--epsilon", "50", "--out", "m.hedgerow", "--holdout", "0.5"]
+    options = [
+        "--schema",
+        "people.toml",
+        "--epsilon",
+        "50",
+        "--system",
+        "edprf",
+        "--out",
+        "m.hedgerow",
+        "--holdout",
+        "0.5",
+    ]
     found = answer("train", "people.csv", *options)["holdout"]
     tested = np.frombuffer(content, dtype=np.uint64) < 2**63
     columns = {name: cells[tested] for name, cells in read_table("people.csv").items()}
@@ -149,7 +159,18 @@ def test_labels_that_cannot_be_scored(folder, answer, coins, labels, expected):
     (folder / "people.csv").write_text(
         "age,marital status,code,income\n" + "".join(f"30,single,1,{label}\n" for label in labels)
     )
-    options = ["--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow", "--holdout", "0.5"]
+    options = [
+        "--schema",
+        "people.toml",
+        "--epsilon",
+        "1",
+        "--system",
+        "edprf",
+        "--out",
+        "m.hedgerow",
+        "--holdout",
+        "0.5",
+    ]
     found = answer("train", "people.csv", *options)["holdout"]
     assert (found["lines"], found["accuracy"] is not None, found["roc_auc"]) == expected
 

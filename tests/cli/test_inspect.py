@@ -40,7 +40,9 @@ def test_the_page(run, model, folder):
 
 def test_json(answer, model, folder):
     found = answer("inspect", "m.hedgerow")
-    assert sorted(found) == ["certificate", "class", "feature_importances", "parameters", "sizes", "tree"]
+    assert sorted(found) == [
+        *("certificate", "class", "feature_importances", "importance_rule", "parameters", "sizes", "tree")
+    ]
     assert (found["class"], found["tree"]) == ("EDPRFClassifier", None)
     assert list(found["feature_importances"].values()) == pytest.approx(list(model.feature_importances_))
     assert (found["parameters"]["n_estimators"], found["parameters"]["max_bins"]) == (3, None)
@@ -104,8 +106,30 @@ def test_importances(run, model, answer, monkeypatch):
     assert answer("inspect", "m.hedgerow")["feature_importances"] == {"age": 0.25, "marital status": 0.75, "code": 0.0}
     lines = [" ".join(line.split()) for line in run("inspect", "m.hedgerow").stdout.splitlines()]
     [place] = [place for place, line in enumerate(lines) if line.startswith("feature importances")]
-    assert "tests weigh by their depth" in lines[place]
+    assert "share of the tests" in lines[place]
     assert lines[place + 1 : place + 4] == ["marital status 0.7500", "age 0.2500", "code 0.0000"]
+
+
+@pytest.mark.parametrize(
+    ("system", "options", "rule", "rounds"),
+    [
+        ("hedgerow", ["n_estimators=12"], "spread of the curves", {"rounds": 12, "rounds_on_two_sides": 9}),
+        ("dp-adaboost", ["n_estimators=3"], "all rounds count alike", {"rounds": 3}),
+        ("diffgen", [], "share of the specializations", {}),
+        ("forest", [], "share of the tests", {}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+def test_each_system_says_what_its_importances_are_and_how_many_rounds_ran(
+    train, run, answer, system, options, rule, rounds
+):
+    assert train("--system", system, *(word for option in options for word in ("--param", option))).exit_code == 0
+    found = answer("inspect", "m.hedgerow")
+    assert rule in found["importance_rule"]
+    assert f"feature importances ({found['importance_rule']}; from" in run("inspect", "m.hedgerow").stdout
+    assert {name: size for name, size in found["sizes"].items() if name.startswith("rounds")}.keys() == rounds.keys()
+    assert found["sizes"].get("rounds") == rounds.get("rounds")
+    assert found["sizes"].get("rounds_on_two_sides", 0) <= rounds.get("rounds_on_two_sides", 0)
 
 
 def test_a_model_that_is_no_forest_has_no_sizes(run, model, answer, monkeypatch):

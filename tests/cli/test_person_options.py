@@ -85,7 +85,19 @@ def test_one_ledger_from_the_schema_to_the_report(visits, run):
 
 def test_streams_of_files_and_columns_in_memory_give_the_same_model(visits, run):
     for data in ("visits.csv", "visits.parquet", "part-*.csv"):
-        options = ("--schema", "visits.toml", "--epsilon", "2", "--param", "random_state=1", "--force", "--out", "m.h")
+        options = (
+            "--schema",
+            "visits.toml",
+            "--epsilon",
+            "2",
+            "--system",
+            "edprf",
+            "--param",
+            "random_state=1",
+            "--force",
+            "--out",
+            "m.h",
+        )
         assert run("train", data, *options, *PERSON).exit_code == 0
         model = hr.load("m.h")
         frame = pd.read_csv("visits.csv")
@@ -131,7 +143,19 @@ def test_the_promise_needs_no_column(visits, run):
     ],
 )
 def test_wrong_options(visits, run, options, words):
-    result = run("train", "visits.csv", "--schema", "visits.toml", "--epsilon", "1", "--out", "m.h", *options)
+    result = run(
+        "train",
+        "visits.csv",
+        "--schema",
+        "visits.toml",
+        "--epsilon",
+        "1",
+        "--system",
+        "edprf",
+        "--out",
+        "m.h",
+        *options,
+    )
     assert result.exit_code == 2
     assert words in result.output
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import hedgerow as hr
@@ -42,9 +43,9 @@ def test_the_draft_is_a_schema_all_of_which_is_inferred(draft):
     assert schema.names == ("ssn", "name", "age", "job", "grade")
     assert schema.inferred == [*schema.names, "classes"]
     assert (schema.target, schema.missing, schema.classes) == ("income", ("?",), ("high", "low"))
-    assert schema.features["age"] == hr.Numeric(20, 97, origin="inferred")
+    assert schema.features["age"] == hr.Integer(20, 97, origin="inferred")
     assert schema.features["job"] == hr.Categorical(["astronaut", "clerk", "nurse"], origin="inferred")
-    assert schema.features["grade"] == hr.Numeric(0, 2, origin="inferred")
+    assert schema.features["grade"] == hr.Integer(0, 2, origin="inferred")
     lines = result.stdout.splitlines()
     assert (lines.count('origin = "inferred"'), lines.count('classes_origin = "inferred"')) == (5, 1)
 
@@ -81,22 +82,22 @@ def test_a_marker_that_is_not_named(draft):
         .split("  ")[-1]
         .startswith("range 20 to 97; 10 other cells will count as missing: '?'")
     )
-    assert hr.Schema.from_toml(result.stdout).features["age"] == hr.Numeric(20, 97, origin="inferred")
+    assert hr.Schema.from_toml(result.stdout).features["age"] == hr.Integer(20, 97, origin="inferred")
     assert "'ssn', 'name'. Drop them from the data" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("cells", "entry", "words"),
     [
-        ([*range(30)] * 4 + ["N/A"], hr.Numeric(0, 29), "1 other cell will count as missing: 'N/A'"),
-        ([*range(9), "?"] * 4, hr.Numeric(0, 8), "4 other cells will count as missing: '?'"),
+        ([*range(30)] * 4 + ["N/A"], hr.Integer(0, 29), "1 other cell will count as missing: 'N/A'"),
+        ([*range(9), "?"] * 4, hr.Integer(0, 8), "4 other cells will count as missing: '?'"),
         ([0.5, 1] * 20 + ["?", "N/A", "?"], hr.Numeric(0.5, 1), "3 other cells will count as missing: '?', 'N/A'"),
-        ([*range(9)] * 3 + ["", "a", "b", "c"], hr.Numeric(0, 8), "3 other cells will count as missing: 'a', 'b', 'c'"),
+        ([*range(9)] * 3 + ["", "a", "b", "c"], hr.Integer(0, 8), "3 other cells will count as missing: 'a', 'b', 'c'"),
         ([*range(9)] * 3 + ["a", "b", "c", "d"], hr.Categorical([*range(9), *"abcd"]), "most are numbers"),
         (["true", "false"] * 20 + ["?"], hr.Categorical([0, 1, "?"]), "most are numbers"),
-        ([*range(30)] * 4 + ["N/A", "true"], hr.Numeric(0, 29), "1 other cell will count as missing: 'N/A'"),
-        ([*range(30)] * 2 + ["true"] * 20, hr.Numeric(0, 29), "range 0 to 29"),
-        (["TRUE", "False", ""] * 20, hr.Categorical([False, True]), "2 values"),
+        ([*range(30)] * 4 + ["N/A", "true"], hr.Integer(0, 29), "1 other cell will count as missing: 'N/A'"),
+        ([*range(30)] * 2 + ["true"] * 20, hr.Integer(0, 29), "range 0 to 29"),
+        (["TRUE", "False", ""] * 20, hr.Boolean(), "2 values"),
     ],
 )
 def test_a_stray_text_makes_no_categories_of_numbers(draft, tmp_path, cells, entry, words):
@@ -118,7 +119,7 @@ def test_marks_among_numbers_are_no_reason_to_drop_a_column(draft, tmp_path):
     assert "most are numbers, but not '?': if that is a missing cell, pass --missing" in line_about(result, "dose")
     assert "id?" not in line_about(result, "dose")
     assert "Likely ids" not in result.stderr
-    assert hr.Schema.from_toml(draft("--missing", "?").stdout).features["dose"] == hr.Numeric(1, 299, origin="inferred")
+    assert hr.Schema.from_toml(draft("--missing", "?").stdout).features["dose"] == hr.Integer(1, 299, origin="inferred")
 
 
 def test_one_id_is_dropped_in_the_singular(draft, tmp_path):
@@ -156,7 +157,7 @@ def test_out_is_written_and_replaced_only_by_force(draft, tmp_path, is_refused):
 
 def test_training_with_a_draft_warns_and_taints(draft, run, tmp_path):
     draft("--out", "s.toml", "--missing", "?")
-    options = ["--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow", "--force"]
+    options = ["--schema", "s.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow", "--force"]
     result = run("train", "s.csv", *options)
     assert result.exit_code == 0, result.output
     [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
@@ -178,7 +179,7 @@ def test_one_entry_left(draft, run, tmp_path):
     last = max(place for place, line in enumerate(lines) if line == 'origin = "inferred"')
     kept = [line for place, line in enumerate(lines) if "origin =" not in line or place == last]
     (tmp_path / "s.toml").write_text("\n".join(kept))
-    result = run("train", "s.csv", "--schema", "s.toml", "--epsilon", "1", "--out", "m.hedgerow")
+    result = run("train", "s.csv", "--schema", "s.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow")
     assert "off the data in 'grade'." in result.stderr
     assert "holds      NO" in result.stdout
 
@@ -200,8 +201,8 @@ def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):
     assert result.exit_code == 0, result.output
     schema = hr.Schema.from_toml(result.stdout)
     assert len(schema.features["words"].values) == 50
-    assert schema.features["level"] == hr.Numeric(0, 2, origin="inferred")
-    assert schema.features["seen"] == hr.Categorical([False, True], origin="inferred")
+    assert schema.features["level"] == hr.Integer(0, 2, origin="inferred")
+    assert schema.features["seen"] == hr.Boolean(origin="inferred")
     assert list(schema.classes) == [0, 1]
     assert "60 values; the 50 most frequent ones are kept; free text or an id?" in line_about(result, "words")
     assert "only 3 whole numbers" in line_about(result, "level")
@@ -322,3 +323,45 @@ def test_other_texts_with_digits_are_no_amounts(draft, tmp_path, form):
     result = draft("--separator", ";", data="texts.csv")
     assert "Likely ids or free text" in result.stderr
     assert "write them plainly" not in result.stderr
+
+
+def test_a_date_an_integer_and_a_boolean_go_from_a_draft_to_curves_in_their_own_units(run, draft, tmp_path):
+    """The owner confirms the draft, and says that numbers are whole; a fit then learns what the made-up records say."""
+    generator = np.random.default_rng(0)
+    since = np.datetime64("2020-01-01") + generator.integers(0, 366, 6000)
+    children, smokes = generator.integers(0, 9, 6000), generator.choice(["True", "False"], 6000)
+    odds = (
+        (children - 4) / 2 + np.where(smokes == "True", 1, -1) + np.where(since >= np.datetime64("2020-07-01"), 1, -1)
+    )
+    ill = np.where(generator.logistic(size=6000) < odds, "yes", "no")
+    lines = [
+        "since,children,smokes,ill",
+        *map(",".join, zip(since.astype(str), children.astype(str), smokes, ill, strict=True)),
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    result = draft("--out", "t.toml", data="t.csv")
+    assert result.exit_code == 0, result.output
+    assert line_about(result, "since").split() == ["since", *["dates", "from", "2020-01-01", "to", "2020-12-31"]]
+    text = (tmp_path / "t.toml").read_text("utf-8")
+    confirmed = [line for line in text.splitlines() if "origin" not in line.partition("=")[0]]
+    (tmp_path / "t.toml").write_text("\n".join(confirmed).replace("low = 0.0", 'type = "integer"\nlow = 0.0'), "utf-8")
+    schema = hr.Schema.load(tmp_path / "t.toml")
+    assert (schema.is_given, type(schema.features["since"]), type(schema.features["children"])) == (
+        True,
+        hr.Date,
+        hr.Integer,
+    )
+    assert run("train", "t.csv", "--schema", "t.toml", "--epsilon", "5", "--out", "t.hedgerow").exit_code == 0
+    model = hr.load(tmp_path / "t.hedgerow")
+    assert model.certificate_.holds
+    labels, curve = model.feature_curve("since")
+    firsts = [label.partition(" to ")[0] for label in labels[:-1]]
+    assert all(np.datetime64(first) <= np.datetime64("2020-12-31") for first in firsts)
+    late = np.array(firsts) >= "2020-07-05"
+    assert curve[:-1][late].mean() - curve[:-1][~late].mean() > 1
+    labels, curve = model.feature_curve("children")
+    assert [label for label in labels if "." in label] == []
+    assert curve[-2] - curve[0] > 2
+    labels, curve = model.feature_curve("smokes")
+    assert labels[:2] == ["False", "True"]
+    assert curve[1] - curve[0] > 1

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 import hedgerow as hr
@@ -49,6 +51,24 @@ def test_a_pure_system_takes_no_delta(train, is_refused, delta):
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("False", False)])
 def test_a_truth_value_is_written_as_true_or_false(text, value):
     assert read_parameters(hr.CARTDPsAdaBoostClassifier, [f"as_coded={text}"]) == {"as_coded": value}
+
+
+@pytest.mark.parametrize("value", ['{"age": 1, "b c": -1}', "[1, 0, -1]", "none"])
+def test_constraints_are_written_as_json(value):
+    found = read_parameters(hr.HedgerowClassifier, [f"monotonic_cst={value}"])
+    assert found == {"monotonic_cst": None if value == "none" else json.loads(value)}
+
+
+@pytest.mark.parametrize("value", ["1", "age", '"age"', "{", "[" * 10**5])
+def test_other_constraints_are_refused(train, is_refused, value):
+    refused = train("--system", "hedgerow", "--param", f"monotonic_cst={value}")
+    is_refused(refused, 2, 'monotonic_cst takes a list such as [1, 0] or an object such as {"age": 1} or none')
+
+
+def test_constraints_reach_the_model_and_inspect(folder, train, answer):
+    result = train("--system", "hedgerow", "--epsilon", "50", "--param", 'monotonic_cst={"age": 1}')
+    assert result.exit_code == 0, result.output
+    assert answer("inspect", "m.hedgerow")["parameters"]["monotonic_cst"] == {"age": 1}
 
 
 def test_anything_else_is_no_truth_value(train, is_refused):

@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.systems.edprf import EDPRFClassifier
 
-TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow"]
+TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
 INPUTS = ["people.csv", "people.toml"]
 SWEEPABLE = ".hedgerow-*.tmp"
 AT_NOTHING = "Nothing was spent."

@@ -8,8 +8,10 @@ import pytest
 from people import table_of_people
 
 import hedgerow as hr
-from hedgerow.cli import data_files, fit_progress
+from hedgerow.cli import data_files, share_progress
+from hedgerow.cli.predict import predict
 from hedgerow.engines import local
+from hedgerow.sources import csv_file
 from hedgerow.sources.tables import read_table
 
 pa = pytest.importorskip("pyarrow")
@@ -95,10 +97,10 @@ class Terminal(io.StringIO):
 def test_progress_is_for_a_terminal_alone_and_tells_shares(monkeypatch, kind):
     stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(fit_progress, "PAUSE", 0.0)
+    monkeypatch.setattr(share_progress, "PAUSE", 0.0)
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
     batches = [{"a": [0.25] * 1237, "y": [0] * 1237}] * 3
-    with fit_progress.FitProgress() as progress:
+    with share_progress.ShareProgress() as progress:
         records = hr.Records.from_batches(batches, label="y").with_progress(progress)
         hr.EDPRFClassifier(schema=schema).fit(records)
         progress.read(0.456)
@@ -127,3 +129,31 @@ def test_progress_reads_shares_of_bytes(pieces):
     hr.EDPRFClassifier(schema=hr.Schema.load("people.toml")).fit(records)
     assert all(0 < share <= 1 for share in shares)
     assert shares[1] == 1.0
+
+
+@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
+def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatch, kind):
+    """Shares of the bytes of all files, never how many records there are."""
+    seeded(train, data="people.csv")
+    stream = kind()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(share_progress, "PAUSE", 0.0)
+    monkeypatch.setattr(csv_file, "BLOCK_LINES", 25)
+    files = [Path(f"part-{name}.csv") for name in "abc"]
+    sizes = [path.stat().st_size for path in files]
+    predict.callback(Path("m.hedgerow"), tuple(files), Path("out.csv"), False, True, ("age",), ",", False)
+    text = stream.getvalue()
+    if kind is Terminal:
+        assert f" {int(100 * sizes[0] / sum(sizes)):3d} % of the bytes read" in text
+        assert "100 % of the bytes read" in text
+        assert "60" not in text.replace("60 %", "")
+        assert text.endswith(" \r" + "wrote out.csv\n")
+    else:
+        assert text == "wrote out.csv\n"
+
+
+def test_holding_out_lines_shows_rounds_as_well(folder, train, monkeypatch):
+    seen = []
+    monkeypatch.setattr(share_progress.ShareProgress, "counted", lambda self, question, share: seen.append(question))
+    assert train("--holdout", "0.3").exit_code == 0
+    assert seen[:2] == [1, 2]

@@ -54,7 +54,7 @@ def test_train_and_predict(folder, run, train):
     shares = run("predict", "m.hedgerow", "people.csv", "--proba", "--out", "p.csv")
     assert (shares.exit_code, shares.stdout, shares.stderr) == (0, "", f"wrote {folder / 'p.csv'}\n")
     [header, *answers] = rows((folder / "p.csv").read_text("utf-8"))
-    assert header == ["low", "high"]
+    assert header == ["probability_low", "probability_high"]
     found = np.array(answers, dtype=float)
     model = hr.load("m.hedgerow")
     columns = read_table("people.csv")
@@ -121,14 +121,49 @@ def test_another_separator(people, folder, run, train, shown, real):
 def test_a_prediction_without_records_is_a_header(folder, run, train):
     train()
     (folder / "none.csv").write_text("age,marital status,code\n")
-    assert run("predict", "m.hedgerow", "none.csv", "--proba").stdout == "low,high\n"
+    assert run("predict", "m.hedgerow", "none.csv", "--proba").stdout == "probability_low,probability_high\n"
+
+
+def test_kept_columns_stand_before_the_answers(people, folder, run, train, is_refused):
+    assert train().exit_code == 0
+    plain = run("predict", "m.hedgerow", "people.csv", "--proba")
+    header, *lines = people.splitlines()
+    with_keys = [f'"key, no",{header}', *(f'"a, {i}",{line}' for i, line in enumerate(lines)), "only one cell"]
+    (folder / "keys.csv").write_text("\n".join(with_keys) + "\n")
+    kept = run("predict", "m.hedgerow", "keys.csv", "--proba", "--keep", "key, no", "--keep", "age", "--keep", "age")
+    assert kept.exit_code == 0, kept.output
+    found = rows(kept.stdout)
+    assert found[0] == ["key, no", "age", "probability_low", "probability_high"]
+    assert [row[0] for row in found[1:]] == [*(f"a, {i}" for i in range(60)), ""]
+    assert [row[1] for row in found[1:]] == [*(line.split(",")[0] for line in lines), ""]
+    assert [row[2:] for row in found[1:-1]] == rows(plain.stdout)[1:]
+    is_refused(run("predict", "m.hedgerow", "keys.csv", "--keep", "id"), 2, "keys.csv has no column 'id'", "--keep")
+    is_refused(run("predict", "m.hedgerow", "keys.csv", "--keep", "age", "--json"), 2, "--keep")
+
+
+def test_a_kept_column_may_not_have_the_name_of_an_answer(people, folder, run, train, is_refused):
+    assert train().exit_code == 0
+    header, *lines = people.splitlines()
+    (folder / "p.csv").write_text("\n".join([f"{header},prediction", *(f"{line},1" for line in lines)]))
+    is_refused(run("predict", "m.hedgerow", "p.csv", "--keep", "prediction"), 2, "--keep prediction", "rename")
+    assert run("predict", "m.hedgerow", "p.csv", "--keep", "prediction", "--proba").exit_code == 0
+
+
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+def test_train_fits_the_library_s_own_ensemble_by_default(folder, run):
+    trained = run("train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow")
+    assert trained.exit_code == 0, trained.output
+    assert isinstance(hr.load("m.hedgerow"), hr.HedgerowClassifier)
 
 
 def test_labels_are_quoted_where_csv_needs_it(folder, run, train):
     text = (folder / "people.toml").read_text().replace('["low", "high"]', '["low, or so", "say \\"high\\""]')
     (folder / "people.toml").write_text(text)
     assert train().exit_code == 0
-    assert rows(run("predict", "m.hedgerow", "people.csv", "--proba").stdout)[0] == ["low, or so", 'say "high"']
+    assert rows(run("predict", "m.hedgerow", "people.csv", "--proba").stdout)[0] == [
+        "probability_low, or so",
+        'probability_say "high"',
+    ]
 
 
 def test_target_option(folder, run, train):
@@ -405,7 +440,7 @@ def hedgerow(*arguments, **extra):
 
 
 def test_as_processes(folder):
-    options = ["--schema", "people.toml", "--epsilon", "1", "--out", "m.hedgerow"]
+    options = ["--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
     trained = hedgerow("train", "people.csv", *options)
     assert (trained.returncode, trained.stderr) == (0, f"wrote {folder / 'm.hedgerow'}\n")
     assert "holds      yes" in trained.stdout

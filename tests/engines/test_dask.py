@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from random_records import CASES, estimator, random_batches, random_records, saved
+from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
@@ -64,6 +65,11 @@ def test_a_fit_is_the_same_bits(case, client, tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_every_private_system_writes_the_same_file(case, made, client, tmp_path):
     check_case(case, made, client, tmp_path)
+
+
+def test_schemas_report_cards_and_searches_are_the_same_bits(client):
+    schema, X, y = random_records(5)
+    assert asked(schema, on_dask(X, y, 1, client)) == asked(schema, X, y)
 
 
 def pids(client):

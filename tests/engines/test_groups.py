@@ -148,3 +148,35 @@ def test_what_is_refused_before_anything_is_booked():
     with pytest.raises(ConfigurationError, match=r"takes no hr\.Records|protects nobody"):
         model.set_params(variant="published").fit(records(X, y, who))
     assert ledger.spent == 0
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.filterwarnings("ignore:no range is promised", "ignore:delta is")
+def test_schemas_report_cards_and_searches_read_the_same_persons_in_partitions():
+    rng, count = np.random.default_rng(2), 400
+    X = pd.DataFrame({"n": rng.uniform(0, 99, count), "c": rng.choice(["x", "y", "rare"], count, p=[0.5, 0.45, 0.05])})
+    y = pd.Series(np.where(X["n"] > 50, "yes", "no"))
+    who = rng.integers(0, 120, count)
+    given, column = records(X, y, who), pd.Series(who, name="who")
+    common = {"records_per_person": 2, "random_state": 5}
+    asked = {"epsilon": 30, "delta": 0.01, "numeric": ["n"], "categorical": ["c"], **common}
+    whole, parts = hr.private_schema(X, y, groups=column, **asked), hr.private_schema(given, **asked)
+    assert whole.to_dict() == parts.to_dict()
+    assert whole.ranges_ == parts.ranges_
+    assert 200 < whole.ranges_["n"].records < 241  # of 400: two of each person
+    model = hr.EDPRFClassifier(epsilon=9, schema=whole, random_state=0).fit(X, y)
+    cards = [
+        hr.evaluate(model, *data, epsilon=9, groups=groups, **common)
+        for data, groups in (((X, y), column), ((given,), None))
+    ]
+    assert np.array_equal(cards[0].counts, cards[1].counts)
+    assert cards[1].certificate_.person == "who"
+    grid = {"max_depth": [1, 3]}
+    found = [
+        hr.PrivateSearchCV(hr.EDPRFClassifier(schema=whole), grid, epsilon=9, **common).fit(*data, groups=groups)
+        for data, groups in (((X, y), column), ((given,), None))
+    ]
+    assert found[0].best_params_ == found[1].best_params_
+    first, second = (one.best_estimator_.model_.to_arrays() for one in found)
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert found[1].certificate_.person == "who"

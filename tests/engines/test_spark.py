@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_records import CASES, estimator, random_records, saved
+from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
@@ -69,6 +70,11 @@ def test_every_private_system_writes_the_same_file(case, spark, tmp_path):
     schema, X, y, records = on_spark(spark, random_records(1), tmp_path / "frame")
     whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")
     assert saved(estimator(case, schema).fit(records), tmp_path / "spark") == whole
+
+
+def test_schemas_report_cards_and_searches_are_the_same_bits(spark, tmp_path):
+    schema, X, y, records = on_spark(spark, random_records(5), tmp_path / "frame")
+    assert asked(schema, records) == asked(schema, X, y)
 
 
 def executors():

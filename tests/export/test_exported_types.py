@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_json_export import scored
 from test_onnx_export import answers as onnx_answers
 from test_sql_export import check
@@ -95,10 +97,106 @@ def test_json(model, tmp_path):
     assert found == model.predict(X).tolist()
 
 
-def test_sql_without_dates():
-    names = ("children", "smokes")
-    schema = hr.Schema({name: SCHEMA.features[name] for name in names}, classes=SCHEMA.classes, missing=SCHEMA.missing)
-    X = {name: cells for name, cells in records().items() if name in names}
-    model = hr.ForestClassifier(epsilon=50.0, schema=schema).fit(X, np.where(X["smokes"] == "True", "yes", "no"))
-    check("sqlite", model, X, ("DOUBLE", "VARCHAR"))
-    assert sqlite3.sqlite_version_info > (3, 35)
+ENGINES = [
+    "sqlite",
+    pytest.param(
+        "duckdb", marks=pytest.mark.skipif(find_spec("duckdb") is None, reason="make test-exports installs it")
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sql(engine, model):
+    check(engine, model, records(seed=1), ("DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR"))
+
+
+DAYS = [
+    "2020-02-29",
+    "2019-02-29",
+    "2020-02-30",
+    "2020-13-01",
+    "2020-00-10",
+    "0001-01-01",
+    "0000-01-01",
+    "9999-12-31",
+    "1969-12-31",
+]
+TIMES = [
+    "",
+    " 00:00",
+    "T23:59",
+    " 24:00",
+    "T23:60",
+    " 12:30:59",
+    "T12:30:60",
+    " 12:30:15.5",
+    " 12:30:15.123456789",
+    "T12:30:15.",
+]
+TIMES += [
+    " 12:30:15.1234567890",
+    " 12:30123",
+    " 12:301234",
+    " 12:30:15999",
+    "t12:30",
+    "  12:30",
+    "T12",
+    "T1:30",
+    " 12:30.5",
+]
+OFFSETS = [
+    "",
+    "Z",
+    "z",
+    "+00:00",
+    "-23:59",
+    "+24:00",
+    "+0530",
+    "+05:30:15",
+    "+0530:15",
+    "-05:30:59",
+    "+05",
+    "+05:3",
+    " +05:30",
+    "+00:99",
+]
+WHOLE = st.from_regex(
+    r"[0-9]{4}-[01][0-9]-[0-3][0-9][ T][0-2][0-9]:[0-5][0-9](:[0-6][0-9](\.[0-9]{1,9})?)?(Z|[+-][0-2][0-9]:?[0-6][0-9])?"
+)
+ODD = st.text("0123456789-:.TZ+ x", max_size=30)
+
+
+@pytest.fixture(scope="module")
+def of_moments():
+    """A model that tells days apart, and one that tells seconds apart, by cuts of their own."""
+    models = []
+    cuts = (["2020-02-29", "2020-03-01", "1969-12-31", "9999-01-01"], ["1969-12-31 12:30:15", "2020-02-29 12:30:15"])
+    for low, high, own in (
+        ("0001-01-01", "9999-12-31", cuts[0]),
+        ("0001-01-01 00:00:00", "9999-12-31 23:59:59", cuts[1]),
+    ):
+        feature = hr.Date(low, high)
+        schema = hr.Schema({"when": feature}, classes=["no", "yes"], missing=["2020-02-29 12:30:15.5", "9999-12-31"])
+        X = {"when": np.array(own * 100, dtype=object)}
+        models.append(
+            hr.DPAdaBoostClassifier(epsilon=500.0, schema=schema, max_bins=1000, n_estimators=1).fit(
+                X, ["no", "yes"] * (len(own) * 50)
+            )
+        )
+    return models
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_text_is_the_moment_that_predict_reads(engine, of_moments):
+    cells = [day + time + offset for day in DAYS for time in TIMES for offset in OFFSETS]
+    cells += [*map(str, (20200101, 1.5, True)), " 2020-02-29\t", "2020-02-29 (BC)", "", "nan", None, "\u0662020-02-29"]
+    for model in of_moments:
+        check(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=20, deadline=None)
+@given(cells=st.lists(WHOLE | ODD, min_size=50, max_size=50))
+def test_any_text_is_the_moment_that_predict_reads(engine, of_moments, cells):
+    for model in of_moments:
+        check(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))

@@ -231,11 +231,21 @@ def test_refusals():
         twins.to_sql("people")
 
 
-def test_dates_are_refused():
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        ("DATE", [datetime.date(2020, 3, 1), datetime.date(1969, 12, 31), None]),
+        ("TIMESTAMP", [datetime.datetime(2020, 2, 29, 23, 59, 59, 999_999), datetime.datetime(2020, 3, 1), None]),
+        ("TIMESTAMP WITH TIME ZONE", [datetime.datetime(2020, 3, 1, 1, tzinfo=datetime.UTC), None]),
+    ],
+)
+def test_duckdb_reads_dates_of_every_type(kind, cells):
     schema = hr.Schema({"d": hr.Date("2020-01-01", "2020-12-31")}, classes=["no", "yes"])
-    model = hr.ForestClassifier(schema=schema).fit({"d": ["2020-02-01", "2020-08-01"] * 20}, ["no", "yes"] * 20)
-    with pytest.raises(hr.ConfigurationError, match="'d' holds dates"):
-        model.to_sql("people")
+    days = np.array(["2020-02-01", "2020-02-29", "2020-03-01", "2020-08-01"] * 50, dtype=object)
+    model = hr.PFDPDTClassifier(50.0, schema=schema, max_bins=366).fit(
+        {"d": days}, np.where(days < "2020-03-01", "no", "yes")
+    )
+    check("duckdb", model, {"d": np.array(cells, dtype=object)}, (kind,))
 
 
 def test_a_statement_too_large_is_refused(monkeypatch):

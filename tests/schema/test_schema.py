@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
-from hedgerow.schema import Categorical, Encoder, Numeric, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.cells import category_key
 
 AGE = Numeric(17, 90)
@@ -112,9 +112,9 @@ def test_inference_taints_until_the_owner_speaks():
     X = pd.DataFrame({"age": [20, 30, 30], "work": ["b", "a", None], "flag": [True, False, True]})
     with pytest.warns(PrivacyLeakWarning, match="no guarantee"):
         schema = Schema.infer(X, pd.Series(["no", "yes", "no"], name="buys"))
-    assert schema.features["age"] == Numeric(20, 30, origin="inferred")
+    assert schema.features["age"] == Integer(20, 30, origin="inferred")
     assert schema.features["work"] == Categorical(["a", "b"], origin="inferred")
-    assert schema.features["flag"] == Categorical([False, True], origin="inferred")
+    assert schema.features["flag"] == Boolean(origin="inferred")
     assert (schema.classes, schema.target) == (("no", "yes"), "buys")
     assert schema.inferred == ["age", "work", "flag", "classes"]
     assert not schema.is_given
@@ -123,23 +123,35 @@ def test_inference_taints_until_the_owner_speaks():
     assert schema.replace(classes=["no", "yes"]).classes_origin == "given"
     assert partly.confirm().is_given
     assert schema.confirm().is_given
-    assert schema.confirm().features["age"] == Numeric(20, 30)
+    assert schema.confirm().features["age"] == Integer(20, 30)
 
 
 @pytest.mark.parametrize(
     ("column", "entry"),
     [
-        (np.array([5, 5]), Numeric(4.5, 5.5, origin="inferred")),
+        (np.array([5, 5]), Integer(5, 6, origin="inferred")),
+        (np.array([4.5, 4.5]), Numeric(4.0, 5.0, origin="inferred")),
+        (np.array([2.0**60, 1.0]), Numeric(1, 2.0**60, origin="inferred")),
+        (np.array([2.0, np.nan, -3.0]), Integer(-3, 2, origin="inferred")),
+        (np.array(["2020-01-02", "2019-05-05", ""]), Date("2019-05-05", "2020-01-02", origin="inferred")),
+        (np.array(["2020-01-02", "NaT"], dtype="M8[s]"), Date("2020-01-02", "2020-01-03", origin="inferred")),
+        (np.array(["9999-12-31"]), Date("9999-12-30", "9999-12-31", origin="inferred")),
+        (
+            np.array(["2020-01-02 12:00", "2020-01-02"], dtype=object),
+            Date("2020-01-02 00:00:00", "2020-01-02 12:00:00", origin="inferred"),
+        ),
+        (np.array(["2020-01-02", "soon"]), Categorical(["2020-01-02", "soon"], origin="inferred")),
+        (np.array([1, 2], dtype="m8[D]"), Numeric(0, 1, origin="inferred")),
         (np.array([np.nan, np.inf]), Numeric(0, 1, origin="inferred")),
         (np.array([None, None]), Numeric(0, 1, origin="inferred")),
-        (np.array([*map(str, range(12)), ""]), Numeric(0, 11, origin="inferred")),
+        (np.array([*map(str, range(12)), ""]), Integer(0, 11, origin="inferred")),
         (np.array(["2", "1", "3", "3", "2", "1", "0", ""]), Categorical([1, 2, 3], origin="inferred")),
         (np.array([*map(str, range(12)), "x", "5", "x", "4"]), Categorical([4, 5, "x"], origin="inferred")),
         (np.array(["10", "9", "a"]), Categorical([9, 10, "a"], origin="inferred")),
         (np.array([["x"], None, "y"], dtype=object), Categorical(["y"], origin="inferred")),
-        (np.array([True, None], dtype=object), Categorical([False, True], origin="inferred")),
-        (np.array(["True", " false", "", "nan"]), Categorical([False, True], origin="inferred")),
-        (np.array(["true", True, None], dtype=object), Categorical([False, True], origin="inferred")),
+        (np.array([True, None], dtype=object), Boolean(origin="inferred")),
+        (np.array(["True", " false", "", "nan"]), Boolean(origin="inferred")),
+        (np.array(["true", True, None], dtype=object), Boolean(origin="inferred")),
         (np.array(["true", 0, None], dtype=object), Categorical([0, 1], origin="inferred")),
         (np.array([*map(str, range(30)), "N/A", "N/A", "5", "4"]), Categorical([4, 5, "N/A"], origin="inferred")),
     ],

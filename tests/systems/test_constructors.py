@@ -12,7 +12,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.estimator import PrivateClassifier
-from hedgerow.parameters import Boolean, Choice, Exact, Instance, Integer, RandomSource, Seed
+from hedgerow.parameters import Boolean, Choice, Exact, Instance, Integer, RandomSource, Seed, Signs
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.systems import system_class
 
@@ -36,6 +36,8 @@ def type_of(constraint):
         return RandomSource
     if isinstance(constraint, Instance):
         return constraint.kind | None
+    if isinstance(constraint, Signs):
+        return dict[str, int] | list[int] | None
     plain = {Integer: int, Choice: str, Boolean: bool, Exact: float}[type(constraint)]
     return plain | None if getattr(constraint, "or_none", False) else plain
 

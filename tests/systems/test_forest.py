@@ -52,6 +52,26 @@ def test_every_assignment_test_and_leaf_learns_and_survives_a_file(assignment, c
     assert again.certificate_ == model.certificate_
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        hr.ForestClassifier(20.0, schema=SCHEMA, n_estimators=4, leaf="label", voting="hard"),
+        hr.EDPRFClassifier(20.0, schema=SCHEMA),
+        hr.PFDPDTClassifier(20.0, schema=SCHEMA),
+        hr.EDPRFClassifier(20.0, schema=SCHEMA, variant="published", n_estimators=3),
+    ],
+    ids=lambda model: f"{type(model).__name__}-{model.variant}",
+)
+def test_no_class_is_impossible_because_no_tree_named_it(model):
+    found = model.fit(X, Y).predict_proba(X)
+    trees = len(model.model_.to_arrays()["roots"])
+    votes = np.rint(found * (trees + 1) - 0.5)
+    np.testing.assert_allclose(found, (votes + 0.5) / (trees + 1), rtol=1e-15)
+    assert (votes.sum(axis=1) == trees).all()
+    assert votes.max() == trees  # some were unanimous
+    assert (votes.argmax(axis=1) == (model.predict(X) == "yes")).all()
+
+
 @pytest.mark.parametrize("parts", list(product(ASSIGNMENTS, LEVELS, STOPS, SCORES, CHOICES, ["counts", "label"])))
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_no_combination_plans_more_than_its_budget(parts, adjacency):

@@ -1,24 +1,29 @@
 """HedgerowClassifier: its curves add up to what it says, and it is never far below the majority rule."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from costs import sums
 from scipy.stats import multivariate_normal
 
 import hedgerow as hr
 from hedgerow.boosting import smoothing
 from hedgerow.boosting.additive import AdditivePlan
-from hedgerow.boosting.additive_round import Shares
+from hedgerow.boosting.additive_round import DenseRecipe, Shares
 from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.weights import VOTE_STEPS
-from hedgerow.errors import FileFormatError
+from hedgerow.curator import Queryable
+from hedgerow.errors import BudgetExceeded, FileFormatError
+from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact
 from hedgerow.systems import hedgerow
+from hedgerow.table import MemoryTable
 
 GENERATOR = np.random.default_rng(5)
 X = GENERATOR.uniform(0, 1, (3000, 3))
@@ -154,7 +159,7 @@ def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():
     quiet = Smoothing().steps(gradient, curvature, 0.1, 0.1, True)
     loud = Smoothing().steps(gradient, curvature, 100.0, 100.0, True)
     assert np.abs(loud).max() < 0.1 < np.abs(quiet[:3]).min()
-    spike = Smoothing(reach=0.5).steps(np.array([[0.0], [9.0], [0.0], [0.0]]), curvature, 5.0, 0.1, True)
+    spike = Smoothing(rough=(0.5,), smooth=()).steps(np.array([[0.0], [9.0], [0.0], [0.0]]), curvature, 5.0, 0.1, True)
     assert 0 < spike[0, 0] < spike[1, 0]
 
 
@@ -310,3 +315,65 @@ def test_where_records_are_few_the_model_starts_at_the_shares_of_the_classes(rec
     assert (
         model.decision_function(X) < -20
     ).all() == starts  # with many the margins go back to zero before the first round
+
+
+TWENTY = hr.Schema({f"f{i}": hr.Numeric(-4, 4) for i in range(20)}, classes=["no", "yes"])
+
+
+def normal(odds, n=5000):
+    generator = np.random.default_rng(12)
+    values = generator.normal(size=(n, 20))
+    return values, np.where(generator.random(n) < 1 / (1 + np.exp(-odds(values))), "yes", "no")
+
+
+def visited(model):
+    forest = model.model_.forest
+    return {int(test) for test in forest.test[forest.roots]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_alike_features_get_rounds_for_all_of_them_and_two_of_twenty_do_not(seed):
+    dense = hr.HedgerowClassifier(1.0, delta=1e-6, schema=TWENTY, random_state=seed).fit(
+        *normal(lambda X: 0.8 * X.sum(axis=1))
+    )
+    sparse = hr.HedgerowClassifier(1.0, delta=1e-6, schema=TWENTY, random_state=seed).fit(
+        *normal(lambda X: 2 * X[:, :2].sum(axis=1))
+    )
+    rounds = [len(model.model_.forest.roots) for model in (dense, sparse)]
+    assert rounds[0] == 42
+    assert rounds[1] <= 18
+    assert len(visited(dense)) >= 19
+
+
+def test_features_are_alike_where_all_scores_stand_out_and_are_even():
+    recipe, chance = DenseRecipe(), np.full(20, 10.0)
+    generator = np.random.default_rng(3)
+    even, some = np.full(20, 30.0), np.where(np.arange(20) < 10, 50.0, 10.0)
+    for scores, alike in ((even, True), (some, False), (chance, False)):
+        found = [recipe.all_alike(scores + generator.normal(0, 5, 20), chance, 5.0) for _ in range(200)]
+        assert np.mean(found) > 0.95 if alike else np.mean(found) < 0.05
+    assert not recipe.all_alike(np.full(20, 10.0), chance, 5.0)
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)], ids=["pure", "concentrated"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_rounds_for_all_features_are_planned_for(delta, adjacency, monkeypatch):
+    """Both kinds of rounds are among the plan's choices; one with another share of the selection is not, and is stopped."""
+    X, y = normal(lambda X: 0.8 * X.sum(axis=1))
+    monkeypatch.setattr(DenseRecipe, "all_alike", lambda *_: True)
+    plan = AdditivePlan(hedgerow.RECIPE, TWENTY, Claim(Fraction(3), delta, adjacency), rounds=None, bins=None)
+    encoder, planned = plan.encoder, cost(plan.event)
+
+    def curator_of():
+        table = MemoryTable(encoder.transform(X), encoder.labels(y), encoder.n_codes, 2)
+        return Queryable(table, planned, Randomness(0))
+
+    assert planned.under(adjacency).within(Fraction(3), delta)
+    curator = curator_of()
+    plan.fit(curator)
+    assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
+    dearer = replace(hedgerow.RECIPE, dense=replace(hedgerow.RECIPE.dense, scores=Fraction(1, 5)))
+    planted = AdditivePlan(dearer, TWENTY, Claim(Fraction(3), delta, adjacency), rounds=None, bins=None)
+    monkeypatch.setattr(planted, "_scout", lambda left: replace(AdditivePlan._scout(planted, left), left=left))
+    with pytest.raises(BudgetExceeded):
+        planted.fit(curator_of())

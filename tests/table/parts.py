@@ -46,6 +46,9 @@ class PartsTable:
     def fresh(self):
         return PartsTable([table.fresh() for table in self.tables], self.order)
 
+    def sampled(self, coins, first, last):
+        return PartsTable([table.sampled(coins, first, last) for table in self.tables], self.order)
+
     def _each(self, work):
         """What every part answers, in the order of the parts, though they are asked in any order."""
         answers = {

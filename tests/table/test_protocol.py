@@ -7,8 +7,11 @@ import pytest
 from private_fits import CASES, released
 
 from hedgerow.curator import Queryable
+from hedgerow.engines.local import LocalEngine
+from hedgerow.engines.progress import Silent
+from hedgerow.engines.spill import Spill
 from hedgerow.mechanisms import Geometric, PerRecordCoin, PoissonCoin, Randomness, WeightedCoin
-from hedgerow.table import MemoryTable
+from hedgerow.table import MemoryTable, Partition, PartitionedTable
 from parts import PartsTable
 
 ENDS = {"one": [], "two": [613], "eight": [0, 7, 7, 300, 301, 820, 900]}  # uneven, with empty ones at all places
@@ -39,6 +42,45 @@ def test_a_record_has_the_coin_of_its_row_number_whichever_rows_are_asked_for_to
     assert len(np.unique(whole)) > 1
     for start, stop in ((0, 1), (1, 1000), (7, 9), (8, 16), (500, 500), (999, 1000)):
         assert np.array_equal(coin_bits(coin, about(start, stop), start), whole[start:stop])
+
+
+class Forgetful(LocalEngine):
+    """Partitions of one process whose memos are lost between questions."""
+
+    def ask(self, task):
+        self.forget(task.log)
+        return super().ask(task)
+
+
+def test_sampled_tables_hold_the_records_of_their_coins_in_any_parts():
+    generator = np.random.default_rng(0)
+    codes, labels = generator.integers(0, 3, (300, 2)).astype(np.uint8), generator.integers(-1, 2, 300).astype(np.int16)
+    sizes, coins, once = np.array([3, 3]), Randomness(3).coins(PerRecordCoin(8)), Randomness(4).coins(PerRecordCoin(1))
+    whole = MemoryTable(codes, labels, sizes, 2)
+    cut = [
+        Partition(first, {"codes": codes[first:last], "labels": labels[first:last]})
+        for first, last in [(0, 7), (7, 300)]
+    ]
+    tables = [
+        whole,
+        PartsTable.cut(codes, labels, sizes, 2, [7, 7, 120]),
+        PartitionedTable(LocalEngine(cut, Spill(None, 1 << 20), Silent()), sizes, 2),
+        PartitionedTable(Forgetful(cut, Spill(None, 1 << 20), Silent()), sizes, 2),
+    ]
+    part, total = coins.parts(0, 300), 0
+    for first, last in ((0, 2), (2, 3), (3, 8)):
+        mine = (part >= first) & (part < last) & (labels >= 0)
+        counts = []
+        for table in tables:
+            own = table.sampled(coins, first, last).fresh()  # what a learner is given is fresh
+            root = own.assign(once)
+            assert own.sizes(root).tolist() == [mine.sum()]
+            own.merge([np.array([0, 1, 1]), np.array([0, 0, 1])])
+            counts.append(own.histogram(own.assign(once)).tolist())
+            assert table.histogram(table.assign(once)).shape == (1, 6, 2)  # the whole table is as it was
+        assert counts.count(counts[0]) == len(tables)
+        total += int(mine.sum())
+    assert total == np.count_nonzero(labels >= 0)
 
 
 def test_parts_that_start_counting_anew_are_noticed():

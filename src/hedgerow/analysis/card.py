@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,11 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.schema.features import Value
 
-__all__ = ["Calibration", "Curve", "Figure", "ReportCard"]
+__all__ = ["MOST_BINS", "Calibration", "Curve", "Figure", "ReportCard"]
 
 Floats = npt.NDArray[np.float64]
 
+MOST_BINS = 1024  # of a probability
 STEP = 0.5  # of a count, where a figure's change is measured
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
 
@@ -64,6 +65,18 @@ class ReportCard:
         The standard deviation of each count's noise, nearly.
     certificate_ : Certificate
         What the evaluation cost.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
+    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> low, high = card.interval("accuracy")
+    >>> bool(low <= card.accuracy <= high), card.confusion_matrix.shape
+    (True, (2, 2))
     """
 
     classes: Sequence[Value]
@@ -183,6 +196,23 @@ class ReportCard:
             "figures": figures,
             "confusion_matrix": self.confusion_matrix.tolist(),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError, FileFormatError
+            If the values are no report card's.
+        """
+        classes, bins = tuple(values["classes"]), int(values["bins"])
+        counts, deviation = np.array(values["counts"], dtype=np.float64), float(values["deviation"])
+        grid = ScoreGrid(len(classes), bins)
+        sound = len(classes) > 0 and 2 <= bins <= MOST_BINS and bins % 2 == 0 and deviation >= 0
+        if not sound or counts.shape != (int(grid.n_codes.sum()),) or not np.isfinite([*counts, deviation]).all():
+            raise ValueError("no counts of a report card")
+        return cls(classes, grid, counts, deviation, Certificate.from_dict(values["certificate"]))
 
     def __str__(self) -> str:
         rows = [

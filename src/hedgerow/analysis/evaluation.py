@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import ReportCard
-from hedgerow.analysis.questions import RULES, claim_of_values, refuse_elsewhere
+from hedgerow.analysis.card import MOST_BINS, ReportCard
+from hedgerow.analysis.questions import promised
+from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.curator import Queryable
-from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import PrivateClassifier
-from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, Randomness
-from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.engines.records import table_of
+from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.estimator import Model, PrivateClassifier, read_given
+from hedgerow.mechanisms import Budget, Noise, PerRecordCoin
+from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder
-from hedgerow.schema.cells import Cells
-from hedgerow.schema.columns import Columns, read_groups, read_records
-from hedgerow.table import Keep, MemoryTable, keep_of
+from hedgerow.schema.columns import Columns
+from hedgerow.table import classes_of, keep_of
+from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["evaluate", "score_counts"]
+__all__ = ["evaluate"]
 
 Integers = npt.NDArray[np.int64]
 
-BLOCK_ROWS = 8_192
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
     "X and y being other records than those of the fit: of a record that is in both, the two costs add up",
@@ -39,7 +41,7 @@ ASSUMPTIONS = (
 def evaluate(
     model: PrivateClassifier,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -60,10 +62,11 @@ def evaluate(
     ----------
     model : PrivateClassifier
         A fitted model of this library.
-    X : data frame (pandas, polars, pyarrow), mapping of columns, or array of shape (n_samples, n_features)
-        The test records, as for ``predict``.
+    X : data frame (pandas, polars, pyarrow), mapping of columns, array of shape (n_samples, n_features), or Records
+        The test records, as for ``predict``; ``hr.Records`` are read once, block by block.
     y : sequence of length n_samples
-        Their labels. A record whose label is missing or not in the schema is left out, by public rule.
+        Their labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
+        out, by public rule.
     epsilon : float
         The budget, read as its shortest decimal.
     delta : float, default 0
@@ -108,21 +111,23 @@ def evaluate(
     >>> bool(card.accuracy > 0.9), card.certificate_.claim.epsilon
     (True, Fraction(1, 1))
     """
-    given = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "records_per_person": records_per_person}
-    values = check_parameters({**given, "random_state": random_state, "ledger": ledger}, RULES)
+    claim, randomness = promised(
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+        records_per_person=records_per_person,
+        random_state=random_state,
+        ledger=ledger,
+    )
     if not isinstance(model, PrivateClassifier):
         raise ConfigurationError(
             f"model is {type(model).__name__}, but it must be a fitted classifier of this library."
         )
-    refuse_elsewhere(X)
-    schema = model.schema_
-    grid = ScoreGrid(len(schema.classes), _checked_bins(bins))
-    columns, labels = read_records(X, y, schema.features, schema.classes)
-    persons = read_groups(groups, columns.n_rows, schema.missing)
-    claim = claim_of_values(values)
+    bins = _checked_bins(bins)
+    schema, columns, labels, _, persons = read_given(X, y, groups, model.schema_)
+    grid = ScoreGrid(len(schema.classes), bins)
     budget = Budget.of(claim, lambda amount: _event(grid, amount.noise(grid.histograms)))
     noise = budget.noise(grid.histograms)
-    randomness = Randomness(values["random_state"])
     event = _event(grid, noise)
     certificate = certify(
         "evaluate",
@@ -135,17 +140,17 @@ def evaluate(
         person=None if persons is None else persons.name,
     )
     warn_of_delta(claim.delta, stacklevel=2)
-    with nullcontext() if ledger is None else ledger.reserve(certificate):
-        keep = keep_of(persons, claim.records_per_person, randomness)
-        curator = Queryable(score_table(model, grid, columns, labels, keep), cost(event), randomness)
-        counts = score_counts(curator, grid, noise)
+    booked = nullcontext() if ledger is None else ledger.reserve(certificate)
+    keep = keep_of(persons, claim.records_per_person, randomness)
+    with booked, without_sizes(), table_of(columns, labels, Scored(schema, model.model_, grid), keep) as table:
+        counts = score_counts(Queryable(table, cost(event), randomness), grid, noise)
     return ReportCard(schema.classes, grid, counts.astype(np.float64), noise.deviation, certificate)
 
 
 def _checked_bins(bins: object) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= 1024 or bins % 2:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_BINS or bins % 2:
         raise ConfigurationError(
-            f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to 1024."
+            f"bins is {bins!r}, but bins lie on both sides of 1/2; pass an even number from 2 to {MOST_BINS}."
         )
     return int(bins)
 
@@ -154,23 +159,30 @@ def _event(grid: ScoreGrid, noise: Noise) -> Event:
     return noise.event("counts by label and score", draws=int(grid.n_codes.sum()))
 
 
-def score_table(
-    model: PrivateClassifier, grid: ScoreGrid, columns: Columns, labels: Cells, keep: Keep | None = None
-) -> MemoryTable:
-    """Return the labelled records' cells as a table: what a released model says of a record depends on that record alone.
+@dataclass(frozen=True, eq=False)
+class Scored(OneClass):
+    """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
-    Records that ``keep`` leaves out are in no cell.
-    """
-    names = model.schema_.names
-    known = np.asarray(Encoder(model.schema_, 2).labels(labels), dtype=np.int64)
-    if keep is not None:
-        known = keep.labels(known)
-    codes = np.zeros((columns.n_rows, grid.histograms), dtype=np.uint32)
-    for start in range(0, columns.n_rows, BLOCK_ROWS):
-        stop = min(start + BLOCK_ROWS, columns.n_rows)
-        block = {name: columns.cells(i, start, stop) for i, name in enumerate(names)}
-        codes[start:stop] = grid.codes(model.predict_proba(block), np.maximum(known[start:stop], 0))
-    return MemoryTable(codes, np.where(known >= 0, 0, -1).astype(np.int16), grid.n_codes, n_classes=1)
+    model: Model
+    grid: ScoreGrid
+
+    @property
+    def n_codes(self) -> Integers:
+        """How many cells each histogram has."""
+        return self.grid.n_codes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint32)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return the cells of each record, and a class for those that have a label."""
+        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        codes = np.zeros((columns.n_rows, self.grid.histograms), dtype=np.uint32)
+        for rows, block in blocks_of(columns):
+            codes[rows] = self.grid.codes(self.model.probabilities(block), np.maximum(known[rows], 0))
+        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
 
 
 def score_counts(curator: Queryable, grid: ScoreGrid, noise: Noise) -> Integers:

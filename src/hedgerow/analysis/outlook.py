@@ -71,6 +71,14 @@ class FitPlan:
         On how many made-up records the figures are from; 0: none was asked for.
     accuracy, roc_auc, majority : float
         What the fit had there, and the share of the largest class; NaN without made-up records.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(17, 90)}, classes=["ill", "well"])
+    >>> outlook = hr.plan(schema, records=5000, epsilon=1.0, system="edprf", made_up=False)
+    >>> outlook.records, outlook.certificate.holds, outlook.made_up_records
+    (5000, True, 0)
     """
 
     system: str

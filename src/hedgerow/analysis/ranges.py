@@ -1,4 +1,4 @@
-"""Ranges of numeric columns by noisy counts: first on an exponential grid around zero, then on a uniform one within."""
+"""Ranges of columns by noisy counts: first on an exponential grid around zero, then on a uniform one within."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.analysis.amounts import bounded, entry_of, reader_of
 from hedgerow.analysis.grids import Grid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
+from hedgerow.analysis.readings import OneClass
 from hedgerow.curator import Queryable
+from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event
-from hedgerow.schema import Integer, Numeric
+from hedgerow.schema import Numeric, Schema
 from hedgerow.schema.columns import Columns
-from hedgerow.table import MemoryTable
+from hedgerow.schema.features import Feature
+from hedgerow.table import Keep
+from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["RangePlan", "ReleasedRange"]
 
@@ -27,21 +33,20 @@ BLOCK_ROWS = 65_536
 COARSE = Fraction(1, 2)  # the share of the first question
 LARGEST = 4.0**500  # the outermost ends
 MADE_UP = (0.0, 1.0)  # where nothing stands out
-MOST_WHOLE = 2**51  # ends of ``Integer``
 
 
 @dataclass(frozen=True)
 class ReleasedRange:
-    """What was released of one numeric column.
+    """What was released of one column of numbers or dates.
 
     Parameters
     ----------
     low, high : float
-        The range.
+        The range; of dates in days since 2000-01-01.
     whole : bool
-        Whether hardly a number is fractional.
+        Whether hardly a number is fractional; of dates, whether hardly one has a time of day.
     records : int
-        n, the noisy number of records with a finite number.
+        n, the noisy number of records with a finite number, or a date.
     below, above : int
         The noisy numbers of records beyond the ends.
     error : int
@@ -60,17 +65,14 @@ class ReleasedRange:
     error: int
     promised: bool
 
-    def feature(self, release: str) -> Numeric:
-        """Return the entry of a schema."""
-        low, high = math.floor(self.low), math.ceil(self.high)
-        if self.whole and max(-low, high) <= MOST_WHOLE:
-            return Integer(low, max(high, low + 1), origin="released", release=release)
-        return Numeric(self.low, self.high, origin="released", release=release)
+    def feature(self, kind: Feature, release: str) -> Numeric:
+        """Return the entry of a schema for a column of this kind."""
+        return entry_of(kind, self.low, self.high, self.whole, release)
 
 
 @dataclass(frozen=True)
 class RangePlan:
-    """Two questions about all numeric columns at once.
+    """Two questions about all columns of numbers and dates at once.
 
     Parameters
     ----------
@@ -80,15 +82,15 @@ class RangePlan:
         Which columns.
     trimmed, failure : float
         The share of records that may lie beyond each end, and the chance that a promise of any column fails.
-    missing : tuple of str
-        What else stands for a missing cell.
+    schema : Schema
+        The columns: of dates or numbers, with any range, and what else stands for a missing cell.
     """
 
     epsilon: Fraction
     columns: tuple[int, ...]
     trimmed: float
     failure: float
-    missing: tuple[str, ...]
+    schema: Schema
 
     @property
     def coarse(self) -> Geometric:
@@ -109,19 +111,20 @@ class RangePlan:
     def _questions(self) -> tuple[tuple[Geometric, str], ...]:
         return (self.coarse, "exponential"), (self.fine, "uniform")
 
-    def release(self, columns: Columns, randomness: Randomness) -> list[ReleasedRange]:
+    def release(self, X: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
         """Return the range of each column."""
         coarse = exponential_grid()
         grids, found = [], []
-        counts = self._ask(columns, [coarse] * len(self.columns), self.coarse, randomness)
+        kinds = list(self.schema.features.values())
+        counts = self._ask(X, [coarse] * len(self.columns), self.coarse, randomness, keep)
         errors = self._errors(self.coarse, coarse)
         edges = [-LARGEST, *coarse.edges.tolist(), LARGEST]
-        for column in counts:
+        for place, column in zip(self.columns, counts, strict=True):
             cells = occupied(column, errors)
-            found.append(cells is not None)
-            low, high = MADE_UP if cells is None else (edges[cells[0]], edges[cells[1] + 1])
-            grids.append(uniform_grid(low, high))
-        fine = self._ask(columns, grids, self.fine, randomness)
+            ends = None if cells is None else bounded(kinds[place], edges[cells[0]], edges[cells[1] + 1])
+            found.append(ends is not None)
+            grids.append(uniform_grid(*(MADE_UP if ends is None else ends)))
+        fine = self._ask(X, grids, self.fine, randomness, keep)
         return [self._range(*parts) for parts in zip(fine, grids, found, strict=True)]
 
     def _errors(self, noise: Geometric, grid: Grid) -> Integers:
@@ -151,24 +154,45 @@ class RangePlan:
             promised=found and inside and error <= share,
         )
 
-    def _ask(self, columns: Columns, grids: Sequence[Grid], noise: Geometric, randomness: Randomness) -> list[Integers]:
+    def _ask(
+        self, X: Any, grids: Sequence[Grid], noise: Geometric, randomness: Randomness, keep: Keep | None
+    ) -> list[Integers]:
         """Return the noisy counts of each column on its grid, missing cells left out."""
-        n_codes = np.array([grid.n_codes for grid in grids])
-        table = MemoryTable(self._codes(columns, grids), np.zeros(columns.n_rows, dtype=np.int16), n_codes, n_classes=1)
-        curator = Queryable(table, cost(noise.event("numbers")), randomness)
-        everyone = curator.assign(PerRecordCoin(1))
-        counts = curator.histogram(everyone, np.ones((1, len(grids)), dtype=np.bool_), noise)[0, :, 0]
-        return [part[:-1] for part in np.split(counts, np.cumsum(n_codes)[:-1])]
+        reading = OnGrids(self.schema, self.columns, tuple(grids))
+        with table_of(X, None, reading, keep) as table:
+            curator = Queryable(table, cost(noise.event("numbers")), randomness)
+            everyone = curator.assign(PerRecordCoin(1))
+            counts = curator.histogram(everyone, np.ones((1, len(grids)), dtype=np.bool_), noise)[0, :, 0]
+        return [part[:-1] for part in np.split(counts, np.cumsum(reading.n_codes)[:-1])]
 
-    def _codes(self, columns: Columns, grids: Sequence[Grid]) -> npt.NDArray[np.uint16]:
-        """Return the code of each cell, column by column: it depends on that cell and public or released grids alone."""
-        read = Numeric(*MADE_UP).reader(self.missing)
-        codes = np.empty((columns.n_rows, len(grids)), dtype=np.uint16)
-        for place, (column, grid) in enumerate(zip(self.columns, grids, strict=True)):
+
+@dataclass(frozen=True, eq=False)
+class OnGrids(OneClass):
+    """The cells of some columns as those of grids: each depends on that cell and on public or released grids alone."""
+
+    columns: tuple[int, ...]
+    grids: tuple[Grid, ...]
+
+    @property
+    def n_codes(self) -> Integers:
+        """How many codes each grid has."""
+        return np.array([grid.n_codes for grid in self.grids])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint16)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return the codes of each record, column by column, whether it has a label or not."""
+        features = list(self.schema.features.values())
+        codes = np.empty((columns.n_rows, len(self.grids)), dtype=np.uint16)
+        for place, (column, grid) in enumerate(zip(self.columns, self.grids, strict=True)):
+            read = reader_of(features[column], self.schema.missing)
             for start in range(0, columns.n_rows, BLOCK_ROWS):
                 stop = min(start + BLOCK_ROWS, columns.n_rows)
                 codes[start:stop, place] = grid.codes(read(columns.cells(column, start, stop)))
-        return codes
+        return codes, np.zeros(columns.n_rows, dtype=np.int16)
 
 
 def _purpose(noise: Geometric, name: str) -> str:

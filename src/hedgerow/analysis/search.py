@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -15,29 +15,24 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.questions import RULES, claim_of_values, refuse_elsewhere
-from hedgerow.analysis.trials import Disjoint, Stopping, Trials
-from hedgerow.errors import ConfigurationError, shown
+from hedgerow.analysis.questions import RULES, promised
+from hedgerow.analysis.trials import Disjoint, Found, Stopping, Tables, Trials, planned
+from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
-    Plan,
     PrivateClassifier,
-    PublicCoins,
-    RawPlan,
-    draw_coins,
-    plan_of,
+    read_given,
     run,
     with_result,
 )
 from hedgerow.mechanisms import Randomness, RandomStopping
-from hedgerow.parameters import RandomSource, check_parameters
+from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_groups, read_records
-from hedgerow.table import keep_of
+from hedgerow.table import Keep, keep_of
 
 __all__ = ["PrivateSearchCV"]
 
@@ -58,6 +53,15 @@ ASSUMPTIONS = (
     "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered",
     "the estimator's own epsilon being replaced by the search's; the other candidates, their number and scores were never shown",
 )
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Everything that a search leaves behind, as one value: a model never stands beside the certificate of another search."""
+
+    params: Mapping[str, Any]
+    estimator: PrivateClassifier
+    certificate: Certificate
 
 
 class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -116,9 +120,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     (Fraction(2, 1), ['max_depth'])
     """
 
-    best_params_: dict[str, Any]
-    best_estimator_: PrivateClassifier
-    certificate_: Certificate
+    _searched: Searched
 
     def __init__(
         self,
@@ -145,15 +147,16 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Search, and fit the best candidate.
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow) or array of shape (n_samples, n_features)
-            The records.
+        X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
+            The records. ``hr.Records`` are read several times.
         y : sequence of length n_samples
-            The labels; a record whose label is missing or not in the schema is left out.
+            The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
+            out.
         groups : sequence of length n_samples, optional
             Who each record is of, as for an estimator's ``fit``: the same records of a person count in all that is done.
 
@@ -168,66 +171,60 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         BudgetExceeded
             If the ledger refuses the whole; nothing was drawn.
         """
-        whole, grid, schema = self._checked()
-        refuse_elsewhere(X)
-        columns, labels = read_records(X, y, schema.features, schema.classes)
-        persons = read_groups(groups, columns.n_rows, schema.missing)
-        person = None if persons is None else persons.name
-        randomness = Randomness(self.random_state)
+        whole, randomness, grid, schema = self._checked()
+        _, records, labels, named, persons = read_given(X, y, groups, schema, again=True)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
-        trials = Trials(self._candidates(grid, search), schema, columns, labels, randomness, keep)
+        trials = Trials(self._candidates(grid, search), schema, Tables(schema, records, labels, keep), randomness)
         strategy = self._strategy(trials, search)
         # Every candidate's last fit is planned now, so that the costliest is booked.
-        last_fits = (
-            [] if last is None else [_planned(one, last, schema, randomness) for one in self._candidates(grid, last)]
-        )
+        refits = [] if last is None else self._candidates(grid, last)
+        last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
-        certificate = certify(
-            type(self).__name__,
-            event,
-            schema,
-            variant="private",
-            claim=whole,
-            seeded=randomness.seeded,
-            assumptions=ASSUMPTIONS,
-            person=person,
-        )
-        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
-            for name in ("best_params_", "best_estimator_", "certificate_"):
-                self.__dict__.pop(name, None)
-            found = strategy.run()
+        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep)
+        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
+            self.__dict__.pop("_searched", None)  # if this one is interrupted, nothing passes for its result
+            with trials.tables:
+                found = strategy.run()
             doubts: Sequence[str] = ()
-            claim = search if last is None else last
-            of_best, coins, model = self._candidates(grid, claim)[found.place], found.coins, found.model
-            if last is None:
-                own: Event = strategy.event
-            else:
+            own, claim = strategy.event, search
+            if last is not None:
                 plan, coins = last_fits[found.place]
-                own = plan.event
-                model, doubts = run(plan, columns, labels, randomness, keep)
-            own_certificate = certify(
-                type(of_best).__name__,
-                own,
-                schema,
-                variant="private",
-                claim=claim,
-                seeded=randomness.seeded,
-                assumptions=(*ASSUMPTIONS, _of_search(certificate, refitted=last is not None)),
-                person=person,
-            )
-            best = with_result(of_best, schema, own_certificate, model, named=columns.named, coins=coins)
-            result = {"best_params_": dict(grid[found.place]), "best_estimator_": best, "certificate_": certificate}
-            self.__dict__.update(result)
+                model, doubts = run(plan, records, labels, randomness, keep)
+                own, claim, found = plan.event, last, Found(found.place, model, coins)
+            of_best = self._candidates(grid, claim)[found.place]
+            rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
+            own_certificate = self._certified(type(of_best).__name__, own, claim, randomness, rests, keep)
+            best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
+            self._searched = Searched(grid[found.place], best, certificate)
         for doubt in doubts:
             warnings.warn(doubt, UserWarning, stacklevel=2)
         return self
 
-    def _checked(self) -> tuple[Claim, list[dict[str, Any]], Schema]:
-        """Return the claim, the candidates' parameters and the schema, or raise ConfigurationError."""
-        rules = {name: rule for name, rule in RULES.items() if name != "delta"}
-        values = check_parameters({name: getattr(self, name) for name in rules}, rules)
-        claim = claim_of_values(values)
+    def _certified(
+        self,
+        what: str,
+        event: Event,
+        claim: Claim,
+        randomness: Randomness,
+        assumptions: tuple[str, ...],
+        keep: Keep | None,
+    ) -> Certificate:
+        """Return the certificate of the whole search, or of the model that it shows."""
+        return certify(
+            what,
+            event,
+            self.estimator.schema,
+            variant="private",
+            claim=claim,
+            seeded=randomness.seeded,
+            assumptions=assumptions,
+            person=None if keep is None else keep.groups.name,
+        )
+
+    def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
+        """Return the claim, where draws come from, the candidates' parameters and the schema, or raise ConfigurationError."""
+        claim, randomness = promised(**{name: getattr(self, name) for name in RULES if name != "delta"})
         if not isinstance(self.estimator, PrivateClassifier) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be a classifier of this library in its private form; pass one.")
         if self.estimator.schema is None:
@@ -252,7 +249,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             raise ConfigurationError(f"the grid names {', '.join(fixed)}, which the search sets itself; leave it out.")
         if not 2 <= len(grid) <= 256:
             raise ConfigurationError(f"the grid has {len(grid)} candidates; pass from 2 to 256.")
-        return claim, grid, self.estimator.schema
+        return claim, randomness, grid, self.estimator.schema
 
     def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateClassifier]:
         """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""
@@ -274,26 +271,45 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         trials.plans(claim)  # refuses what no candidate takes, before anything is booked
         return Stopping(trials, claim, self.validation, RandomStopping(GAMMA_BITS))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_searched")
+
+    @property
+    def _result(self) -> Searched:
+        check_is_fitted(self)
+        return self._searched
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The parameters of the best candidate."""
+        return dict(self._result.params)
+
+    @property
+    def best_estimator_(self) -> PrivateClassifier:
+        """The fitted estimator; its own certificate names the search's."""
+        return self._result.estimator
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What search and fit cost together."""
+        return self._result.certificate
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, by the best estimator."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class, by the best estimator."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict_proba(X)
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The schema's classes, in its order."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.classes_
 
     @property
     def n_features_in_(self) -> int:
         """How many features the schema has."""
-        check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.n_features_in_
 
 
@@ -307,15 +323,6 @@ def _shares(whole: Claim, refit: Fraction) -> tuple[Claim, Claim | None]:
     if not refit:
         return whole, None
     return replace(whole, epsilon=whole.epsilon * (1 - refit)), replace(whole, epsilon=whole.epsilon * refit)
-
-
-def _planned(
-    estimator: PrivateClassifier, claim: Claim, schema: Schema, randomness: Randomness
-) -> tuple[Plan, PublicCoins]:
-    coins = draw_coins(estimator, claim, randomness.draw)
-    plan = plan_of(estimator, schema, claim, coins)
-    assert not isinstance(plan, RawPlan), "private forms only are searched"
-    return plan, coins
 
 
 def _together(search: Event, last: Sequence[Event]) -> Event:

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.curator.contest import SCORE, Contest
+from hedgerow.engines.records import table_of
 from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins, RawPlan, answered, draw_coins, plan_of
-from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, PublicChoice, Randomness, RandomStopping
-from hedgerow.privacy.accounting import cost
+from hedgerow.mechanisms import (
+    Coins,
+    Geometric,
+    PermuteAndFlip,
+    PerRecordCoin,
+    PublicChoice,
+    Randomness,
+    RandomStopping,
+)
+from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import Columns
-from hedgerow.table import Keep, MemoryTable
+from hedgerow.table import Coded, Keep, Reading, Table, classes_of
+from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["Disjoint", "Found", "Stopping", "Trials"]
+__all__ = ["Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
 
 SHARES = 1024  # of the records, which parts are made of
-BLOCK_ROWS = 8_192
+WITNESS_BINS = 255  # by which readings of one search are compared
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,118 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
+class Right(OneClass):
+    """Labelled records with a code for each of some released models: whether it predicts the label."""
+
+    models: tuple[Model, ...]
+
+    @property
+    def n_codes(self) -> npt.NDArray[np.int64]:
+        """Two for each model."""
+        return np.full(len(self.models), 2)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint8)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return what each model makes of each record, and a class for those that have a label."""
+        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
+        for rows, block in blocks_of(columns):
+            for place, model in enumerate(self.models):
+                codes[rows, place] = model.probabilities(block).argmax(axis=1) == known[rows]
+        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """A reading of records that are read several times in one search, in which each must keep its row number.
+
+    A record's part is its row's, so checksums are of what all readings of one search find alike.
+    """
+
+    of: Reading
+    same: Coded
+
+    @property
+    def schema(self) -> Schema:
+        """Whose features the columns are."""
+        return self.of.schema
+
+    @property
+    def n_codes(self) -> npt.NDArray[np.int64]:
+        """As the reading has it."""
+        return self.of.n_codes
+
+    @property
+    def n_classes(self) -> int:
+        """As the reading has it."""
+        return self.of.n_classes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As the reading has it."""
+        return self.of.dtype
+
+    @property
+    def label_dtype(self) -> np.dtype[Any]:
+        """As the reading has it."""
+        return self.of.label_dtype
+
+    @property
+    def name(self) -> str:
+        """That of what all readings find alike."""
+        return self.same.name
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return what the reading finds."""
+        return self.of.read(columns, y)
+
+    def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
+        """Return what all readings find alike."""
+        return found if self.of.name == self.same.name else self.same.read(columns, y)
+
+
+class Tables:
+    """The records of a search as tables, of which the last one is kept: candidates are mostly read alike.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is public about the records.
+    records, labels
+        Columns in memory and their labels, or ``Records``.
+    keep : Keep or None
+        Which records of each person count, where it is told who they are of: the same ones in every table.
+    """
+
+    def __init__(self, schema: Schema, records: Any, labels: Any, keep: Keep | None = None) -> None:
+        self._same = Coded(Encoder(schema, WITNESS_BINS))
+        self._records, self._labels, self._keep = records, labels, keep
+        self._kept: tuple[str, Table] | None = None
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def of(self, reading: Reading) -> Table:
+        """Return the records as a reading has them; it is gone when another one is asked for."""
+        if self._kept is None or self._kept[0] != reading.name:
+            self._kept = None
+            self._open.close()
+            table = self._open.enter_context(
+                table_of(self._records, self._labels, Again(reading, self._same), self._keep)
+            )
+            self._kept = reading.name, table
+        return self._kept[1]
+
+
+@dataclass(frozen=True, eq=False)
 class Trials:
     """The records of a search, which candidates are trained on and compared by.
 
@@ -45,66 +169,52 @@ class Trials:
         Unfitted, with the epsilon of one fit.
     schema : Schema
         What is public about the records.
-    columns, labels
+    tables : Tables
         The records.
     randomness : Randomness
         Where every draw comes from.
-    keep : Keep or None
-        Which records of each person count, where it is told who they are of.
     """
 
     candidates: Sequence[PrivateClassifier]
     schema: Schema
-    columns: Columns
-    labels: Cells
+    tables: Tables
     randomness: Randomness
-    keep: Keep | None = None
 
-    @cached_property
-    def _counts(self) -> npt.NDArray[np.bool_] | None:
-        """Which records count; None: all. The same ones in every part and fit."""
-        return None if self.keep is None else self.keep.of(Encoder(self.schema, 2).labels(self.labels) >= 0)
+    def coins(self) -> Coins:
+        """Return coins that send each record to one of 1024 shares, which parts are made of."""
+        return self.randomness.coins(PerRecordCoin(SHARES))
 
-    def parts(self, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the part of each record, by a coin of its own, of parts that get so many of 1024 shares; -1: none."""
-        bounds = np.cumsum(sizes)
-        assert bounds[-1] == SHARES
-        share = self.randomness.coins(PerRecordCoin(SHARES)).parts(0, self.columns.n_rows)
-        part: npt.NDArray[np.int64] = np.searchsorted(bounds, share, side="right")
-        return part if self._counts is None else np.where(self._counts, part, -1)
+    def fit(self, plan: Plan, coins: Coins, part: range) -> Model:
+        """Return the model of one candidate on the records of some shares: the others have no class, so they are nowhere."""
+        mine = self.tables.of(Coded(plan.encoder)).sampled(coins, part.start, part.stop)
+        return answered(plan, mine, self.randomness)[0]
 
-    def fit(self, plan: Plan, mine: npt.NDArray[np.bool_]) -> Model:
-        """Return the model of one candidate on the records of one part: the others have no label, so they are nowhere."""
-        encoder = plan.encoder
-        labels = np.where(mine, encoder.labels(self.labels), -1)
-        table = MemoryTable(encoder.transform(self.columns), labels, encoder.n_codes, len(self.schema.classes))
-        return answered(plan, table, self.randomness)[0]
-
-    def right(self, models: Sequence[Model], mine: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return for each labelled record of one part which models predict its label."""
-        known = np.asarray(Encoder(self.schema, 2).labels(self.labels), dtype=np.int64)
-        rows = []
-        for start in range(0, self.columns.n_rows, BLOCK_ROWS):
-            stop = min(start + BLOCK_ROWS, self.columns.n_rows)
-            chosen = mine[start:stop] & (known[start:stop] >= 0)
-            if chosen.any():
-                block = {name: self.columns.cells(i, start, stop)[chosen] for i, name in enumerate(self.schema.names)}
-                truth = known[start:stop][chosen]
-                rows.append(np.column_stack([model.probabilities(block).argmax(axis=1) == truth for model in models]))
-        return np.concatenate(rows) if rows else np.zeros((0, len(models)), dtype=np.bool_)
+    def contest(self, models: Sequence[Model], coins: Coins, part: range, ceiling: Cost) -> Contest:
+        """Return the door to how many records of some shares each model is right about."""
+        right = self.tables.of(Right(self.schema, tuple(models)))
+        return Contest(right.sampled(coins, part.start, part.stop), ceiling, self.randomness)
 
     def plans(self, claim: Claim) -> list[tuple[Plan, PublicCoins]]:
         """Return each candidate's plan for a claim, with public coins of its own."""
-        return [_plan(candidate, self.schema, claim, self.randomness) for candidate in self.candidates]
+        return [planned(candidate, self.schema, claim, self.randomness) for candidate in self.candidates]
 
 
-def _plan(
+def planned(
     candidate: PrivateClassifier, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
+    """Return the plan of a candidate for a claim, and what public coins decided of it."""
     coins = draw_coins(candidate, claim, randomness.draw)
     plan = plan_of(candidate, schema, claim, coins)
     assert not isinstance(plan, RawPlan), "private forms only are searched"
     return plan, coins
+
+
+def divided(validation: float, candidates: int) -> list[range]:
+    """Return the shares of records that candidates are compared on, and then those of each candidate."""
+    kept = max(1, round(validation * SHARES))
+    each, more = divmod(SHARES - kept, candidates)
+    bounds = [0, *accumulate([each + (i < more) for i in range(candidates)], initial=kept)]
+    return [range(first, last) for first, last in pairwise(bounds)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,15 +252,11 @@ class Disjoint:
 
     def run(self) -> Found:
         """Return the winner."""
-        trials = self.trials
-        count, kept = len(self.planned), max(1, round(self.validation * SHARES))
-        each, more = divmod(SHARES - kept, count)
-        part = trials.parts([kept, *(each + (i < more) for i in range(count))])
-        models = [trials.fit(plan, part == 1 + i) for i, (plan, _) in enumerate(self.planned)]
-        contest = Contest(
-            trials.right(models, part == 0), cost(self.mechanism.event("the best candidate", SCORE)), trials.randomness
-        )
-        place = contest.winner(self.mechanism)
+        trials, coins = self.trials, self.trials.coins()
+        compared, *parts = divided(self.validation, len(self.planned))
+        models = [trials.fit(plan, coins, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
+        ceiling = cost(self.mechanism.event("the best candidate", SCORE))
+        place = trials.contest(models, coins, compared, ceiling).winner(self.mechanism)
         return Found(place, models[place], self.planned[place][1])
 
 
@@ -189,19 +295,23 @@ class Stopping:
 
     def run(self) -> Found:
         """Return the best run; how many there were, and the others, are gone."""
-        trials, each = self.trials, self.each
-        kept = max(1, round(self.validation * SHARES))
-        weights = np.ones((1, len(trials.candidates)), dtype=np.int64)
-        noise = Geometric(each.pure)
         best: tuple[int, Found] | None = None
-        for _ in range(trials.randomness.draw(self.law)):
-            place = int(trials.randomness.draw(PublicChoice(), weights)[0])
-            plan, coins = _plan(trials.candidates[place], trials.schema, each, trials.randomness)
-            part = trials.parts([kept, SHARES - kept])
-            model = trials.fit(plan, part == 1)
-            contest = Contest(trials.right([model], part == 0), cost(noise.event(SCORE)), trials.randomness)
-            score = contest.count(noise)
+        for _ in range(self.trials.randomness.draw(self.law)):
+            score, found = self.trial()
             if best is None or score > best[0]:
-                best = score, Found(place, model, coins)
+                best = score, found
         assert best is not None, "there is at least one run"
         return best[1]
+
+    def trial(self) -> tuple[int, Found]:
+        """Return one run: a candidate, drawn and trained afresh, and its noisy score."""
+        trials, each = self.trials, self.each
+        compared, trained = divided(self.validation, 1)
+        weights = np.ones((1, len(trials.candidates)), dtype=np.int64)
+        noise = Geometric(each.pure)
+        place = int(trials.randomness.draw(PublicChoice(), weights)[0])
+        plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
+        coins = trials.coins()
+        model = trials.fit(plan, coins, trained)
+        score = trials.contest([model], coins, compared, cost(noise.event(SCORE))).count(noise)
+        return score, Found(place, model, public)

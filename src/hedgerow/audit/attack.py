@@ -46,6 +46,20 @@ class Target:
         ``answer(model)`` returns what the model releases, by name: arrays, numbers or texts.
     settings : str
         The parameters in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow.audit.attack import Target, Trial, attack
+    >>> from hedgerow.audit.cases import case
+    >>> noise = np.random.default_rng(0)
+    >>> count = Target(
+    ...     "a count",
+    ...     fit=lambda X, y: {"count": len(y) + noise.laplace(0, 1 / 3)},
+    ...     answer=lambda model: model,
+    ... )
+    >>> sorted(count.answer(count.fit({}, ["no", "yes"])))
+    ['count']
     """
 
     subject: str
@@ -56,7 +70,34 @@ class Target:
 
 @dataclass(frozen=True)
 class Trial:
-    """A target, the pair on which it is attacked, the claim that is tested, and how many runs on each data set are wanted."""
+    """A target, the pair on which it is attacked, the claim that is tested, and how many runs on each data set are wanted.
+
+    Parameters
+    ----------
+    target : Target
+        What is attacked.
+    pair : Pair
+        The two data sets.
+    epsilon, delta : float
+        The claim that is tested.
+    runs : int
+        How many trainings on each of the two are wanted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow.audit.attack import Target, Trial, attack
+    >>> from hedgerow.audit.cases import case
+    >>> noise = np.random.default_rng(0)
+    >>> count = Target(
+    ...     "a count",
+    ...     fit=lambda X, y: {"count": len(y) + noise.laplace(0, 1 / 3)},
+    ...     answer=lambda model: model,
+    ... )
+    >>> trial = Trial(count, case("one-leaf").pair("add-remove"), epsilon=1.0)
+    >>> trial.delta, trial.runs
+    (0.0, 20000)
+    """
 
     target: Target
     pair: Pair
@@ -123,6 +164,22 @@ def attack(
     ------
     ConfigurationError
         If a parameter is wrong, no answer has one of the views, or the folder holds runs of another audit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow.audit.attack import Target, Trial, attack
+    >>> from hedgerow.audit.cases import case
+    >>> noise = np.random.default_rng(0)
+    >>> count = Target(
+    ...     "a count",
+    ...     fit=lambda X, y: {"count": len(y) + noise.laplace(0, 1 / 3)},
+    ...     answer=lambda model: model,
+    ... )
+    >>> pair = case("one-leaf").pair("add-remove")
+    >>> [finding] = attack([Trial(count, pair, epsilon=1.0)], runs=2000)
+    >>> finding.refuted
+    True
     """
     check_confidence(confidence)
     if runs is not None and runs < LEAST_RUNS:

@@ -55,6 +55,24 @@ def guessing_bound(
 ) -> float:
     """Return the epsilon that is refuted, at a confidence, by so many right guesses; 0 where none is.
 
+    Parameters
+    ----------
+    canaries : int
+        How many there were.
+    guesses : int
+        Of how many it was guessed whether they took part.
+    right : int
+        How many guesses were right.
+    delta : float
+        The delta of the claim.
+    confidence : float
+        The probability that the bound holds.
+
+    Returns
+    -------
+    float
+        A lower bound on epsilon.
+
     Examples
     --------
     >>> from hedgerow.audit import guessing_bound
@@ -182,6 +200,11 @@ def one_run_audit(
         What is attacked, in words; empty: the class.
     random_state : int or None
         For the choice of canaries and their coins.
+
+    Returns
+    -------
+    Finding
+        A lower bound on epsilon, at the confidence.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from hedgerow.audit.pairs import Case
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Categorical, Numeric, Schema
 
-__all__ = ["CLOSER", "GENERAL", "OWN", "PUBLISHED", "WEAK", "case", "cases_of"]
+__all__ = ["CLOSER", "GENERAL", "OWN", "PUBLISHED", "QUESTIONS", "WEAK", "case", "cases_of"]
 
 NO, YES = "no", "yes"
 CLASSES = [NO, YES]
@@ -136,6 +136,41 @@ CLOSER = (
         6000,
     ),
 )
+
+QUESTIONS = (
+    Case(
+        "lone-value",
+        "Two equal records, and one that alone has its value and its label: what of it is shown is by thresholds.",
+        ONE,
+        (("0", NO),) * 2,
+        ("1", YES),
+        ("0", NO),
+    ),
+    Case(
+        "new-end",
+        "A number inside, and one far outside: the ends of a range follow from noisy counts alone.",
+        LINE,
+        ((0.5, NO),),
+        (9.0, NO),
+        (0.5, NO),
+    ),
+    Case(
+        "one-cell",
+        "A record that a model is wrong about, and one that it is right about: a report card counts each in one cell.",
+        ONE,
+        (("0", YES),),
+        ("1", YES),
+        ("0", NO),
+    ),
+    Case(
+        "one-part",
+        "A record, and one of another label: it may train a candidate, or help to choose among them, but never both.",
+        ONE,
+        (("0", NO),),
+        ("1", YES),
+        ("0", NO),
+    ),
+)  # on what comes before and after a fit: released schemas, report cards, searches
 
 PUBLISHED = (
     Case(
@@ -293,7 +328,7 @@ WEAK: Mapping[str, tuple[str, ...]] = {
 
 def case(name: str) -> Case:
     """Return a case by its name, or raise ConfigurationError with the names that exist."""
-    known = {found.name: found for found in (*GENERAL, *CLOSER, *PUBLISHED)}
+    known = {found.name: found for found in (*GENERAL, *CLOSER, *QUESTIONS, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")
     return known[name]

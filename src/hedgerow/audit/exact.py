@@ -40,6 +40,11 @@ def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Re
     grid : Grid
         What is told of noisy counts.
 
+    Returns
+    -------
+    dict
+        The probability of each value that ``fit`` may return; together 1.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -68,6 +73,27 @@ def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Has
     The outcomes of the last draw decide nothing that is drawn later, so a run stands for all of them. The keys hold what was
     told before it and what ``fit`` returned; the values are what the items of the last draw may say, a mixture over the coins
     that decide which records take part where: these alone are not told.
+
+    Parameters
+    ----------
+    fit, grid
+        As for ``exact_law``; ``fit`` returns what is told beside the draws.
+
+    Returns
+    -------
+    dict
+        A mixture for each key.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from hedgerow.audit import Grid, open_law
+    >>> from hedgerow.mechanisms import Geometric
+    >>> noise, counts = Geometric(Fraction(1)), np.array([3])
+    >>> law = open_law(lambda source: source.draw(noise, counts) is None, Grid((0,), (0, 8)))
+    >>> len(law)  # one key stands for all outcomes of the only draw
+    1
     """
     law: dict[Hashable, Mixture] = {}
     known: dict[Hashable, Floats] = {}
@@ -98,6 +124,24 @@ def worst_loss(law: Law, other: Law, delta: float = 0.0) -> float:
     """Return the smallest epsilon that two laws keep at ``delta``; infinite where there is none.
 
     At delta 0 it is the largest absolute log ratio of the probabilities of one release.
+
+    Parameters
+    ----------
+    law, other : mapping
+        The laws of ``exact_law`` on two neighboring data sets.
+    delta : float
+        The delta of the claim.
+
+    Returns
+    -------
+    float
+        The loss, from 0 on.
+
+    Examples
+    --------
+    >>> from hedgerow.audit import worst_loss
+    >>> round(worst_loss({"a": 0.75, "b": 0.25}, {"a": 0.25, "b": 0.75}), 4)
+    1.0986
     """
     return max(worst_event(law, other, delta).loss, worst_event(other, law, delta).loss)
 

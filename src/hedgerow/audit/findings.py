@@ -39,6 +39,16 @@ class Finding:
         The smallest loss that this attack would have told from a loss within the claim; infinite where none.
     words : str
         The event that tells the two data sets apart, in words.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.audit import exact_loss
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=1)
+    >>> finding = exact_loss(model, [("x", "no")], [("x", "no"), ("x", "no")])
+    >>> finding.attack, finding.loss <= finding.epsilon, finding.refuted
+    ('exact', True, False)
     """
 
     subject: str

@@ -113,6 +113,11 @@ def exact_search(
     most : int
         The records of the larger data set of a pair.
 
+    Returns
+    -------
+    Finding
+        The one of the largest loss; the claim is refuted where that is above the epsilon of the estimator.
+
     Examples
     --------
     >>> import hedgerow as hr

@@ -52,6 +52,17 @@ class MembershipReport:
         The attack at low rates of false accusations.
     finding : Finding
         The lower bound on epsilon that the same guesses show.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from hedgerow.audit import membership_attack
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.uniform(0, 1, (400, 2)), random.integers(0, 2, 400)
+    >>> report = membership_attack(DecisionTreeClassifier(), X, y, epsilon=1.0, random_state=0)
+    >>> report.auc > 0.6
+    True
     """
 
     auc: float
@@ -69,6 +80,18 @@ class MembershipReport:
 
 def allowed_rate(false: float, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest rate of true accusations that (epsilon, delta)-DP allows at a rate of false ones.
+
+    Parameters
+    ----------
+    false : float
+        The rate of false accusations, from 0 to 1.
+    epsilon, delta : float
+        The guarantee.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
 
     Examples
     --------
@@ -119,6 +142,11 @@ def membership_attack(
         What is attacked, in words; empty: the class.
     random_state : int or None
         For the coins.
+
+    Returns
+    -------
+    MembershipReport
+        How well the attack tells members, and the bound on epsilon that follows.
 
     Examples
     --------

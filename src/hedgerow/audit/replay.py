@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
 from typing import Any
@@ -42,6 +42,16 @@ class Replay(Randomness):
     ----------
     told : list of int
         The outcomes so far, but for those of coins that decide which records take part where: these stay hidden.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from hedgerow.audit import Grid, Replay
+    >>> from hedgerow.mechanisms import Geometric
+    >>> replay = Replay([1], {}, Grid((0,), (0, 8)))
+    >>> replay.draw(Geometric(Fraction(1)), np.array([3])), replay.told
+    (array([8]), [1])
     """
 
     def __init__(self, script: list[int], known: dict[Hashable, Law], grid: Grid = Grid()) -> None:
@@ -174,10 +184,15 @@ class ScriptedCoins(Coins):
     """Coins that fall as a script says."""
 
     replay: Replay
+    fell: dict[tuple[int, int], npt.NDArray[np.int32]] = field(default_factory=dict)
 
     def parts(self, first_row: int, about: Any) -> npt.NDArray[np.int32]:
-        """Return the scripted part of each of some records."""
-        return self.replay.assign(self.coin, about)
+        """Return the scripted part of each of some records: the same whenever they are asked for, as a record has one."""
+        if not isinstance(about, int):
+            return self.replay.assign(self.coin, about)
+        if (first_row, about) not in self.fell:
+            self.fell[first_row, about] = self.replay.assign(self.coin, about)
+        return self.fell[first_row, about]
 
 
 @dataclass(frozen=True, eq=False)

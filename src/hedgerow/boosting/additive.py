@@ -14,6 +14,7 @@ from hedgerow.boosting.additive_model import AdditiveModel, additive_model, rest
 from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, OneRound, Scout, Shares
 from hedgerow.boosting.gradients import Gradients
 from hedgerow.boosting.measured import Measured
+from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -42,6 +43,8 @@ class AdditivePlan:
         What the plan keeps to.
     rounds, bins : int or None
         Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
+    monotone : Monotone or None
+        How curves may go; steps are projected as soon as they are released.
     fine : Encoder or None
         The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
     """
@@ -54,10 +57,12 @@ class AdditivePlan:
         *,
         rounds: int | None,
         bins: int | None,
+        monotone: Monotone | None = None,
         fine: Encoder | None = None,
     ) -> None:
         self._recipe, self._schema, self._claim = recipe, schema, claim
         self._rounds, self._bins = rounds, bins
+        self._monotone = Monotone.of(None, schema) if monotone is None else monotone
         self._menu = MENU if rounds is None else (rounds,)
         self._encoder = fine_encoder(schema) if fine is None else fine
         self._counts = rounds is None or (bins is None and any(map(len, self._encoder.edges)))
@@ -71,14 +76,22 @@ class AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
         if encoder.max_bins != FINE:
             return self
-        return AdditivePlan(self._recipe, self._schema, self._claim, rounds=self._rounds, bins=self._bins, fine=encoder)
+        return AdditivePlan(
+            self._recipe,
+            self._schema,
+            self._claim,
+            rounds=self._rounds,
+            bins=self._bins,
+            monotone=self._monotone,
+            fine=encoder,
+        )
 
     def _survey(self, budget: Budget) -> Survey:
         return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)
 
-    def _round(self, budget: Budget, rounds: int) -> OneRound:
+    def _round(self, budget: Budget, rounds: int, share: Fraction | None = None) -> OneRound:
         most = self._most_cells[rounds >= self._recipe.splits.least_rounds]
-        return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most)
+        return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most, share)
 
     def _shares(self, left: Budget, share: Fraction) -> Shares:
         """Return what is asked of the classes before the first round, for a share of what is left of the budget."""
@@ -86,10 +99,10 @@ class AdditivePlan:
 
     def _scout(self, left: Budget) -> Scout:
         """Return what is asked of all features before the first round."""
-        recipe, features = self._recipe, len(self._encoder.schema.names)
+        dense, features = self._recipe.dense, len(self._encoder.schema.names)
         most = self._gradients_of(left).scored_l1
-        noise = (left * recipe.scores).noise_for(features * most, features * most**2)
-        return Scout(self._shares(left, recipe.shares), noise, features, left * (1 - recipe.scores - recipe.shares))
+        noise = (left * dense.scores).noise_for(features * most, features * most**2)
+        return Scout(self._shares(left, dense.shares), noise, features, left * (1 - dense.scores - dense.shares))
 
     def _gradients_of(self, budget: Budget) -> Gradients:
         return Gradients(len(self._encoder.schema.classes), normal=budget.concentrated)
@@ -99,18 +112,24 @@ class AdditivePlan:
         """Whether the scores of all features may be asked for: where the rounds are to be found, and there are some to choose."""
         return self._rounds is None and len(self._encoder.schema.names) > 1
 
+    @property
+    def _least_for_scores(self) -> float:
+        """The precision from which they are asked for."""
+        return self._recipe.little if self._budget.concentrated else self._recipe.dense.least
+
     def _event(self, budget: Budget) -> Event:
         left = budget * self._survey(budget).left
-        openings: list[tuple[tuple[Event, ...], Budget]] = [((), left)]
+        openings: list[tuple[tuple[Event, ...], Budget, Fraction | None]] = [((), left, None)]
         if self._counts:
             shares = self._shares(left, self._recipe.few)
-            openings.append((shares.events, shares.left))
+            openings.append((shares.events, shares.left, None))
         if self._asks_scores:
             scout = self._scout(left)
-            openings.append((scout.events, scout.left))
+            shares_of_selections = (None, self._recipe.dense.share) if budget.concentrated else (None,)
+            openings += [(scout.events, scout.left, share) for share in shares_of_selections]
         choices = [
-            Sequence((*events, *(self._round(rest, rounds).event,) * rounds))
-            for events, rest in openings
+            Sequence((*events, *(self._round(rest, rounds, share).event,) * rounds))
+            for events, rest, share in openings
             for rounds in self._menu
         ]
         label = f"{', '.join(map(str, self._menu))} rounds, as noisy numbers of records and scores say"
@@ -140,24 +159,27 @@ class AdditivePlan:
         encoder, left = self._encoder.merged(merges), self._budget * survey.left
         last: Step | None = None
         said: Floats | None = None
+        share: Fraction | None = None
         intercept = np.zeros(len(encoder.schema.classes), dtype=np.int64)
         if records is not None and self._precision(records) < self._recipe.little:
             shares = self._shares(left, self._recipe.few)
             said, intercept = shares.ask(curator)
             last, left = constant(encoder, intercept), shares.left
-        elif records is not None and self._asks_scores and self._precision(records) >= self._recipe.much:
+        elif records is not None and self._asks_scores and self._precision(records) >= self._least_for_scores:
             scout = self._scout(left)
-            dense, last = self._for_dense(curator, scout, encoder, records)
+            dense, share, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
-        one = self._round(left, rounds)
+        one = self._round(left, rounds, share)
         curvature = one.gradients.first_curvature(records or 0.0, said)
         steps: list[Step] = []
         for number in range(rounds):
             splits = self._splits(curator, encoder, steps, rounds, number, records)
-            last, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
+            found, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
+            last = self._monotone.projected(found, steps)
             steps.append(last)
         steps[0] = replace(steps[0], votes=steps[0].votes + intercept)
-        return additive_model(encoder, steps, Measured.of(steps, one.noise, one.gradients), self._recipe.smoothing)
+        measured = Measured.of(steps, one.noise, one.gradients)
+        return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone)
 
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""
@@ -172,26 +194,37 @@ class AdditivePlan:
         left = float(self._budget.amount * self._survey(self._budget).left)
         return float(records * (np.sqrt(2 * left) if self._budget.concentrated else left))
 
-    def _for_dense(self, curator: Queryable, scout: Scout, encoder: Encoder, records: float) -> tuple[int, Step]:
-        """Return how many rounds the features ask for, and the step that takes the margins back to zero.
+    def _for_dense(
+        self, curator: Queryable, scout: Scout, encoder: Encoder, records: float
+    ) -> tuple[int, Fraction | None, Step]:
+        """Return the rounds that features ask for, the share of their selections and the step that takes margins back to zero.
 
-        There are some rounds for each feature whose noisy score stands out of the noise of so many rounds. So many alike features
-        carry as much as (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. The scores are asked where the
-        margins say the classes' shares, which otherwise every score would hold.
+        With a delta there are some rounds for each feature where nearly all are alike; without one they are too dear. Else there
+        are some for each whose noisy score stands out of the noise of so many rounds: so many alike features carry as much as
+        (sum q)^2 / sum q^2 of scores q, less what noise and chance add to them. The scores are asked where the margins say the
+        classes' shares, which otherwise every score would hold.
         """
-        rule = scout.shares.rule
+        rule, recipe = scout.shares.rule, self._recipe.dense
         shares, intercept = scout.shares.ask(curator)
-        scores = curator.open_round(rule, constant(encoder, intercept)).scores(scout.noise)
+        scores = curator.open_round(rule, constant(encoder, intercept)).scores(scout.noise).astype(float)
         curvature = rule.first_curvature(records, shares)
+        back = constant(encoder, -intercept)
+        _, chance = self._round(scout.left, 1).by_itself(encoder.n_codes, curvature)
+        if self._budget.concentrated and recipe.all_alike(scores, chance, scout.noise.deviation):
+            return self._most_within(recipe.per_feature * len(scores)), recipe.share, back
         found, doubt = 0, CLEAR * scout.noise.deviation
-        for rounds in self._menu:
-            noise, chance = self._round(scout.left, rounds).by_itself(encoder.n_codes, curvature)
-            # What a signal and chance add to a score grows as the root of their squares.
-            signal = np.sqrt(np.maximum(np.maximum(scores, 0.0) ** 2 - chance**2, 0))
+        # What a signal and chance add to a score grows as the root of their squares.
+        signal = np.sqrt(np.maximum(np.maximum(scores, 0.0) ** 2 - chance**2, 0))
+        for rounds in self._menu if self._precision(records) >= recipe.least else ():
+            noise, _ = self._round(scout.left, rounds).by_itself(encoder.n_codes, curvature)
             clear = np.where(scores > chance + doubt, np.maximum(signal - noise, 0), 0)
-            if clear.any() and self._recipe.per_feature * clear.sum() ** 2 / (clear**2).sum() >= rounds:
+            if clear.any() and recipe.per_clear * clear.sum() ** 2 / (clear**2).sum() >= rounds:
                 found = rounds
-        return found, constant(encoder, -intercept)
+        return found, None, back
+
+    def _most_within(self, wanted: float) -> int:
+        """Return the most rounds of the menu that are not more than wanted, or its least."""
+        return max((rounds for rounds in self._menu if rounds <= wanted), default=self._menu[0])
 
     def _splits(
         self, curator: Queryable, encoder: Encoder, steps: list[Step], rounds: int, number: int, records: float | None
@@ -216,4 +249,4 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""
-        return restored_additive(arrays, self._encoder, max(self._menu), self._recipe.smoothing)
+        return restored_additive(arrays, self._encoder, max(self._menu), self._recipe.smoothing, self._monotone)

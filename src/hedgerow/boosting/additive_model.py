@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
 from hedgerow.boosting.measured import Measured
+from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.plan import BoostedModel, lead, restored
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.steps import Step, condition, test_of
@@ -27,6 +28,7 @@ __all__ = ["AdditiveModel", "Interaction", "additive_model", "restored_additive"
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NO_STEPS = "the file's trees are no steps of one or two features, as this model's are; fit the model again."
 
 
@@ -49,11 +51,16 @@ class AdditiveModel(BoostedModel):
     """Curves of one feature, and two-sided ones, whose votes add up to the margins of capped gradients.
 
     ``measured`` is what the steps were made of; None in files of earlier versions, and where it would be too much.
-    ``smoothing`` made steps of it.
+    ``smoothing`` made steps of it, and ``monotone`` is how curves may go; None where every one may go anyhow.
     """
+
+    importance_rule: ClassVar[str] = (
+        "share of the spread of the curves over their cells; a two-sided curve counts for the feature whose curve it is"
+    )
 
     measured: Measured | None = None
     smoothing: Smoothing = field(default_factory=Smoothing)
+    monotone: Monotone | None = None
 
     def said(self, sums: Floats) -> Floats:
         """Return the probabilities that sums of votes (records, classes) stand for."""
@@ -97,6 +104,18 @@ class AdditiveModel(BoostedModel):
             else:
                 yield test, int(forest.test[first]), forest.first_child[first : first + 2].tolist()
 
+    def steps(self) -> Iterator[Step]:
+        """Yield what each round adds."""
+        candidates, votes = self.forest.candidates, self.whole_votes()[0]
+        for test, feature, firsts in self.rounds():
+            codes = int(self.encoder.n_codes[feature])
+            by = int(candidates.feature[test])
+            side = np.zeros(int(self.encoder.n_codes[by]), dtype=np.int64)
+            if len(firsts) > 1:
+                side = candidates.branches([test])[0, : len(side)].astype(np.int64)
+            own = np.stack([votes[first : first + codes] for first in firsts])
+            yield Step(by, side, feature, own, np.arange(codes))
+
     def _roots(self, chosen: npt.NDArray[np.bool_]) -> Iterator[int]:
         yield from self.forest.roots[chosen].tolist()
 
@@ -121,7 +140,7 @@ def candidates_of(encoder: Encoder) -> Candidates:
 
 
 def additive_model(
-    encoder: Encoder, steps: list[Step], measured: Measured | None, smoothing: Smoothing
+    encoder: Encoder, steps: list[Step], measured: Measured | None, smoothing: Smoothing, monotone: Monotone
 ) -> AdditiveModel:
     """Return the model of steps: a stump for each of one side, a tree of two levels for each of two."""
     candidates = candidates_of(encoder)
@@ -141,7 +160,8 @@ def additive_model(
         tests, firsts, labels = (array.astype(np.int32) for array in (test, first_child, label))
         trees.append(Forest(root, tests, firsts, labels, candidates))
         shares.append(votes)
-    return AdditiveModel(encoder, Forest.joined(*trees), np.concatenate(shares) / VOTE_STEPS, measured, smoothing)
+    shared = np.concatenate(shares) / VOTE_STEPS
+    return AdditiveModel(encoder, Forest.joined(*trees), shared, measured, smoothing, monotone or None)
 
 
 def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
@@ -152,7 +172,7 @@ def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
 
 
 def restored_additive(
-    arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, most_trees: int, smoothing: Smoothing
+    arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder, most_trees: int, smoothing: Smoothing, monotone: Monotone
 ) -> AdditiveModel:
     """Return the model whose steps, votes and cut points, some of the fine, stand in the arrays, or raise FileFormatError."""
     encoder = merged_encoder(arrays, fine)
@@ -174,7 +194,9 @@ def restored_additive(
     single[forest.roots] = inner[forest.roots] & ~split[forest.roots]
     if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
         raise FileFormatError(NO_STEPS)
-    found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing)
+    found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing, monotone=monotone or None)
+    if monotone and not monotone.holds(found.steps()):
+        raise FileFormatError(NOT_MONOTONE)
     channels = Gradients(len(encoder.schema.classes), normal=True).channels
     leaves = [
         [slice(first, first + int(encoder.n_codes[feature])) for first in firsts]

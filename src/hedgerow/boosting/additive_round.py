@@ -18,7 +18,7 @@ from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder
 from hedgerow.survey import CLEAR, OnesByClass, SurveyRecipe
 
-__all__ = ["MENU", "AdditiveRecipe", "OneRound", "Scout", "Shares", "Sizes", "SplitRecipe"]
+__all__ = ["MENU", "AdditiveRecipe", "DenseRecipe", "OneRound", "Scout", "Shares", "Sizes", "SplitRecipe"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -83,6 +83,49 @@ class SplitRecipe:
 
 
 @dataclass(frozen=True)
+class DenseRecipe:
+    """What is asked of all features before the first round, and the rounds that follow where many of them say something.
+
+    Where nearly all are alike, a selection says little: each round then spends less on it, and there are rounds for every
+    feature.
+
+    Parameters
+    ----------
+    scores, shares : Fraction
+        The shares of the budget that the scores of all features get, and the shares of the classes.
+    even : float
+        Nearly all features are alike where the square of the sum of scores is so much of their number times the sum of squares,
+    clear : float
+        and the mean score so many deviations of the noise of one.
+    share : Fraction
+        The share of a round's budget that its selection then gets.
+    per_feature : float
+        Rounds for each feature, where nearly all are alike.
+    least : float
+        The precision from which features that stand out by themselves count, and without a delta any are asked for.
+    per_clear : float
+        Rounds for each of as many alike features as these amount to.
+    """
+
+    scores: Fraction = Fraction(6, 100)
+    shares: Fraction = Fraction(1, 200)
+    even: float = 0.9
+    clear: float = 1.6
+    share: Fraction = Fraction(1, 12)
+    per_feature: float = 3.0
+    least: float = 1000.0
+    per_clear: float = 2.0
+
+    def all_alike(self, scores: Floats, chance: Floats, noise: float) -> bool:
+        """Return whether nearly all features say something, and alike, by noisy scores and what chance adds to each."""
+        said = scores - chance
+        # What the noise adds to squares by itself is taken from them.
+        squares = max(float((said**2).sum()) - len(said) * noise**2, 0.0)
+        total = float(said.sum())
+        return total >= self.clear * noise * len(said) and total**2 >= self.even * len(said) * squares
+
+
+@dataclass(frozen=True)
 class AdditiveRecipe:
     """Additive boosting in its parts.
 
@@ -100,14 +143,13 @@ class AdditiveRecipe:
         The rounds that may split.
     chance : float
         How much of what chance adds to a score by itself a candidate loses.
-    scores, shares : Fraction
-        The shares of the budget that the scores of all features get, and the shares of the classes, where both are asked for.
+    dense : DenseRecipe
+        What is asked of all features, and what follows from it.
     few : Fraction
         The share of the budget that the shares of the classes get where they are asked for alone.
-    little, much : float
-        The precision below which the shares of the classes alone are asked for, and that from which scores are.
-    per_feature : float
-        Rounds for each feature that carries signal.
+    little : float
+        The precision below which the shares of the classes alone are asked for, and from which on, with a delta, the scores of
+        all features.
     """
 
     survey: SurveyRecipe
@@ -117,18 +159,18 @@ class AdditiveRecipe:
     smoothing: Smoothing
     splits: SplitRecipe = SplitRecipe()
     chance: float = 0.5
-    scores: Fraction = Fraction(3, 100)
-    shares: Fraction = Fraction(1, 200)
+    dense: DenseRecipe = DenseRecipe()
     few: Fraction = Fraction(1, 4)
     little: float = 400.0
-    much: float = 800.0
-    per_feature: float = 2.0
 
-    def round(self, budget: Budget, n_classes: int, most_cells: int) -> OneRound:
-        """Return a round that costs at most the budget, of candidates with at most so many cells."""
-        rule = Gradients(n_classes, normal=budget.concentrated)
-        selection = (budget * self.share).selection(PermuteAndFlip, 2 * rule.scored_l1)
-        noise = (budget * (1 - self.share)).noise_for(rule.l1, rule.l2_squared)
+    def round(self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None) -> OneRound:
+        """Return a round that costs at most the budget, of candidates with at most so many cells.
+
+        ``share`` is what the selection gets of it; None: what the recipe says.
+        """
+        rule, share = Gradients(n_classes, normal=budget.concentrated), self.share if share is None else share
+        selection = (budget * share).selection(PermuteAndFlip, 2 * rule.scored_l1)
+        noise = (budget * (1 - share)).noise_for(rule.l1, rule.l2_squared)
         return OneRound(self, rule, selection, noise, most_cells)
 
     def sizes(self, budget: Budget) -> Sizes:

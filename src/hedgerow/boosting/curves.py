@@ -6,7 +6,7 @@ All of it is worked out from released values (docs/curves.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.boosting.monotone import Monotone, averages_of
 from hedgerow.boosting.plan import columns_of, lead
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.estimator.explanation import Explanation, cells_in_words
@@ -80,14 +81,17 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How noise came into a round: its values are ``gain`` (columns, cells, cells) times its gradients.
+    """How noise came into a round: its ``steps`` (cells, columns) are ``gain`` (columns, cells, cells) times its gradients.
 
     ``curvature`` (cells, columns) is how a gradient follows its margin, and ``variance`` (cells, columns) that of its noise.
+    ``averages`` (cells, cells) are the means that a constraint made of the steps, which ``gain`` holds already.
     """
 
     gain: Floats
     curvature: Floats
     variance: Floats
+    steps: Floats
+    averages: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,8 @@ class Piece:
     """One round: the values of its cells, (cells, columns), those of the first side first, and how noise came into them.
 
     ``into`` (codes,) is the cell of each code of ``feature`` on a side, ``side`` (codes of ``by``,) says on which side each code
-    is; without a ``by`` there is one side. ``measured`` (cells,) is the released curvature of the cells.
+    is; without a ``by`` there is one side. ``measured`` (cells,) is the released curvature of the cells. ``averages`` says which
+    means a constraint makes of steps (cells,), None where there is none.
     """
 
     feature: int
@@ -105,11 +110,16 @@ class Piece:
     values: Floats
     measured: Floats
     respond: Callable[[], Response | None]
+    averages: Callable[[Floats], Floats] | None = None
 
     @cached_property
     def response(self) -> Response | None:
         """How noise came into it; None where that is not known, or too much to work out."""
-        return self.respond()
+        found = self.respond()
+        if found is None or self.averages is None:
+            return found
+        averages = self.averages(found.steps[:, 0])
+        return replace(found, gain=averages @ found.gain, averages=averages)
 
     @property
     def mass(self) -> Floats:
@@ -143,13 +153,29 @@ class Piece:
 def pieces_of(model: AdditiveModel) -> Iterator[Piece]:
     """Yield the rounds of a model in their order."""
     candidates, n_codes = model.forest.candidates, model.encoder.n_codes
+    so_far: dict[int, Floats] = {}
     for test, feature, firsts in model.rounds():
         if len(firsts) == 1:
-            yield _piece(model, feature, None, np.zeros(int(n_codes[feature]), dtype=np.int64), firsts)
+            piece = _piece(model, feature, None, np.zeros(int(n_codes[feature]), dtype=np.int64), firsts)
         else:
             by = int(candidates.feature[test])
             side = candidates.branches([test])[0, : int(n_codes[by])].astype(np.int64)
-            yield _piece(model, feature, by, side, firsts)
+            piece = _piece(model, feature, by, side, firsts)
+        yield piece if model.monotone is None else _constrained(piece, model.monotone, so_far)
+
+
+def _constrained(piece: Piece, monotone: Monotone, so_far: dict[int, Floats]) -> Piece:
+    """Return a round with what its constraints do to noise; ``so_far`` holds the one-sided curves of features, and is updated."""
+    sides, feature = 1 if piece.by is None else 2, piece.feature
+    before = so_far.get(feature, np.zeros(1)) if piece.by is None else np.zeros(1)
+    if piece.by is None:
+        so_far[feature] = before + piece.values[:, 0]
+    sign = monotone.signs[feature]
+    across = 0 if piece.by is None else monotone.across(piece.by, piece.side, sides)
+    if not (sign or across):
+        return piece
+    weights = piece.mass.reshape(sides, -1)
+    return replace(piece, averages=lambda steps: averages_of(steps.reshape(sides, -1) + before, weights, sign, across))
 
 
 def _piece(model: AdditiveModel, feature: int, by: int | None, side: Integers, firsts: list[int]) -> Piece:
@@ -182,7 +208,8 @@ def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature
         gains[:, part[:, None], part] = found
     steps = np.einsum("kij,jk->ik", gains, gradient)
     gains[np.abs(steps.T) >= LONGEST.get(columns, 1.0)] = 0  # cut: noise does not move them
-    return Response(gains, levels, noise**2 + (steps * curvature_noise) ** 2)
+    longest = LONGEST.get(columns, 1.0)
+    return Response(gains, levels, noise**2 + (steps * curvature_noise) ** 2, np.clip(steps, -longest, longest))
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
@@ -211,7 +238,10 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
         onto, means = piece.onto(feature), piece.means(feature, mass)
         for k in range(columns):
             gain = onto @ piece.response.gain[k]
-            kept = np.eye(codes) - FOUND * (gain * piece.response.curvature[:, k]) @ means
+            # An isotonic regression takes means of all that the curve holds, errors of earlier rounds too.
+            averages = piece.response.averages
+            before = np.eye(codes) if averages is None or piece.by is not None else averages
+            kept = before - FOUND * (gain * piece.response.curvature[:, k]) @ means
             errors[k] = kept @ errors[k] @ kept.T + (gain * piece.response.variance[:, k]) @ gain.T
     variance = np.stack([np.diag(centred @ error @ centred.T) for error in errors], axis=1)
     return Curve(values, np.sqrt(_of_centred_classes(variance)), mass, seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
-from hedgerow.trees.forest import BLOCK, ForestModel
+from hedgerow.trees.forest import BLOCK, OF_ROUNDS, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
 __all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "columns_of", "lead"]
@@ -110,6 +110,8 @@ class BoostedModel(ForestModel):
 
     The trees stand in the order of their rounds.
     """
+
+    importance_rule: ClassVar[str] = OF_ROUNDS
 
     def sums(self, X: Any) -> Floats:
         """Return the sum of the trees' votes, of shape (records, classes)."""

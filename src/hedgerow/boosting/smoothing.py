@@ -18,22 +18,26 @@ class Smoothing:
     """The posterior mean of a feature's steps under Gaussian priors that the released sums weigh themselves.
 
     A bin's gradient is its curvature times the step that it needs, plus the noise, plus what sampling adds, whose variance is
-    the curvature. Steps of neighboring bins of a numeric feature are alike: their correlation falls by exp(-1 / ``reach``)
-    from bin to bin. Steps of categories, and of missing cells, are not. How far steps spread is not known beforehand: each
-    of ``spreads`` counts as much as the sums are likely under it. Everything here is released or public.
+    the curvature. Steps of neighboring bins of a numeric feature are alike: their correlation falls with the bins between
+    them, by exp(-d) where a curve may jump and by (1 + sqrt(3) d) exp(-sqrt(3) d) where it is smooth (Matern's laws of one and
+    three halves), d being the distance over the reach. Steps of categories, and of missing cells, are not alike. How far steps
+    spread, and which law they follow, is not known beforehand: each pair of both counts as much as the sums are likely under
+    it. Everything here is released or public.
 
     Parameters
     ----------
     spreads : tuple of float
         The prior standard deviations of a step, in log-odds, each as likely as the others.
-    reach : float
-        How many bins away a step still says something, as a share of a numeric feature's bins.
+    rough, smooth : tuple of float
+        How many bins away a step still says something, as shares of a numeric feature's bins: where curves may jump, and where
+        they are smooth.
     common : float
         The prior standard deviation of what all steps of a feature share.
     """
 
     spreads: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
-    reach: float = 0.25
+    rough: tuple[float, ...] = (0.1, 0.25)
+    smooth: tuple[float, ...] = (0.5,)
     common: float = 1.0
 
     def steps(self, gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, numeric: bool) -> Floats:
@@ -45,8 +49,7 @@ class Smoothing:
         variance = noise**2 + curvature + 1e-9
         dependent = numeric and len(gradient) >= 3
         if dependent:
-            alike = self._alike(len(gradient))
-            priors = [spread**2 * alike + self.common**2 for spread in self.spreads]
+            priors = self._priors(len(gradient), numeric)
         columns = []
         for k in range(gradient.shape[1]):
             sums = gradient[:, k], curvature[:, k], variance[:, k]
@@ -69,14 +72,13 @@ class Smoothing:
         """
         curvature = _denoised(curvature, curvature_noise)
         variance = noise**2 + curvature + 1e-9
-        alike = self._alike(len(gradient)) if numeric and len(gradient) >= 3 else np.eye(len(gradient))
-        found = []
+        priors, found = self._priors(len(gradient), numeric), []
         for g, h, v in zip(gradient.T, curvature.T, variance.T, strict=True):
             gains, likelihood = [], []
-            for spread in self.spreads:
-                # In units of each gradient's deviation, where no matrix is nearly singular, whatever a file holds.
-                prior, root = spread**2 * alike + self.common**2, np.sqrt(v)
-                scaled = h / root
+            # In units of each gradient's deviation, where no matrix is nearly singular, whatever a file holds.
+            root = np.sqrt(v)
+            scaled = h / root
+            for prior in priors:
                 solved = np.linalg.inv(scaled[:, None] * prior * scaled + np.eye(len(h)))
                 gains.append((prior * scaled) @ solved / root)
                 likelihood.append((np.linalg.slogdet(solved)[1] - g / root @ solved @ (g / root)) / 2)
@@ -84,12 +86,20 @@ class Smoothing:
             found.append(np.tensordot(weights / weights.sum(), gains, axes=1))
         return np.stack(found), curvature
 
-    def _alike(self, bins: int) -> Floats:
-        """Return the correlation of steps, of shape (bins, bins); a numeric feature's last bin is for missing cells."""
+    def _priors(self, bins: int, numeric: bool) -> list[Floats]:
+        """Return the covariances of steps, each (bins, bins), for every law and spread."""
+        alike = self._alike(bins) if numeric and bins >= 3 else [np.eye(bins)]
+        return [spread**2 * law + self.common**2 for law in alike for spread in self.spreads]
+
+    def _alike(self, bins: int) -> list[Floats]:
+        """Return the correlations of steps, each (bins, bins), under every law; the last bin is for missing cells."""
         place = np.arange(bins - 1)
-        correlation = np.eye(bins)
-        correlation[:-1, :-1] = np.exp(-np.abs(place[:, None] - place) / (self.reach * (bins - 1)))
-        return correlation
+        apart = np.abs(place[:, None] - place) / (bins - 1)
+        laws = [np.exp(-apart / reach) for reach in self.rough]
+        for reach in self.smooth:
+            distance = np.sqrt(3) * apart / reach
+            laws.append((1 + distance) * np.exp(-distance))
+        return [np.pad(law, (0, 1)) + np.diag(np.arange(bins) == bins - 1) for law in laws]
 
 
 def _denoised(curvature: Floats, noise: float) -> Floats:

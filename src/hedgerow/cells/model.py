@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,8 @@ class CellsModel:
     hierarchy: Hierarchy
     release: Release
     deviation: float
+
+    importance_rule: ClassVar[str] = "share of the specializations, each weighing what the divisions above leave to it"
 
     @cached_property
     def cut(self) -> Cut:

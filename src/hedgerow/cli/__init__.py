@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
     "plan": ("hedgerow.cli.plan", "Say what a fit would cost, before anything is spent."),
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
+    "search": ("hedgerow.cli.search", "Choose parameters privately, and save the model."),
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
     "evaluate": ("hedgerow.cli.evaluate", "Ask privately how good a saved model is."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),

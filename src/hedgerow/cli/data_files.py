@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hedgerow.cli.options import InputFile
+from hedgerow.cli.columns import check_records
+from hedgerow.cli.options import InputFile, InputFolder
+from hedgerow.cli.persons import groups_of
 from hedgerow.engines.records import LEAST_MEMORY, Records
-from hedgerow.sources.tables import is_parquet
+from hedgerow.sources.table_file import Columns, TableFile
+from hedgerow.sources.tables import is_parquet, open_table, read_table
 
-__all__ = ["DataFiles", "checked_memory", "files_argument", "named", "records_of"]
+__all__ = [
+    "DataFiles",
+    "check_files",
+    "checked_memory",
+    "files_argument",
+    "given",
+    "memory_option",
+    "named",
+    "records_of",
+    "spill_option",
+]
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -65,4 +78,47 @@ def records_of(
     return Records.from_csv(data, target, separator=separator, group=person, memory=memory, spill=spill)
 
 
+def check_files(data: Sequence[Path], separator: str, check: Callable[[TableFile, Path], None]) -> None:
+    """Check the columns of every file, and raise ConfigurationError where none has a record."""
+    records = False
+    for path in data:
+        with open_table(path, separator) as table:
+            check(table, path)
+            records = records or next(table.blocks(), None) is not None
+    check_records(int(records), named(data))
+
+
+def given(
+    data: Sequence[Path],
+    target: str,
+    separator: str,
+    memory: int,
+    spill: Path | None,
+    check: Callable[[TableFile, Path], None],
+    person: str | None = None,
+) -> tuple[Any, Any, Columns | None]:
+    """Return files as records that are read block by block, and nothing else; of a pipe, which is read once, its columns,
+    labels and persons.
+    """
+    if data[0].is_file():
+        check_files(data, separator, check)
+        return records_of(data, target, separator, memory, spill, person), None, None
+    columns = read_table(data[0], separator, lambda table: check(table, data[0]))
+    check_records(len(columns[target]), data[0])
+    return columns, columns.pop(target), groups_of(columns, person)
+
+
 files_argument = click.argument("data", type=DataFiles())
+memory_option = click.option(
+    "--memory",
+    callback=checked_memory,
+    default="1GiB",
+    show_default=True,
+    metavar="SIZE",
+    help="About how much memory codes and counts may take; what does not fit is put on disk.",
+)
+spill_option = click.option(
+    "--spill",
+    type=InputFolder(),
+    help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
+)

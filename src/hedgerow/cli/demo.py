@@ -1,4 +1,4 @@
-"""``hedgerow demo``: a private forest beside the majority rule and a forest without privacy, on a public survey."""
+"""``hedgerow demo``: private models beside the majority rule and a forest without privacy, on a public survey."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import math
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,10 +15,11 @@ import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
+from hedgerow.cli.demo_folder import claim_folder, fill_folder
 from hedgerow.cli.options import checked_epsilon
 from hedgerow.datasets import Dataset, load_affairs
-from hedgerow.privacy.certificate import Certificate
 from hedgerow.systems.edprf import EDPRFClassifier
+from hedgerow.systems.hedgerow import HedgerowClassifier
 
 __all__ = ["demo"]
 
@@ -35,10 +37,11 @@ class Figures:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the demo measured, and the certificate of its last private fit."""
+    """What the demo measured, and the ensemble of its last split."""
 
-    certificate: Certificate
-    private: Figures
+    model: HedgerowClassifier
+    hedgerow: Figures
+    edprf: Figures
     majority: Figures
     raw: Figures
 
@@ -54,32 +57,42 @@ class Comparison:
 )
 @click.option("--splits", type=click.IntRange(2, 1000), default=10, show_default=True, help="How many random splits.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Fixes the splits, not the noise.")
-def demo(epsilon: float, splits: int, seed: int) -> None:
-    """Train eDPRF on a public survey and compare it with other rules.
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="hedgerow-demo",
+    show_default=True,
+    help="The folder for a picture, a card and the model: a new or empty one, or one of an earlier demo.",
+)
+def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
+    """Train on a public survey, compare with other rules, and show what was learned.
 
     The survey (Fair, 1978) comes with statsmodels; no network is used. The splits are the same at each run; the noise of
     the private fits comes from the operating system and never is.
     """
     survey = load_affairs()
+    claim_folder(out)
     found = _compare(survey, epsilon, splits, seed)
-    for line in _report(survey, found, epsilon, splits):
+    for line in [*_report(survey, found, epsilon, splits), "", *fill_folder(out, found.model), "", *_next()]:
         click.echo(line)
 
 
 def _compare(survey: Dataset, epsilon: float, splits: int, seed: int) -> Comparison:
-    """Measure the three rules on the same splits."""
-    scores = np.empty((splits, 3, 2))
+    """Measure the four rules on the same splits."""
+    scores = np.empty((splits, 4, 2))
     seeds = np.random.SeedSequence(seed).generate_state(splits).tolist()
     with click.progressbar(seeds, label="fitting", file=sys.stderr or io.StringIO()) as progress:
         for row, split in enumerate(progress):
             X_train, X_test, y_train, y_test = survey.split(TEST_SHARE, split)
-            private = EDPRFClassifier(epsilon, schema=survey.schema).fit(X_train, y_train)
+            model = HedgerowClassifier(epsilon, schema=survey.schema).fit(X_train, y_train)
+            edprf = EDPRFClassifier(epsilon, schema=survey.schema).fit(X_train, y_train)
             raw = RandomForestClassifier(TREES, random_state=0).fit(X_train, y_train)
             labels, counts = np.unique(y_train, return_counts=True)
-            scores[row, 0] = _measure(private, X_test, y_test)
-            scores[row, 1] = np.mean(y_test == labels[counts.argmax()]), 0.5
-            scores[row, 2] = _measure(raw, X_test, y_test)
-    return Comparison(private.certificate_, *(Figures(scores[:, rule, 0], scores[:, rule, 1]) for rule in range(3)))
+            scores[row, 0] = _measure(model, X_test, y_test)
+            scores[row, 1] = _measure(edprf, X_test, y_test)
+            scores[row, 2] = np.mean(y_test == labels[counts.argmax()]), 0.5
+            scores[row, 3] = _measure(raw, X_test, y_test)
+    return Comparison(model, *(Figures(scores[:, rule, 0], scores[:, rule, 1]) for rule in range(4)))
 
 
 def _measure(model: Any, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> tuple[float, float]:
@@ -100,7 +113,8 @@ def _report(survey: Dataset, found: Comparison, epsilon: float, splits: int) -> 
     """Return the page that the demo prints, no line wider than 100 columns."""
     n_records, n_features = survey.X.shape
     rules = (
-        (f"eDPRF, private, epsilon {epsilon:g}", found.private),
+        (f"HedgerowClassifier, private, epsilon {epsilon:g}", found.hedgerow),
+        (f"eDPRF, private, epsilon {epsilon:g}", found.edprf),
         ("majority rule", found.majority),
         (f"random forest, {TREES} trees, not private", found.raw),
     )
@@ -115,26 +129,35 @@ def _report(survey: Dataset, found: Comparison, epsilon: float, splits: int) -> 
         "",
         f"  {_lead(found)}",
         "",
-        "  eDPRF           one fit per split, each with the whole epsilon; new noise at each run.",
-        "  majority rule   always answers what most training answers are; it ranks nobody, so its AUC is 0.5.",
-        "  random forest   scikit-learn's, with no privacy at all: what the same records give without noise.",
+        "  HedgerowClassifier  the library's own ensemble: a sum of curves of one feature each.",
+        "  eDPRF               a forest by permute-and-flip (Wang et al., 2025). Both private rules are",
+        "                      fitted once per split, each with the whole epsilon; new noise at each run.",
+        "  majority rule       always answers what most training answers are; it ranks nobody: AUC 0.5.",
+        "  random forest       scikit-learn's, with no privacy at all.",
         "",
         "These figures are measured on held-out answers of a survey that is public. On private records",
         "such figures are answers about the records too: they would need budget of their own, and the",
-        f"epsilons of the {splits} fits would add up.",
+        f"epsilons of the {2 * splits} fits would add up.",
         "",
-        str(found.certificate),
-        "",
+        str(found.model.certificate_),
+    ]
+
+
+def _next() -> list[str]:
+    return [
         "Next, with your own CSV file and a schema of what is public about it (see hedgerow train --help):",
+        "  hedgerow schema init people.csv --target income --out people.toml",
         "  hedgerow train people.csv --schema people.toml --epsilon 1 --out people.hedgerow",
-        "  hedgerow predict people.hedgerow new.csv --out predictions.csv",
+        "  hedgerow predict people.hedgerow new.csv --keep id --out predictions.csv",
     ]
 
 
 def _lead(found: Comparison) -> str:
-    """Say by how many standard errors eDPRF beats the majority rule; both answer for the same records."""
-    mean, error = _mean_and_error(found.private.accuracy - found.majority.accuracy)
+    """Say by how many standard errors the ensemble beats the majority rule; both answer for the same records."""
+    mean, error = _mean_and_error(found.hedgerow.accuracy - found.majority.accuracy)
     if error <= 1e-12:  # the same difference in every split, but for the rounding of its mean
-        return f"eDPRF's accuracy is {mean:+.3f} from the majority rule's in every split."
+        return f"HedgerowClassifier's accuracy is {mean:+.3f} from the majority rule's in every split."
     side = "above" if mean >= 0 else "below"
-    return f"eDPRF's accuracy is {abs(mean) / error:.1f} standard errors {side} the majority rule's, paired over the splits."
+    return (
+        f"HedgerowClassifier's accuracy is {abs(mean) / error:.1f} standard errors {side} the majority rule's, paired."
+    )

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from hedgerow.analysis import evaluate as evaluate_model
-from hedgerow.cli.columns import check_columns, check_records
+from hedgerow.cli.columns import check_columns
+from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     InputFile,
+    OutputFile,
     checked_delta,
     checked_epsilon,
-    data_argument,
+    force_option,
     json_option,
+    refuse_overwriting,
     separator_option,
     target_option,
 )
-from hedgerow.cli.output import card_values, check_stdout, write_json
-from hedgerow.cli.persons import groups_of, person_options
-from hedgerow.errors import BudgetExceeded, HedgerowError
+from hedgerow.cli.output import check_stdout, write_json
+from hedgerow.cli.persons import person_options
+from hedgerow.cli.report_files import report_values
+from hedgerow.cli.share_progress import ShareProgress
+from hedgerow.cli.spending import REFUSALS
+from hedgerow.errors import EngineError
+from hedgerow.files import atomic_file
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.sources.tables import read_table
 from hedgerow.systems import load
 
 __all__ = ["evaluate"]
@@ -32,7 +39,7 @@ __all__ = ["evaluate"]
 
 @click.command()
 @click.argument("model", type=InputFile())
-@data_argument
+@files_argument
 @click.option(
     "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the report."
 )
@@ -49,12 +56,20 @@ __all__ = ["evaluate"]
     help="What neighboring data sets are.",
 )
 @person_options
+@click.option(
+    "--out",
+    type=OutputFile(),
+    help="A file to write the report to as well, as JSON: `hedgerow card --report` takes it.",
+)
+@force_option
+@memory_option
+@spill_option
 @ledger_options
 @separator_option
 @json_option
 def evaluate(
     model: Path,
-    data: Path,
+    data: tuple[Path, ...],
     epsilon: float,
     delta: float | None,
     target: str | None,
@@ -62,18 +77,26 @@ def evaluate(
     adjacency: str,
     person: str | None,
     records_per_person: int,
+    out: Path | None,
+    force: bool,
+    memory: int,
+    spill: Path | None,
     address: str | None,
     dataset: str | None,
     separator: str,
     as_json: bool,
 ) -> None:
-    """Ask privately how good the model file MODEL is on the records of the file DATA, which had no part in it.
+    """Ask privately how good the model file MODEL is on the records of DATA, which had no part in it.
 
-    The report card goes to stdout: accuracy, ROC AUC and Brier score, each with an interval for these records and one for the
-    population that they come from, and the certificate. Evaluations of the same records add up.
+    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet", and is read block by block.
+
+    The report card goes to stdout, and with --out as JSON to a file: accuracy, ROC AUC and Brier score, each with an interval for
+    these records and one for the population that they come from, and the certificate. Evaluations of the same records add up.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3.
     """
+    if out is not None:
+        refuse_overwriting(out, force, model, *data)
     estimator = load(model)
     schema = estimator.schema_ if target is None else estimator.schema_.replace(target=target)
     if schema.target is None:
@@ -82,18 +105,32 @@ def evaluate(
         )
     ledger = ledger_or_none(address, dataset)
     check_stdout()
-    columns = read_table(data, separator, lambda table: check_columns(table, schema, data, person))
-    check_records(len(columns[str(schema.target)]), data)
-    labels = columns.pop(str(schema.target))
+    X, y, groups = given(
+        data,
+        schema.target,
+        separator,
+        memory,
+        spill,
+        lambda table, path: check_columns(table, schema, path, person),
+        person,
+    )
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
-    settings |= {"groups": groups_of(columns, person), "records_per_person": records_per_person}
+    settings |= {"groups": groups, "records_per_person": records_per_person}
     try:
-        card = evaluate_model(estimator, columns, labels, ledger=ledger, **settings)
-    except (HedgerowError, BudgetExceeded, click.ClickException):
-        raise
+        with ShareProgress() as progress:
+            card = evaluate_model(
+                estimator, X.with_progress(progress) if y is None else X, y, ledger=ledger, **settings
+            )
     except BaseException as error:
+        if isinstance(error, REFUSALS) and not isinstance(error, EngineError):
+            raise
         raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon} as spent.") from error
+    found = report_values(card, model)
     if as_json:
-        write_json(card_values(card))
+        write_json(found)
     else:
         click.echo(f"{card}\n\n{card.certificate_}")
+    if out is not None:
+        with atomic_file(out, replace=force) as part:
+            part.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", "utf-8")
+        click.echo(f"wrote {out}", err=True)

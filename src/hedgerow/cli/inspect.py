@@ -9,19 +9,18 @@ from typing import Any
 import click
 import numpy as np
 
+from hedgerow.boosting.additive_model import AdditiveModel
 from hedgerow.cli.options import InputFile, json_option
 from hedgerow.cli.output import model_values, write_json
 from hedgerow.cli.tree_text import tree_lines, tree_values
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.systems import load
+from hedgerow.systems.booster import BoostingClassifier
 from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 __all__ = ["inspect"]
 
-IMPORTANCES = (
-    "feature importances (the share of a feature in the model, from released values; tests weigh by their depth)"
-)
 WIDEST = 60  # letters to which names are padded: one long name must not make every line as long
 
 
@@ -42,6 +41,7 @@ def inspect(model: Path, number: int | None, as_json: bool) -> None:
         **model_values(estimator),
         "sizes": {**_sizes(estimator), "file_bytes": model.stat().st_size},
         "feature_importances": _importances(estimator),
+        "importance_rule": estimator.model_.importance_rule,
     }
     tree = None if number is None else _tree(estimator, number)
     if as_json:
@@ -56,7 +56,7 @@ def inspect(model: Path, number: int | None, as_json: bool) -> None:
 
 
 def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
-    """Return how many trees, nodes and leaves there are, or cells; None of what the model has not."""
+    """Return how many rounds ran, and how many trees, nodes and leaves there are, or cells; None of what the model has not."""
     arrays = estimator.model_.to_arrays()
     if not {"roots", "first_child"} <= set(arrays):
         cells = (
@@ -64,7 +64,16 @@ def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
         )
         return {**dict.fromkeys(("trees", "nodes", "leaves")), **cells}
     children = arrays["first_child"]  # 0 for a leaf
-    return {"trees": len(arrays["roots"]), "nodes": len(children), "leaves": int(np.count_nonzero(children == 0))}
+    rounds = {"rounds": len(arrays["roots"])} if isinstance(estimator, BoostingClassifier) else {}
+    if isinstance(estimator.model_, AdditiveModel):
+        on_two_sides = sum(len(sides) == 2 for _, _, sides in estimator.model_.rounds())
+        rounds |= {"rounds_on_two_sides": on_two_sides}
+    return {
+        **rounds,
+        "trees": len(arrays["roots"]),
+        "nodes": len(children),
+        "leaves": int(np.count_nonzero(children == 0)),
+    }
 
 
 def _importances(estimator: PrivateClassifier) -> dict[str, float] | None:
@@ -95,7 +104,8 @@ def _page(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _table("sizes", {name: size for name, size in found["sizes"].items() if size is not None})
     if found["feature_importances"] is not None:
         ranked = sorted(found["feature_importances"].items(), key=lambda item: -item[1])
-        yield from _table(IMPORTANCES, {printable(name): f"{value:.4f}" for name, value in ranked})
+        title = f"feature importances ({found['importance_rule']}; from released values)"
+        yield from _table(title, {printable(name): f"{value:.4f}" for name, value in ranked})
     yield ""
     yield found["certificate"]["text"]
 

@@ -41,7 +41,7 @@ def model_values(model: PrivateClassifier) -> dict[str, Any]:
         "parameters": {
             name: value
             for name, value in model.get_params(deep=False).items()
-            if name not in ("schema", "ledger") and isinstance(value, int | float | str | None)
+            if name not in ("schema", "ledger") and isinstance(value, int | float | str | dict | list | None)
         },
         "certificate": certificate_values(model.certificate_),
     }

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,10 +23,11 @@ from hedgerow.cli.options import (
     refuse_overwriting,
     separator_option,
 )
+from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.errors import SchemaError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
-from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.table_file import Columns, TableFile, places_of
 from hedgerow.sources.tables import open_table
 from hedgerow.systems import load
 from hedgerow.texts import listed
@@ -39,17 +40,30 @@ __all__ = ["predict"]
 @files_argument
 @click.option("--out", type=OutputFile(), help="The file to write, whole or not at all. [default: stdout]")
 @force_option
-@click.option("--proba", is_flag=True, help="Write one column per class with its share of the vote.")
+@click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Write this column of DATA too, before the answers, such as a key; repeatable.",
+)
 @separator_option
 @json_option
 def predict(
-    model: Path, data: tuple[Path, ...], out: Path | None, force: bool, proba: bool, separator: str, as_json: bool
+    model: Path,
+    data: tuple[Path, ...],
+    out: Path | None,
+    force: bool,
+    proba: bool,
+    keep: tuple[str, ...],
+    separator: str,
+    as_json: bool,
 ) -> None:
     """Predict the records of DATA with the model file MODEL: a file, CSV or Parquet by its name, or a quoted pattern.
 
-    The schema's features are found in DATA by name; other columns, the target among them, are ignored, whatever
-    their names. In Python, a
-    model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass X[list(schema.names)].
+    The schema's features are found in DATA by name; other columns, the target among them, are ignored, whatever their names, but
+    for those that --keep names. In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do;
+    there, pass X[list(schema.names)].
 
     Records are read and answered block by block. The output is CSV with a header and one line per record of DATA, in its order,
     the files of a pattern in that of their names: a line of a CSV file counts as a record
@@ -57,6 +71,8 @@ def predict(
     """
     if as_json and out is not None:
         raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
+    if as_json and keep:
+        raise click.UsageError("--json writes answers alone; leave out --keep, or write CSV.")
     if out is not None:
         refuse_overwriting(out, force, model, *data)
     estimator = load(model)
@@ -64,18 +80,23 @@ def predict(
         tables = [stack.enter_context(open_table(path, separator)) for path in data]
         for table, path in zip(tables, data, strict=True):
             _check_features(table, estimator, path)
+            _check_kept(table, keep, path)
         classes = list(estimator.schema_.classes)
-        rows = chain.from_iterable(_answers(estimator, table, proba) for table in tables)
+        header = _header(classes, proba, kept := tuple(dict.fromkeys(keep)))
+        # Answers on the terminal show by themselves how far it is.
+        progress = stack.enter_context(
+            ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
+        )
+        rows = _rows(estimator, tables, [path.stat().st_size for path in data], proba, kept, progress)
         if as_json:
             _write_json(sys.stdout, classes, rows, proba)
-            return
-        lines = chain([classes if proba else ["prediction"]], rows)
-        if out is None:
-            _write_csv(sys.stdout, lines)
-            return
-        with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
-            _write_csv(file, lines)
-    click.echo(f"wrote {out}", err=True)
+        elif out is None:
+            _write_csv(sys.stdout, chain([header], rows))
+        else:
+            with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
+                _write_csv(file, chain([header], rows))
+    if out is not None:
+        click.echo(f"wrote {out}", err=True)
 
 
 def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) -> None:
@@ -91,14 +112,45 @@ def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) 
     table.check_types(estimator.schema_)
 
 
-def _answers(estimator: PrivateClassifier, table: TableFile, proba: bool) -> Iterator[list[Any]]:
+def _check_kept(table: TableFile, keep: Sequence[str], data: Path) -> None:
+    there = places_of(table.header)
+    lacking = [name for name in keep if name not in there]
+    if lacking:
+        raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")
+    check_single(keep, there, data)
+
+
+def _header(classes: Sequence[Any], proba: bool, keep: Sequence[str]) -> list[str]:
+    """Return the names of the columns that are written, or raise UsageError where two would be one."""
+    answers = [f"probability_{label}" for label in classes] if proba else ["prediction"]
+    both = [name for name in keep if name in answers]
+    if both:
+        raise click.UsageError(f"--keep {both[0]} names a column that the answers have too; rename it in the file.")
+    return [*keep, *answers]
+
+
+def _rows(
+    estimator: PrivateClassifier,
+    tables: Sequence[TableFile],
+    sizes: Sequence[int],
+    proba: bool,
+    keep: Sequence[str],
+    progress: ShareProgress,
+) -> Iterator[list[Any]]:
     """Yield one row per record, holding one block of records at a time."""
-    for block in table.blocks():
-        X = {name: block[name] for name in estimator.schema_.names}
-        if proba:
-            yield from estimator.predict_proba(X).tolist()
-        else:
-            yield from ([label] for label in estimator.predict(X).tolist())
+    total = max(sum(sizes), 1)
+    for place, table in enumerate(tables):
+        for block in table.blocks():
+            share = table.share
+            progress.read(None if share is None else (sum(sizes[:place]) + sizes[place] * share) / total)
+            yield from _answers(estimator, block, proba, keep)
+
+
+def _answers(estimator: PrivateClassifier, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:
+    X = {name: block[name] for name in estimator.schema_.names}
+    answers = estimator.predict_proba(X).tolist() if proba else [[label] for label in estimator.predict(X).tolist()]
+    kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
+    return ([*own, *answer] for own, answer in zip(kept, answers, strict=False))
 
 
 def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:

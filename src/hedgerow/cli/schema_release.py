@@ -9,33 +9,33 @@ from typing import get_args
 import click
 
 from hedgerow.analysis import ReleasedSchema, private_schema
-from hedgerow.cli.columns import check_records, check_single
+from hedgerow.cli.columns import check_single
+from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
     checked_delta,
     checked_epsilon,
-    data_argument,
     force_option,
     json_option,
     refuse_overwriting,
     separator_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
-from hedgerow.cli.persons import groups_of, person_options
+from hedgerow.cli.persons import person_options
+from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.sources.table_file import TableFile, places_of
-from hedgerow.sources.tables import read_table
 from hedgerow.texts import it_or_them, listed
 
 __all__ = ["release"]
 
 
 @click.command()
-@data_argument
+@files_argument
 @click.option(
     "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the release."
 )
@@ -44,6 +44,7 @@ __all__ = ["release"]
 )
 @click.option("--target", required=True, metavar="COLUMN", help="The label's column.")
 @click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
+@click.option("--date", "dates", multiple=True, metavar="COLUMN", help="A column of dates or moments; repeatable.")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of values; repeatable.")
 @click.option(
     "--class", "classes", multiple=True, metavar="LABEL", help="A label, where they are public; else they are released."
@@ -59,15 +60,18 @@ __all__ = ["release"]
 @person_options
 @click.option("--out", type=OutputFile(), required=True, help="The schema file to write, whole or not at all.")
 @force_option
+@memory_option
+@spill_option
 @ledger_options
 @separator_option
 @json_option
 def release(
-    data: Path,
+    data: tuple[Path, ...],
     epsilon: float,
     delta: float | None,
     target: str,
     numeric: Sequence[str],
+    dates: Sequence[str],
     categorical: Sequence[str],
     classes: Sequence[str],
     missing: Sequence[str],
@@ -76,45 +80,49 @@ def release(
     records_per_person: int,
     out: Path,
     force: bool,
+    memory: int,
+    spill: Path | None,
     address: str | None,
     dataset: str | None,
     separator: str,
     as_json: bool,
 ) -> None:
-    """Release a schema of the file DATA: ranges of numeric columns, values of others; its certificate goes to stdout.
+    """Release a schema of DATA: ranges of columns of numbers and dates, values of others; its certificate goes to stdout.
 
+    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet", and is read block by block.
     What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Every other column
-    than the target is named by --numeric or --categorical, each of which gets an equal share of the budget.
+    than the target is named by --numeric, --date or --categorical, each of which gets an equal share of the budget.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
     nothing is written.
     """
-    refuse_overwriting(out, force, data)
+    refuse_overwriting(out, force, *data)
     ledger = ledger_or_none(address, dataset)
     check_stdout()
-    wanted = [*numeric, *categorical, *([] if person is None else [person])]
-    columns = read_table(data, separator, lambda table: _check(table, [*wanted, target], data))
-    check_records(len(columns[target]), data)
-    groups = groups_of(columns, person)
-    cells = {name: columns[name] for name in columns if name != target}
+    wanted = [*numeric, *dates, *categorical, target, *([] if person is None else [person])]
+    X, y, groups = given(
+        data, target, separator, memory, spill, lambda table, path: _check(table, wanted, path), person
+    )
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
     drawn = False
     try:
-        schema = private_schema(
-            cells,
-            None if classes else columns[target],
-            epsilon=epsilon,
-            delta=delta or 0.0,
-            numeric=numeric,
-            categorical=categorical,
-            classes=list(classes) or None,
-            missing=missing,
-            target=target,
-            adjacency=adjacency,
-            groups=groups,
-            records_per_person=records_per_person,
-            ledger=ledger,
-        )
+        with ShareProgress() as progress:
+            schema = private_schema(
+                X.with_progress(progress) if y is None else X,
+                None if classes else y,
+                epsilon=epsilon,
+                delta=delta or 0.0,
+                numeric=numeric,
+                dates=dates,
+                categorical=categorical,
+                classes=list(classes) or None,
+                missing=missing,
+                target=target,
+                adjacency=adjacency,
+                groups=groups,
+                records_per_person=records_per_person,
+                ledger=ledger,
+            )
         drawn = True
         schema.save(out)
     except BaseException as error:
@@ -134,8 +142,8 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
     if others:
         raise SchemaError(
-            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --categorical or "
-            f"--person, or drop {it_or_them(others)}."
+            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --date, "
+            f"--categorical or --person, or drop {it_or_them(others)}."
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import PrivacyLeakWarning
-from hedgerow.schema import Categorical, Numeric, Schema
+from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import is_truth, plain_values
@@ -71,7 +71,11 @@ def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence
     notes = []
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
-        if isinstance(feature, Categorical):
+        if isinstance(feature, Date):
+            notes.append(
+                Note(name, "dates {} to {}".format(*feature.ends), tuple(_ends_of_one(_dates(column.cells, feature))))
+            )
+        elif isinstance(feature, Categorical):
             assert isinstance(values, Categorical)
             notes.append(_note_on_values(name, column.cells, feature, values))
         else:
@@ -111,6 +115,10 @@ def _inferred(columns: Columns, labels: Cells, **options: int) -> Schema:
 
 
 def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
+    if isinstance(feature, Date):
+        return Note(
+            name, f"dates from {feature.count_text(int(feature.low))} to {feature.count_text(int(feature.high))}", ()
+        )
     values = numbers(column.cells)
     values = values[np.isfinite(values)]
     if not values.size:
@@ -123,14 +131,21 @@ def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
         is_id = _is_numbering(values, distinct) or _is_called_id(name)
         guess = "an id?" if is_id else "an amount, or an id to be dropped?"
         return Note(name, entry, (*others, f"(nearly) every record has its own whole number: {guess}"), is_id=is_id)
-    oddities = others + [
-        f"its {side} end is one record's value"
-        for side, end in (("low", values.min()), ("high", values.max()))
-        if np.count_nonzero(values == end) == 1
-    ]
+    oddities = others + _ends_of_one(values)
     if whole and distinct <= FEW:
         oddities.append(f"only {counted(distinct, 'whole number')}: codes of categories, to be written as values?")
     return Note(name, entry, tuple(oddities))
+
+
+def _dates(cells: Cells, feature: Date) -> npt.NDArray[np.float64]:
+    values = feature.reader()(cells)
+    return values[np.isfinite(values)]
+
+
+def _ends_of_one(values: npt.NDArray[np.float64]) -> list[str]:
+    """Return which ends of a range are one record's value."""
+    ends = (("low", values.min()), ("high", values.max()))
+    return [f"its {side} end is one record's value" for side, end in ends if np.count_nonzero(values == end) == 1]
 
 
 def _on_others(others: Cells) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -80,8 +81,32 @@ def _truth(text: str) -> bool:
     return {"true": True, "false": False}[text.lower()]
 
 
-READERS: dict[str, Callable[[str], Any]] = {"None": _none, "bool": _truth, "int": int, "float": float}
-NOUNS = {"None": "none", "bool": "true or false", "int": "a whole number", "float": "a number"}
+def _json(kind: type) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        found = json.loads(text)
+        if not isinstance(found, kind):
+            raise ValueError(text)
+        return found
+
+    return read
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "None": _none,
+    "bool": _truth,
+    "int": int,
+    "float": float,
+    "dict[str, int]": _json(dict),
+    "list[int]": _json(list),
+}
+NOUNS = {
+    "None": "none",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "dict[str, int]": 'an object such as {"age": 1}',
+    "list[int]": "a list such as [1, 0]",
+}
 
 
 def _value(name: str, text: str, annotation: str) -> Any:
@@ -91,7 +116,7 @@ def _value(name: str, text: str, annotation: str) -> Any:
     for kind in readable:
         try:
             return READERS[kind](text)
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, RecursionError):
             continue
     if kinds <= set(READERS):
         wanted = " or ".join(NOUNS[kind] for kind in reversed(readable))

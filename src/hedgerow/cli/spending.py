@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 import click
 
+from hedgerow.analysis import PrivateSearchCV
 from hedgerow.cli.group import BrokenOff
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateClassifier
@@ -54,7 +55,7 @@ class Spending:
         )
         raise BrokenOff(error, self._outcome() + asked) from error
 
-    def fit(self, model: PrivateClassifier, X: Any, y: Any, groups: Any = None) -> None:
+    def fit(self, model: PrivateClassifier | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
         """Fit the model."""
         self._begun = True
         model.fit(X, y, groups)

@@ -11,12 +11,10 @@ import click
 
 from hedgerow.analysis import ReportCard
 from hedgerow.cli.columns import check_columns, check_records, load_schema
-from hedgerow.cli.data_files import checked_memory, files_argument, named, records_of
-from hedgerow.cli.fit_progress import FitProgress
+from hedgerow.cli.data_files import check_files, files_argument, memory_option, records_of, spill_option
 from hedgerow.cli.holdout import NOT_COVERED, Score, ask_privately, both_of, hold_out, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
-    InputFolder,
     OutputFile,
     checked_delta,
     checked_epsilon,
@@ -31,13 +29,15 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import card_values, check_stdout, model_values, write_json
 from hedgerow.cli.persons import groups_of, person_options
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
+from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
+from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
 from hedgerow.sources.table_file import Columns
-from hedgerow.sources.tables import open_table, read_table
+from hedgerow.sources.tables import read_table
 from hedgerow.systems import system_class
 from hedgerow.texts import listed
 
@@ -63,7 +63,7 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
 @click.option("--out", type=OutputFile(), required=True, help="The model file to write, whole or not at all.")
 @force_option
 @target_option
-@click.option("--system", default="edprf", show_default=True, help="One of `hedgerow systems`.")
+@click.option("--system", default="hedgerow", show_default=True, help="One of `hedgerow systems`.")
 @click.option(
     "--variant",
     type=click.Choice(["private", "published"]),
@@ -94,19 +94,8 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     metavar="EPSILON",
     help="Ask about the held-out lines privately, with this budget: a report card in place of raw figures.",
 )
-@click.option(
-    "--memory",
-    callback=checked_memory,
-    default="1GiB",
-    show_default=True,
-    metavar="SIZE",
-    help="About how much memory codes and counts may take; what does not fit is put on disk.",
-)
-@click.option(
-    "--spill",
-    type=InputFolder(),
-    help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
-)
+@memory_option
+@spill_option
 @ledger_options
 @separator_option
 @json_option
@@ -171,13 +160,16 @@ def train(
         if whole:
             columns = _read(data[0], schema, separator, person)
             training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
-            labels = training.pop(str(schema.target))
-            spending.fit(model, training, labels, groups_of(training, person))
+            if variant == "published":
+                labels = training.pop(str(schema.target))
+                spending.fit(model, training, labels, groups_of(training, person))
+            else:
+                label = str(schema.target)
+                records = Records.from_batches([training], label, group=person, memory=memory, spill=spill)
+                _fit(spending, model, records)
         else:
-            _check_files(data, schema, separator, person)
-            with FitProgress() as progress:
-                records = records_of(data, str(schema.target), separator, memory, spill, person)
-                spending.fit(model, records.with_progress(progress), None)
+            check_files(data, separator, lambda table, path: check_columns(table, schema, path, person))
+            _fit(spending, model, records_of(data, str(schema.target), separator, memory, spill, person))
         spending.save(model, force=force)
         if testing is None:
             _report(model, out, None, as_json)
@@ -195,21 +187,17 @@ def train(
         )  # a function of its own: freeing many records takes time, in which an interruption must say what it cost
 
 
+def _fit(spending: Spending, model: PrivateClassifier, records: Records) -> None:
+    """Fit a private form, and show on a terminal how far it is."""
+    with ShareProgress() as progress:
+        spending.fit(model, records.with_progress(progress), None)
+
+
 def _read(path: Path, schema: Schema, separator: str, person: str | None) -> Columns:
     """Return all columns of one file, after the checks that look at no record."""
     columns = read_table(path, separator, lambda table: check_columns(table, schema, path, person))
     check_records(len(columns[str(schema.target)]), path)
     return columns
-
-
-def _check_files(data: Sequence[Path], schema: Schema, separator: str, person: str | None) -> None:
-    """Raise SchemaError unless every file has the schema's columns, ConfigurationError where none has a record."""
-    records = False
-    for path in data:
-        with open_table(path, separator) as table:
-            check_columns(table, schema, path, person)
-            records = records or next(table.blocks(), None) is not None
-    check_records(int(records), named(data))
 
 
 def _claim(model: PrivateClassifier) -> str:

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from hedgerow.curator.checks import check_noise, check_range
 from hedgerow.errors import BudgetExceeded
-from hedgerow.mechanisms import Geometric, Randomness, Selection
+from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.filter import PrivacyFilter
+from hedgerow.table import Table
 
 __all__ = ["SCORE", "Contest"]
 
@@ -25,16 +26,18 @@ class Contest:
 
     Parameters
     ----------
-    right : ndarray of shape (records, models), bool
-        Whether a model is right about a record: it depends on that record and on the model alone.
+    table : Table
+        The records that count, with a code of 1 for each model that is right about them, and of 0 for others: it depends on
+        the record and on the model alone.
     ceiling : Cost
         What all questions together may cost under add/remove adjacency.
     randomness : Randomness
         Where every draw comes from.
     """
 
-    def __init__(self, right: npt.NDArray[np.bool_], ceiling: Cost, randomness: Randomness) -> None:
-        self._counts = right.sum(axis=0, dtype=np.int64)
+    def __init__(self, table: Table, ceiling: Cost, randomness: Randomness) -> None:
+        everyone = table.assign(randomness.coins(PerRecordCoin(1)))
+        self._counts: npt.NDArray[np.int64] = table.histogram(everyone)[0, 1::2, 0]
         self._filter = Atomic(PrivacyFilter(ceiling))
         self._randomness = randomness
         self._process = os.getpid()

@@ -46,7 +46,27 @@ RULES: Mapping[str, Constraint] = {
 
 @dataclass(frozen=True)
 class Question:
-    """One question that was answered: what was asked of how many nodes, and its epsilon."""
+    """One question that was answered: what was asked of how many nodes, and its epsilon.
+
+    Parameters
+    ----------
+    text : str
+        What was asked.
+    nodes : int
+        Of how many nodes.
+    epsilon : Fraction
+        What was named for it.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> curator = hr.Curator([["x"], ["y"]], ["no", "yes"], schema, epsilon=1.0)
+    >>> counts = curator.class_counts(curator.root, epsilon=0.5)
+    >>> [question] = curator.questions
+    >>> question.nodes, float(question.epsilon)
+    (1, 0.5)
+    """
 
     text: str
     nodes: int

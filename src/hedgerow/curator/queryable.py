@@ -38,6 +38,21 @@ class Nodes:
     """Names of nodes: disjoint sets of records inside one curator. They hold no records and no counts.
 
     They are numbers: another curator takes them for nodes of its own, if it has as many.
+
+    Parameters
+    ----------
+    generation : int
+        Which assignment of the records to nodes they belong to.
+    index : ndarray of shape (n_nodes,), int
+        The numbers of the nodes.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> curator = hr.Curator([["x"], ["y"]], ["no", "yes"], schema, epsilon=1.0)
+    >>> len(curator.root.index)
+    1
     """
 
     generation: int

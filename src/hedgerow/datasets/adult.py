@@ -166,6 +166,12 @@ def load_adult(
     ------
     DatasetError
         The files cannot be found, fetched or verified.
+
+    Examples
+    --------
+    >>> from hedgerow.datasets import load_adult
+    >>> load_adult().X.shape
+    (32561, 14)
     """
     texts = read_files(SOURCE, data_home)
     # The test file begins with a line that is no record.

@@ -91,6 +91,12 @@ def load_bank(data_home: str | os.PathLike[str] | None = None) -> Dataset:
     ------
     DatasetError
         The file cannot be found, fetched or verified.
+
+    Examples
+    --------
+    >>> from hedgerow.datasets import load_bank
+    >>> load_bank().X.shape
+    (41188, 20)
     """
     [text] = read_files(SOURCE, data_home).values()
     rows = csv.reader(text.splitlines(), delimiter=";")

@@ -51,6 +51,12 @@ def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Datas
     ------
     DatasetError
         The files cannot be found, fetched or verified.
+
+    Examples
+    --------
+    >>> from hedgerow.datasets import load_census_income
+    >>> load_census_income().X.shape
+    (199523, 40)
     """
     texts = read_files(SOURCE, data_home)
     # Each text is let go once it is read: together they have 156 MB.

@@ -34,6 +34,14 @@ class Dataset:
         What is public about the set: written by hand from its codebook, not read off the records.
     X_test, y_test : ndarray or None
         The test part, if the set is published with one.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> made_up = hr.datasets.Dataset("made up", X=np.array([[0.5]]), y=np.array(["no"]), schema=schema)
+    >>> made_up.schema.names, made_up.X_test is None
+    (('a',), True)
     """
 
     name: str

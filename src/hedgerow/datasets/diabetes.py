@@ -55,6 +55,12 @@ def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *,
     ------
     DatasetError
         The file cannot be found or verified.
+
+    Examples
+    --------
+    >>> from hedgerow.datasets import load_diabetes_prediction
+    >>> load_diabetes_prediction().X.shape
+    (100000, 8)
     """
     if data_home is not None and os.path.isfile(data_home):
         text = read_file(SOURCE, data_home)

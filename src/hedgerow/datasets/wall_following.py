@@ -46,6 +46,12 @@ def load_wall_following(data_home: str | os.PathLike[str] | None = None, *, clas
         `classes` is neither 4 nor 2.
     DatasetError
         The file cannot be found, fetched or verified.
+
+    Examples
+    --------
+    >>> from hedgerow.datasets import load_wall_following
+    >>> load_wall_following().X.shape
+    (5456, 24)
     """
     if classes not in (2, 4):
         raise ConfigurationError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from importlib import import_module
 from itertools import count
 from typing import Any
@@ -17,13 +17,15 @@ import numpy.typing as npt
 
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
+from hedgerow.engines.encode import Checksums
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, MissingExtraError
-from hedgerow.schema import Encoder, Schema
+from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Keep, PartitionedTable, Question, Task
+from hedgerow.table import Keep, PartitionedTable, Question, Reading, Task
 
 __all__ = ["DaskEngine", "DaskSource"]
 
@@ -71,8 +73,10 @@ class DaskSource:
     frame: Any
     client: Any
     timeout: float
-    key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+    checksums: Checksums = field(default_factory=Checksums, repr=False)
     wire: Wire = field(default_factory=Wire, repr=False)
+
+    again = True
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
@@ -80,29 +84,46 @@ class DaskSource:
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them; codes stay on the workers."""
-        delayed = import_module("dask").delayed
-        given = delayed((encoder, layout, self.key), pure=False)
-        parts = [delayed(_encode, pure=False)(given, part) for part in self.frame.to_delayed()]
-        rows = self.client.compute(parts, retries=RETRIES)
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as a reading has them; codes stay on the workers."""
+        rows = self._each(_encode, (reading, layout, self.checksums.key))
         try:
-            facts: dict[int, Fact] = {}
-            patience = Patience(self.timeout)
-            while len(facts) < len(rows):
-                asked = [place for place in range(len(rows)) if place not in facts]
-                futures = {
-                    self.client.submit(_fact, rows[place], pure=False, retries=RETRIES): place for place in asked
-                }
-                for future, fact in gathered(futures, patience):
-                    facts[futures[future]] = fact
-                    progress.read(len(facts) / len(rows))
-            found = remote.placed([facts[place] for place in range(len(rows))])
-            engine = DaskEngine(self.client, rows, found, self.timeout, progress, self.wire)
-            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+            facts: list[Fact] = self._once_each(rows, _fact, progress)
+            for place, fact in enumerate(facts):
+                self.checksums.check(reading, place, fact.digest)
+            engine = DaskEngine(self.client, rows, remote.placed(facts), self.timeout, progress, self.wire)
+            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             self.client.cancel(rows)
             raise
+
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value; workers count them."""
+        found = self._each(_count, (asked, layout))
+        try:
+            return reduce(asked.sum, self._once_each(found, _same, progress), asked.nothing)
+        finally:
+            self.client.cancel(found)
+
+    def _each(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Future]:
+        """Return what workers make of each partition."""
+        delayed = import_module("dask").delayed
+        given = delayed(arguments, pure=False)
+        parts = [delayed(work, pure=False)(given, part) for part in self.frame.to_delayed()]
+        futures: list[Future] = self.client.compute(parts, retries=RETRIES)
+        return futures
+
+    def _once_each(self, made: Sequence[Future], ask: Callable[[Any], Any], progress: Progress) -> list[Any]:
+        """Return what is asked of each of these, in their order; an answer that was lost with its worker is asked for again."""
+        answers: dict[int, Any] = {}
+        patience = Patience(self.timeout)
+        while len(answers) < len(made):
+            lacking = [place for place in range(len(made)) if place not in answers]
+            futures = {self.client.submit(ask, made[place], pure=False, retries=RETRIES): place for place in lacking}
+            for future, answer in gathered(futures, patience):
+                answers[futures[future]] = answer
+                progress.read(len(answers) / len(made))
+        return [answers[place] for place in range(len(made))]
 
 
 class DaskEngine:
@@ -264,12 +285,21 @@ def lost() -> EngineError:
 # What runs on workers.
 
 
-def _encode(given: tuple[Encoder, Layout, bytes], part: Any) -> Rows:
+def _encode(given: tuple[Reading, Layout, bytes], part: Any) -> Rows:
     return remote.encode(*given, [part])
 
 
 def _fact(rows: Rows) -> Fact:
     return Fact(len(rows.codes), rows.digest)
+
+
+def _count(given: tuple[ValueCounts, Layout], part: Any) -> Counts:
+    asked, layout = given
+    return asked(*layout.split(part))
+
+
+def _same(found: Any) -> Any:
+    return found
 
 
 async def _forget(log: str) -> None:  # waited for by nobody, which Dask allows for coroutines alone

@@ -4,86 +4,91 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.spill import Spill
-from hedgerow.errors import ConfigurationError, EngineError, SchemaError
-from hedgerow.schema import Encoder
+from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.schema.columns import read_columns, read_groups
-from hedgerow.schema.persons import person_ids
+from hedgerow.schema.persons import Ids, person_ids
 from hedgerow.sources.streams import Block
-from hedgerow.table import MOST_RECORDS, Keep, Partition
+from hedgerow.table import MOST_RECORDS, Keep, Partition, Reading
+from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["CHANGED", "Checksums", "changed", "check_number", "encoded", "partitions_of"]
+__all__ = [
+    "CHANGED",
+    "Checksum",
+    "Checksums",
+    "Found",
+    "changed",
+    "check_number",
+    "counted_of",
+    "encoded",
+    "partitions_of",
+]
 
-Codes = npt.NDArray[np.unsignedinteger]
-Labels = npt.NDArray[np.signedinteger]
-Rows = dict[str, npt.NDArray[Any]]
+Found = tuple[Codes, Labels]
+Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
 
 FEWEST_AT_ONCE = 1 << 22  # records whose persons are told apart together: 40 bytes each
 
 
-def encoded(encoder: Encoder, X: Any, y: Any) -> tuple[Codes, Labels]:
-    """Return the codes and the classes of some records.
+def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
+    """Return the codes and the classes of some records, and what their checksum is made of.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
     """
-    columns = read_columns(X, encoder.schema.features, check_types=False)
-    codes = encoder.transform(columns)
-    try:
-        labels: Labels = encoder.labels(y)
-    except SchemaError:
-        labels = np.full(len(y), -1, dtype=np.int16)
-    if len(labels) != len(codes):
+    columns = read_columns(X, reading.schema.features, check_types=False)
+    if len(y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
-    return codes, labels
+    found = reading.read(columns, y)
+    return found, reading.witness(columns, y, found)
 
 
 class Checksum:
     """The checksum of codes, classes and ids of persons that come block by block, whatever the sizes of the blocks."""
 
     def __init__(self, key: bytes) -> None:
-        self._parts = {
-            of: hashlib.blake2b(key=key, digest_size=32, person=of.encode()) for of in ("codes", "labels", "ids")
-        }
+        self._codes, self._labels, self._ids = (
+            hashlib.blake2b(key=key, digest_size=32, person=of) for of in (b"codes", b"labels", b"ids")
+        )
 
-    def update(self, rows: Rows) -> None:
+    def update(self, codes: Codes, labels: Labels, ids: Ids | None = None) -> None:
         """Take the next records."""
-        for name, array in rows.items():
-            self._parts[name].update(np.ascontiguousarray(array.astype("<i4") if name == "labels" else array).data)
+        self._codes.update(np.ascontiguousarray(codes).data)
+        self._labels.update(labels.astype("<i4").data)
+        if ids is not None:
+            self._ids.update(ids.data)
 
     def digest(self) -> bytes:
         """Return the checksum of all records so far."""
-        return b"".join(part.digest() for part in self._parts.values())
+        return self._codes.digest() + self._labels.digest() + self._ids.digest()
 
 
 class Checksums:
-    """What records a source had, by a key of its own, so that a source that changed is not taken for what it was."""
+    """What codes a source had, by a key of its own, so that a source that changed is not taken for what it was."""
 
     def __init__(self) -> None:
-        self._key = os.urandom(32)
+        self.key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
 
     def begin(self) -> Checksum:
-        """Return what takes the records of one pass."""
-        return Checksum(self._key)
+        """Return what takes the codes and classes of one pass."""
+        return Checksum(self.key)
 
     @property
     def key_of_ids(self) -> bytes:
         """The key by which ids of persons are hashed, the same in every pass."""
-        return hashlib.blake2b(key=self._key, digest_size=32, person=b"hedgerow ids").digest()
+        return hashlib.blake2b(key=self.key, digest_size=32, person=b"hedgerow ids").digest()
 
-    def check(self, encoder: Encoder, part: object, found: bytes) -> None:
-        """Raise EngineError where a part of the source, read by the same encoder, had another checksum before."""
-        name = json.dumps([encoder.schema.to_dict(), encoder.max_bins], sort_keys=True), part
-        if not hmac.compare_digest(self._known.setdefault(name, found), found):
+    def check(self, reading: Reading, part: object, found: bytes) -> None:
+        """Raise EngineError where a part of the source, read by the same name, had another checksum before."""
+        if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
 
 
@@ -106,7 +111,7 @@ def check_number(records: int) -> None:
 
 def partitions_of(
     blocks: Iterable[Block],
-    encoder: Encoder,
+    reading: Reading,
     spill: Spill,
     rows: int,
     checksums: Checksums,
@@ -117,10 +122,10 @@ def partitions_of(
 
     Records that ``keep`` leaves out have no class; ids of persons are dropped before this returns.
     """
-    parts: list[tuple[int, MutableMapping[str, Any]]] = []
+    parts: list[Part] = []
     buffers: dict[str, Any] = {
-        "codes": np.empty((rows, len(encoder.n_codes)), dtype=encoder.dtype),
-        "labels": np.empty(rows, dtype=encoder.labels([]).dtype),
+        "codes": np.empty((rows, len(reading.n_codes)), dtype=reading.dtype),
+        "labels": np.empty(rows, dtype=reading.label_dtype),
     }
     if keep is not None:
         buffers["ids"] = np.empty((rows, 2), dtype=np.uint64)
@@ -137,8 +142,12 @@ def partitions_of(
         check_number(first)
 
     for block in blocks:
-        own = _rows_of(block, encoder, checksums.key_of_ids, keep)
-        check.update(own)
+        found, witness = encoded(reading, block.X, block.y)
+        own = dict(zip(("codes", "labels"), found, strict=True))
+        ids = None if keep is None else ids_of(block, reading.schema.missing, checksums.key_of_ids)
+        check.update(*witness, ids)
+        if ids is not None:
+            own["ids"] = ids
         start, count = 0, len(own["labels"])
         while start < count:
             taken = min(rows - filled, count - start)
@@ -150,18 +159,32 @@ def partitions_of(
         told(block.share)
     if filled or not parts:
         finish()
-    checksums.check(encoder, None, check.digest())
+    checksums.check(reading, None, check.digest())
     if keep is not None:
         keep.in_parts(parts, at_once=max(rows, FEWEST_AT_ONCE))
     return [Partition(first, arrays) for first, arrays in parts]
 
 
-def _rows_of(block: Block, encoder: Encoder, key: bytes, keep: Keep | None) -> Rows:
-    """Return the codes and classes of a block's records, and the hashed ids of their persons where they are asked for."""
-    codes, labels = encoded(encoder, block.X, block.y)
-    if keep is None:
-        return {"codes": codes, "labels": labels}
-    groups = read_groups(block.groups, len(labels), encoder.schema.missing)
+def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
+    """Return the hashed ids of a block's persons."""
+    groups = read_groups(block.groups, len(block.y), missing)
     assert groups is not None
     assert groups.cells is not None
-    return {"codes": codes, "labels": labels, "ids": person_ids(groups.cells, key, groups.missing)}
+    return person_ids(groups.cells, key, groups.missing)
+
+
+def counted_of(
+    blocks: Iterable[Block], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield for each block which of its records count, whether they have a label or not."""
+    parts: list[Part] = []
+    first = 0
+    for block in blocks:
+        arrays = spill.arrays()
+        arrays["ids"] = ids_of(block, missing, checksums.key_of_ids)
+        arrays["labels"] = np.zeros(len(arrays["ids"]), dtype=np.int8)
+        parts.append((first, arrays))
+        first += len(arrays["labels"])
+        check_number(first)
+    keep.in_parts(parts, at_once=FEWEST_AT_ONCE)
+    return (arrays["labels"] >= 0 for _, arrays in parts)

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, repeat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.collect import Partial, Total
-from hedgerow.engines.encode import Checksums, partitions_of
+from hedgerow.engines.encode import Checksums, changed, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.spill import Spill
-from hedgerow.schema import Encoder, Schema
+from hedgerow.engines.values import Counts, ValueCounts
+from hedgerow.schema import Schema
 from hedgerow.sources.streams import Layout, Stream
-from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Task
+from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Reading, Task
 from hedgerow.threads import available_threads, for_each
 
 __all__ = ["LocalEngine", "LocalSource"]
 
 Integers = npt.NDArray[np.int64]
 
+NOBODY = np.zeros(0, dtype=np.bool_)
 FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
@@ -79,24 +82,44 @@ class LocalSource:
     spill: str | os.PathLike[str] | None
     checksums: Checksums = field(default_factory=Checksums)
 
+    @property
+    def again(self) -> bool:
+        """Whether the records can be read more than once."""
+        return self.stream.again
+
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
         self.stream.check(schema, layout)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them."""
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
         spill = Spill(self.spill, self.memory // 2)
         try:
             blocks = self.stream.blocks(layout)
-            partitions = partitions_of(blocks, encoder, spill, self._rows(encoder), self.checksums, progress.read, keep)
+            partitions = partitions_of(blocks, reading, spill, self._rows(reading), self.checksums, progress.read, keep)
             engine = LocalEngine(partitions, spill, progress)
-            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             spill.close()
             raise
 
-    def _rows(self, encoder: Encoder) -> int:
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value, of those that ``keep`` does not leave out."""
+        total = asked.nothing
+        with Spill(self.spill, self.memory // 2) as spill:
+            counted: Iterator[Any] = repeat(None)
+            if keep is not None:
+                missing, blocks = asked.schema.missing, self.stream.blocks(layout)
+                counted = counted_of(blocks, missing, spill, self.checksums, keep)
+            for block in self.stream.blocks(layout):
+                mine = next(counted, NOBODY)
+                if mine is not None and len(mine) != len(block.y):
+                    raise changed()
+                total = asked.sum(total, asked(block.X, block.y, mine))
+                progress.read(block.share)
+        return total
+
+    def _rows(self, reading: Reading) -> int:
         """Return how many records a partition has, so that as many as are counted at once fit half of the memory."""
-        features, classes = len(encoder.n_codes), len(encoder.schema.classes)
-        of_record = 3 * features * encoder.dtype.itemsize + 12 * classes + 32
+        of_record = 3 * len(reading.n_codes) * reading.dtype.itemsize + 12 * reading.n_classes + 32
         return min(max(self.memory // 2 // available_threads() // of_record, FEWEST_ROWS), MOST_ROWS)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Protocol, Self
 
 from hedgerow.engines.local import LocalSource
 from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.persons import Groups
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
-from hedgerow.table import Keep, PartitionedTable
+from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
-__all__ = ["LEAST_MEMORY", "Records", "Source"]
+__all__ = ["LEAST_MEMORY", "Records", "Source", "table_of"]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -28,11 +30,18 @@ DEFAULT_TIMEOUT = 300.0  # seconds
 class Source(Protocol):
     """Where records are, and what counts them there."""
 
+    @property
+    def again(self) -> bool:
+        """Whether the records can be read more than once."""
+
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no cell decides."""
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them; those that ``keep`` leaves out have no class."""
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
+
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value, of those that ``keep`` does not leave out."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +59,10 @@ class Records:
     See also
     --------
     hedgerow.engines.predict : Predict where the records are.
+
+    Notes
+    -----
+    They are made by ``from_parquet``, ``from_csv``, ``from_batches``, ``from_dask`` and ``from_spark``.
 
     Examples
     --------
@@ -269,14 +282,19 @@ class Records:
         """Who the records are of, which they hold themselves; None where no column says it."""
         return None if self._group is None else Groups(self._group, None)
 
-    def check(self, schema: Schema) -> None:
+    def check(self, schema: Schema, *, again: bool = False) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
 
-        Names and declared types of columns decide, and no cell does.
+        Names and declared types of columns decide, and no cell does. ``again``: records are to be read several times, and batches
+        that can be read once only are a ConfigurationError.
         """
         self._source.check(schema, self._layout(schema))
+        if again and not self._source.again:
+            raise ConfigurationError(
+                "these batches can be read once only, but here records are read several times. Pass a function that opens "
+                "them, such as hr.Records.from_batches(lambda: reader()), or files."
+            )
 
-    @without_sizes()
     def table(self, encoder: Encoder, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
 
@@ -287,13 +305,17 @@ class Records:
         EngineError
             If the records cannot be read to their end, changed, or are too many.
         """
-        try:
-            return self._source.table(encoder, self._layout(encoder.schema), self._progress, keep)
-        except EngineError:
-            raise
-        except HedgerowError as error:
-            # Names and types were checked before: what is wrong now came to light once the budget was booked.
-            raise EngineError(str(error)) from error
+        return self.read(Coded(encoder), keep)
+
+    def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as any reading has them; as for ``table``."""
+        with _begun():
+            return self._source.table(reading, self._layout(reading.schema), self._progress, keep)
+
+    def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value, of those that ``keep`` does not leave out; raises as ``table`` does."""
+        with _begun():
+            return self._source.values(asked, self._layout(asked.schema), self._progress, keep)
 
     def _layout(self, schema: Schema) -> Layout:
         label = schema.target if self._label is None else self._label
@@ -302,6 +324,31 @@ class Records:
                 "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
             )
         return Layout(label, self._drop, self._group)
+
+
+@contextmanager
+def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iterator[Table]:
+    """Yield records as a table: those of ``Records`` where they are counted, others in memory.
+
+    Those that ``keep`` leaves out have no class.
+    """
+    if isinstance(X, Records):
+        with closing(X.read(reading, keep)) as table:
+            yield table
+    else:
+        yield MemoryTable.by(reading, X, y, keep)
+
+
+@contextmanager
+def _begun() -> Iterator[None]:
+    """Raise what is wrong as EngineError: names and types were checked before, so it came to light once the budget was booked."""
+    with without_sizes():
+        try:
+            yield
+        except EngineError:
+            raise
+        except HedgerowError as error:
+            raise EngineError(str(error)) from error
 
 
 def _checked_drop(drop: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import pickle
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.collect import Partial, narrowed
-from hedgerow.engines.encode import Codes, Labels, changed, check_number, encoded
+from hedgerow.engines.encode import Checksum, changed, check_number, encoded
 from hedgerow.errors import EngineError
-from hedgerow.schema import Encoder
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Behind, Memo, Partition, Task
+from hedgerow.table import Behind, Memo, Partition, Reading, Task
+from hedgerow.table.reading import Codes, Labels
 from hedgerow.threads import single
 
 __all__ = ["Fact", "Facts", "Rows", "answered", "encode", "forget", "placed"]
@@ -48,16 +47,17 @@ class Facts:
     digest: bytes
 
 
-def encode(encoder: Encoder, layout: Layout, key: bytes, batches: Any) -> Rows:
+def encode(reading: Reading, layout: Layout, key: bytes, batches: Any) -> Rows:
     """Return the tables of one partition as codes; a function of its arguments alone."""
     with single():
-        found = [encoded(encoder, *layout.split(batch)) for batch in batches]
-    empty = np.empty((0, len(encoder.n_codes)), dtype=encoder.dtype), encoder.labels([])
-    codes = np.concatenate([empty[0], *(codes for codes, _ in found)])
-    labels = np.concatenate([empty[1], *(labels for _, labels in found)])
-    check: Any = hashlib.blake2b(key=key, digest_size=32)
-    check.update(codes)
-    check.update(labels)
+        found = [encoded(reading, *layout.split(batch)) for batch in batches]
+    check = Checksum(key)
+    for _, witness in found:
+        check.update(*witness)
+    codes = np.empty((0, len(reading.n_codes)), dtype=reading.dtype)
+    labels = np.empty(0, dtype=reading.label_dtype)
+    codes = np.concatenate([codes, *(codes for (codes, _), _ in found)])
+    labels = np.concatenate([labels, *(labels for (_, labels), _ in found)])
     return Rows(codes, labels, check.digest())
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from importlib import import_module
 from itertools import count
 from typing import Any
@@ -18,14 +18,15 @@ import numpy.typing as npt
 
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
-from hedgerow.engines.encode import CHANGED, changed
+from hedgerow.engines.encode import CHANGED, Checksums, changed
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
-from hedgerow.schema import Encoder, Schema
+from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Keep, PartitionedTable, Task
+from hedgerow.table import Keep, PartitionedTable, Reading, Task
 
 __all__ = ["SparkEngine", "SparkSource"]
 
@@ -51,8 +52,10 @@ class SparkSource:
 
     frame: Any
     timeout: float
-    key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+    checksums: Checksums = field(default_factory=Checksums, repr=False)
     wire: Wire = field(default_factory=Wire, repr=False)
+
+    again = True
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
@@ -61,10 +64,10 @@ class SparkSource:
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
-    def table(self, encoder: Encoder, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them; codes stay on the executors."""
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as a reading has them; codes stay on the executors."""
         context = self.frame.sparkSession.sparkContext
-        given = context.broadcast(pickle.dumps((encoder, layout, self.key)))
+        given = context.broadcast(pickle.dumps((reading, layout, self.checksums.key)))
         encoded = self.frame.mapInArrow(_encoder_of(given), "codes binary, labels binary, digest binary, count long")
         rows = encoded.rdd.map(tuple).persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
         jobs = Jobs(context, self.timeout)
@@ -75,13 +78,23 @@ class SparkSource:
             )
             if any(len(facts) != 1 for facts in found):
                 raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
+            for place, (fact,) in enumerate(found):
+                self.checksums.check(reading, place, fact.digest)
             facts = remote.placed([one for (one,) in found])
-            engine = SparkEngine(context, rows, facts, encoder, jobs, progress, self.wire)
-            return PartitionedTable(engine, encoder.n_codes, len(encoder.schema.classes))
+            engine = SparkEngine(context, rows, facts, reading, jobs, progress, self.wire)
+            return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             with suppress(Exception):
                 rows.unpersist(blocking=False)
             raise
+
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value; executors count them."""
+        context = self.frame.sparkSession.sparkContext
+        given = context.broadcast(pickle.dumps((asked, layout)))
+        counted = self.frame.mapInArrow(_counter_of(given), "counts binary").rdd.map(lambda row: bytes(row[0]))
+        found = Jobs(context, self.timeout).run(counted.collect, progress.read)
+        return reduce(asked.sum, (pickle.loads(one) for one in found), asked.nothing)  # noqa: S301 - from our own executors
 
 
 class SparkEngine:
@@ -97,7 +110,7 @@ class SparkEngine:
         The codes of each partition, one element in each.
     facts : list of Facts
         What they must be.
-    encoder : Encoder
+    reading : Reading
         How the codes were made.
     jobs : Jobs
         What runs jobs.
@@ -108,11 +121,11 @@ class SparkEngine:
     """
 
     def __init__(
-        self, context: Any, rows: Any, facts: list[Facts], encoder: Encoder, jobs: Jobs, progress: Progress, wire: Wire
+        self, context: Any, rows: Any, facts: list[Facts], reading: Reading, jobs: Jobs, progress: Progress, wire: Wire
     ) -> None:
         self._context, self._rows, self._jobs = context, rows, jobs
         self._facts, self._progress, self._wire = facts, progress, wire
-        self._types = len(encoder.n_codes), encoder.dtype, encoder.labels([]).dtype
+        self._types = len(reading.n_codes), reading.dtype, reading.label_dtype
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
@@ -239,14 +252,25 @@ def _encoder_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def encode(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        encoder, layout, key = pickle.loads(given.value)  # noqa: S301 - from the driver
-        rows = remote.encode(encoder, layout, key, batches)
+        reading, layout, key = pickle.loads(given.value)  # noqa: S301 - from the driver
+        rows = remote.encode(reading, layout, key, batches)
         cells = [[rows.codes.tobytes()], [rows.labels.tobytes()], [rows.digest], [len(rows.codes)]]
         types = [arrow.binary(), arrow.binary(), arrow.binary(), arrow.int64()]
         arrays = [arrow.array(cell, kind) for cell, kind in zip(cells, types, strict=True)]
         yield arrow.RecordBatch.from_arrays(arrays, ["codes", "labels", "digest", "count"])
 
     return encode
+
+
+def _counter_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        arrow = import_module("pyarrow")
+
+        asked, layout = pickle.loads(given.value)  # noqa: S301 - from the driver
+        counts = reduce(asked.sum, (asked(*layout.split(batch)) for batch in batches), asked.nothing)
+        yield arrow.RecordBatch.from_arrays([arrow.array([pickle.dumps(counts)], arrow.binary())], ["counts"])
+
+    return count
 
 
 def _answer_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:

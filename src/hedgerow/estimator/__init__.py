@@ -3,6 +3,7 @@
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMAT
+from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     answered,
     certificate_of,
@@ -32,6 +33,7 @@ __all__ = [
     "claim_of",
     "draw_coins",
     "plan_of",
+    "read_given",
     "restored",
     "result_of",
     "rules_of",

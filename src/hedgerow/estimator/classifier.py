@@ -436,7 +436,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """How much of the model each feature decides, of shape (n_features_in_,).
+        """How much of the model each feature decides, of shape (features,).
 
         A root weighs 1 and a test shares its weight evenly among its branches: in trees of tests with two branches a test on
         level l weighs 1 / 2**(l - 1). A feature's importance is the share of its tests' weights in the sum; all are zero where

@@ -40,6 +40,19 @@ class Explanation:
         How far noise may have moved them, one standard deviation; None where that is not known.
     rule : str
         How contributions are worked out, in a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> found = model.explain(X[:3])
+    >>> found.names, found.scale, found.contributions.shape
+    (('a', 'b'), 'log-odds', (3, 2))
+    >>> bool(np.allclose(found.baseline + found.contributions.sum(axis=1), model.decision_function(X[:3])))
+    True
     """
 
     names: tuple[str, ...]

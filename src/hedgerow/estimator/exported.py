@@ -70,8 +70,8 @@ class Exported:
         """Return one SELECT statement that answers for the records of a table as ``predict`` and ``predict_proba`` do.
 
         Its columns are those that ``keep`` names, then ``label``, then ``probability_`` and the class for each class. The order
-        of the rows is the engine's, so keep a key. Columns are found by the features' names. They may hold numbers, truth values
-        or text, NULL being missing.
+        of the rows is the engine's, so keep a key. Columns are found by the features' names. They may hold numbers, truth values,
+        dates or text, NULL being missing.
 
         Parameters
         ----------
@@ -85,8 +85,7 @@ class Exported:
         Raises
         ------
         ConfigurationError
-            If the model is too large for a statement, a feature is a date, names cannot be told apart in SQL, or the dialect is
-            unknown.
+            If the model is too large for a statement, names cannot be told apart in SQL, or the dialect is unknown.
 
         Examples
         --------

@@ -14,8 +14,12 @@ from hedgerow.schema.persons import Groups
 __all__ = ["read_given"]
 
 
-def read_given(X: Any, y: Any, groups: Any, schema: Schema | None) -> tuple[Schema, Any, Any, bool, Groups | None]:
+def read_given(
+    X: Any, y: Any, groups: Any, schema: Schema | None, *, again: bool = False
+) -> tuple[Schema, Any, Any, bool, Groups | None]:
     """Return the schema, the records and their labels, whether the records have column names, and who they are of.
+
+    ``again`` says that records are to be read several times.
 
     Raises
     ------
@@ -35,7 +39,7 @@ def read_given(X: Any, y: Any, groups: Any, schema: Schema | None) -> tuple[Sche
             raise ConfigurationError(
                 "hr.Records hold who they are of, so groups must be left out; name its column by group=."
             )
-        X.check(schema)
+        X.check(schema, again=again)
         return schema, X, None, True, X.groups
     found = inferred_schema(X, y) if schema is None else schema
     columns, labels = read_records(X, y, found.features, found.classes)

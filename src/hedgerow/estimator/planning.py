@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator
-from hedgerow.engines.records import Records
+from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.limits import Allowance
@@ -22,7 +21,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Keep, MemoryTable, Table
+from hedgerow.table import Coded, Keep, Table
 
 if TYPE_CHECKING:
     from hedgerow.estimator.classifier import PrivateClassifier
@@ -97,10 +96,8 @@ def run(
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
         return plan.fit_raw(X, y, randomness), ()
-    if isinstance(X, Records):
-        with closing(X.table(plan.encoder, keep)) as table:
-            return answered(plan, table, randomness)
-    return answered(plan, MemoryTable.of(plan.encoder, X, y, keep), randomness)
+    with table_of(X, y, Coded(plan.encoder), keep) as table:
+        return answered(plan, table, randomness)
 
 
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:

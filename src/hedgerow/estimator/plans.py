@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,12 @@ __all__ = ["Draw", "FineBins", "Fitted", "Model", "Plan", "PublicCoins", "RawPla
 
 
 class Model(Protocol):
-    """What a fit leaves behind: released values that answer for new records."""
+    """What a fit leaves behind: released values that answer for new records.
+
+    ``importance_rule`` says in words what ``importances`` are shares of.
+    """
+
+    importance_rule: ClassVar[str]
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class."""

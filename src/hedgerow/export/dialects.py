@@ -44,6 +44,18 @@ class Dialect(ABC):
         """Return the number that a cell holds or spells as a category does; ``text`` is its ``text_of``."""
 
     @abstractmethod
+    def moment_text_of(self, cell: str) -> str:
+        """Return a cell as the text that a date or a moment of any type has, NULL where there is none."""
+
+    @abstractmethod
+    def day_of(self, text: str) -> str:
+        """Return the days since 1970 of a text of the form 2024-12-31; NULL where there is no such day."""
+
+    @abstractmethod
+    def whole_of(self, text: str) -> str:
+        """Return the whole number of some digits."""
+
+    @abstractmethod
     def greatest(self, values: Sequence[str]) -> str:
         """Return the largest of some values."""
 
@@ -78,6 +90,20 @@ class DuckDB(Dialect):
         """Return the number that the text of a cell spells: what is cast from a number is one."""
         number = f"CASE WHEN regexp_full_match({text}, {self.literal(DECIMAL)}) THEN TRY_CAST({text} AS DOUBLE) END"
         return self.words(text, number)
+
+    def moment_text_of(self, cell: str) -> str:
+        """Return the text of a cell; a moment with an offset is written with hours alone where these are whole."""
+        text = self.text_of(cell)
+        whole = f"regexp_replace({text}, '([+-][0-9]{{2}})$', '\\1:00')"
+        return f"CASE WHEN typeof({cell}) = 'TIMESTAMP WITH TIME ZONE' THEN {whole} ELSE {text} END"
+
+    def day_of(self, text: str) -> str:
+        """Return the days since 1970 of a text of the form 2024-12-31."""
+        return f"CAST(TRY_CAST({text} AS DATE) - DATE '1970-01-01' AS BIGINT)"
+
+    def whole_of(self, text: str) -> str:
+        """Return the whole number of some digits."""
+        return f"TRY_CAST({text} AS BIGINT)"
 
     def greatest(self, values: Sequence[str]) -> str:
         """Return the largest of some values."""
@@ -117,6 +143,18 @@ class SQLite(Dialect):
         """
         number = f"CASE WHEN {text} <= CAST(9e999 AS REAL) THEN CAST({text} AS REAL) END"
         return f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN CAST({cell} AS REAL) ELSE {self.words(text, number)} END"
+
+    def moment_text_of(self, cell: str) -> str:
+        """Return the text of a cell: the engine has no other dates."""
+        return self.text_of(cell)
+
+    def day_of(self, text: str) -> str:
+        """Return the days since 1970 of a text; the engine reads 2024-02-30 as the first of March, which is another text."""
+        return f"CASE WHEN date(julianday({text})) = {text} THEN CAST(julianday({text}) - 2440587.5 AS INTEGER) END"
+
+    def whole_of(self, text: str) -> str:
+        """Return the whole number of some digits."""
+        return f"CAST({text} AS INTEGER)"
 
     def greatest(self, values: Sequence[str]) -> str:
         """Return the largest of some values; SQLite compares 127 at once at most."""

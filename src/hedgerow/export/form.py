@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.export.readings import Reading
 from hedgerow.schema.features import Value
 
-__all__ = ["Link", "Mean", "ScoringForm", "Softmax", "one_hot"]
+__all__ = ["Link", "Mean", "ScoringForm", "Softmax", "shares_of_votes", "whole_votes_of_labels"]
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
@@ -170,9 +170,19 @@ class ScoringForm:
             level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
 
 
-def one_hot(labels: npt.NDArray[np.signedinteger], n_classes: int) -> Integers:
-    """Return one vote for the class of each node, none where the label is -1, of shape (nodes, classes)."""
+def shares_of_votes(votes: npt.NDArray[np.signedinteger], trees: int) -> Floats:
+    """Return what a forest says whose trees have one vote each, from how many each class got (records, classes).
+
+    All classes together get one vote more, divided evenly, so that no class is impossible because no tree named it.
+    """
+    n_classes = votes.shape[1]
+    return np.asarray((votes.astype(np.int64) * n_classes + 1) / (n_classes * (trees + 1)))
+
+
+def whole_votes_of_labels(labels: npt.NDArray[np.signedinteger], n_classes: int, trees: int) -> tuple[Integers, Mean]:
+    """Return whole votes of nodes by their labels (-1: none), and the link, that make the same of so many trees."""
     votes = np.zeros((len(labels), n_classes), dtype=np.int64)
     known = np.flatnonzero(labels >= 0)
-    votes[known, labels[known]] = 1
-    return votes
+    votes[known] = 1
+    votes[known, labels[known]] += trees * n_classes
+    return votes, Mean(trees * n_classes * (trees + 1))

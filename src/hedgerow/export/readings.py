@@ -8,7 +8,7 @@ from itertools import product
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
 from hedgerow.schema.cells import MISSING_TEXTS, category_key, numeric_markers
-from hedgerow.schema.dates import Unit
+from hedgerow.schema.dates import NO_MOMENT, Unit, microseconds
 from hedgerow.schema.features import Feature, Value
 
 __all__ = ["NumberReading", "Reading", "ValueReading", "readings_of"]
@@ -28,12 +28,15 @@ class NumberReading:
         Numbers that stand for a missing cell.
     unit : {"day", "second"} or None
         What a date or moment is counted in, rounded down, since 1970; it is given as such a number, and a marker as none.
+    moments : tuple of int
+        Microseconds since 1970 of the moments that stand for a missing cell, for whoever reads dates as text.
     """
 
     name: str
     edges: tuple[float, ...]
     markers: tuple[float, ...]
     unit: Unit | None = None
+    moments: tuple[int, ...] = ()
 
     @property
     def missing(self) -> int:
@@ -110,7 +113,8 @@ def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
 def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Schema) -> Reading:
     # By the type itself: a type derived from these may read cells in another way.
     if type(feature) is Date:
-        return NumberReading(name, edges, (), feature.unit)
+        found = dict.fromkeys(map(microseconds, schema.missing))
+        return NumberReading(name, edges, (), feature.unit, tuple(moment for moment in found if moment != NO_MOMENT))
     if type(feature) in (Numeric, Integer):
         return NumberReading(name, edges, tuple(dict.fromkeys(numeric_markers(schema.missing).tolist())))
     if type(feature) in (Categorical, Boolean):

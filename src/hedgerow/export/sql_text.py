@@ -8,6 +8,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.export.dialects import DIALECTS, Dialect
 from hedgerow.export.form import Mean, ScoringForm
 from hedgerow.export.readings import NumberReading, Reading, ValueReading
+from hedgerow.export.sql_dates import count_of, moments, zones
 from hedgerow.schema.features import Value
 
 __all__ = ["sql_statement"]
@@ -47,10 +48,6 @@ def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, k
 def _check(form: ScoringForm) -> None:
     seen: dict[str, str] = {}
     for reading in form.readings:
-        if isinstance(reading, NumberReading) and reading.unit is not None:
-            raise ConfigurationError(
-                f"the feature {reading.name!r} holds dates, which SQL engines read each in their own way; use to_onnx or to_json."
-            )
         other = seen.setdefault(reading.name.casefold(), reading.name)
         if other != reading.name:
             raise ConfigurationError(
@@ -80,7 +77,8 @@ class Writer:
         prefix = "hedgerow_"
         while any(part.casefold().startswith(prefix) for part in table):
             prefix += "_"
-        steps = [("numbers", self._numbers(), "cells"), ("codes", self._codes(), "numbers")]
+        steps = self._dated() if any(map(_is_date, self._form.readings)) else []
+        steps += [("numbers", self._numbers(), steps[-1][0] if steps else "cells"), ("codes", self._codes(), "numbers")]
         steps += [("votes", self._votes(), "codes"), *self._shares()]
         parts = [("cells", self._cells(), f"{'.'.join(map(self.sql.identifier, table))} AS t")]
         parts += [(name, columns, f"{prefix}{source}") for name, columns, source in steps]
@@ -100,17 +98,30 @@ class Writer:
         ]
         for i, reading in enumerate(self._form.readings):
             cell = f"t.{self.sql.identifier(reading.name)}"
-            if isinstance(reading, NumberReading):
+            if _is_date(reading):
+                columns.append(f"{self.sql.moment_text_of(cell)} AS v{i}")
+            elif isinstance(reading, NumberReading):
                 columns.append(f"{self.sql.number_of(cell)} AS v{i}")
             else:
                 columns += [f"{cell} AS r{i}"] * bool(reading.numbers) + [f"{self.sql.text_of(cell)} AS v{i}"]
         return columns
 
+    def _dated(self) -> list[tuple[str, list[str], str]]:
+        """Return the steps that make counts of dates; the other columns go through as they are."""
+        before, after = [*self._kept], [*self._kept]
+        for i, reading in enumerate(self._form.readings):
+            raw = [f"r{i}"] if isinstance(reading, ValueReading) and reading.numbers else []
+            before += zones(i) if _is_date(reading) else [*raw, f"v{i}"]
+            after += moments(self.sql, i) if _is_date(reading) else [*raw, f"v{i}"]
+        return [("zones", before, "cells"), ("moments", after, "zones")]
+
     def _numbers(self) -> list[str]:
         """Return the cells, and beside text that may spell a declared number that number."""
         columns = [*self._kept]
         for i, reading in enumerate(self._form.readings):
-            columns.append(f"v{i}")
+            columns.append(
+                count_of(self.sql, i, reading) if isinstance(reading, NumberReading) and reading.unit else f"v{i}"
+            )
             if isinstance(reading, ValueReading) and reading.numbers:
                 columns.append(f"{self.sql.decimal_of(f'r{i}', f'v{i}')} AS n{i}")
         return columns
@@ -198,6 +209,10 @@ class Writer:
         names = [self.sql.identifier(f"probability_{label}") for label in self._form.classes]
         given = [f"p{i} AS {name}" for i, name in enumerate(names)]
         return [*kept, f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
+
+
+def _is_date(reading: Reading) -> bool:
+    return isinstance(reading, NumberReading) and reading.unit is not None
 
 
 def _added(terms: list[str]) -> str:

@@ -98,6 +98,16 @@ class AuditDisplay:
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.audit import exact_loss
+    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=1)
+    >>> finding = exact_loss(model, [("x", "no")], [("x", "no"), ("x", "no")])
+    >>> [row.refuted for row in AuditDisplay.from_findings([finding]).rows]
+    [False]
     """
 
     ax_: Any

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -13,15 +13,15 @@ from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.plots.axes import new_figure
-from hedgerow.plots.features import FeatureDisplay, feature_panels
+from hedgerow.plots.features import FeatureDisplay, FeaturePanel, PairPanel, feature_panels
 from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.stored import StoredLedger
 from hedgerow.schema import Categorical, Numeric
-from hedgerow.schema.features import Feature
+from hedgerow.schema.features import Feature, Value
 
-__all__ = ["Report", "write_card"]
+__all__ = ["Report", "panels_figure", "write_card"]
 
 PANELS_IN_A_ROW = 3
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
@@ -169,11 +169,17 @@ def _curves(estimator: PrivateClassifier, page: Report) -> None:
         panels = feature_panels(estimator)
     except ConfigurationError:  # trees of several features have no curves
         return
-    rows = -(-len(panels) // PANELS_IN_A_ROW)
-    figure = new_figure(WIDTH * min(len(panels), PANELS_IN_A_ROW), HEIGHT * rows)
-    axes = [figure.add_subplot(rows, min(len(panels), PANELS_IN_A_ROW), place + 1) for place in range(len(panels))]
-    FeatureDisplay(panels, estimator.schema_.classes).plot(axes)
+    figure = panels_figure(panels, estimator.schema_.classes)
     page.figure(figure, "What the most important features add to the log-odds, with what noise leaves open.")
+
+
+def panels_figure(panels: Sequence[FeaturePanel | PairPanel], classes: Sequence[Value]) -> Any:
+    """Return a figure for files, with some panels of ``feature_panels`` in rows."""
+    wide = min(len(panels), PANELS_IN_A_ROW)
+    rows = -(-len(panels) // PANELS_IN_A_ROW)
+    figure = new_figure(WIDTH * wide, HEIGHT * rows)
+    FeatureDisplay(panels, classes).plot([figure.add_subplot(rows, wide, place + 1) for place in range(len(panels))])
+    return figure
 
 
 def _spent(ledger: Ledger, page: Report) -> None:

@@ -44,6 +44,17 @@ class ExplanationDisplay:
     ------
     ConfigurationError
         If there is no such record or class.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> display = ExplanationDisplay(model.explain(X[:1]), record=0)
+    >>> display.explanation.names
+    ('a', 'b')
     """
 
     ax_: Any

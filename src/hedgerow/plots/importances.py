@@ -16,16 +16,13 @@ __all__ = ["ImportancesDisplay"]
 
 Floats = npt.NDArray[np.float64]
 
-CURVES = "share of the spread of the curves over their cells"
-TESTS = "share of the tests, each weighing what its depth leaves to it"
-
 
 class ImportancesDisplay:
     """The importances of the features as bars, and for ``HedgerowClassifier`` what noise alone would show.
 
-    A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of the curves, of other systems a
-    share of the tests, however much these say. A feature whose bar does not pass the grey mark may say nothing. It is read
-    from released values and costs nothing.
+    A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of the curves, of DiffGen and
+    DT-Diff of the specializations, of other systems a share of the tests, however much these say. A feature whose bar does not
+    pass the grey mark may say nothing. It is read from released values and costs nothing.
 
     Parameters
     ----------
@@ -44,6 +41,17 @@ class ImportancesDisplay:
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> display = ImportancesDisplay(schema.names, model.feature_importances_, noise=None, words="")
+    >>> bool(np.isclose(display.importances.sum(), 1))
+    True
     """
 
     ax_: Any
@@ -55,7 +63,7 @@ class ImportancesDisplay:
         importances: Floats,
         noise: Floats | None = None,
         *,
-        words: str = TESTS,
+        words: str = "",
         max_features: int = 20,
     ) -> None:
         self.names = tuple(names)
@@ -80,9 +88,10 @@ class ImportancesDisplay:
         model, noise = estimator.model_, None
         if isinstance(model, AdditiveModel) and model.measured is not None:
             noise = noise_by_feature(model) / max(float(spread_by_feature(model).sum()), 1e-300)
-        words = CURVES if isinstance(model, AdditiveModel) else TESTS
         names = estimator.schema_.names
-        display = cls(names, estimator.feature_importances_, noise, words=words, max_features=max_features)
+        display = cls(
+            names, estimator.feature_importances_, noise, words=model.importance_rule, max_features=max_features
+        )
         return display.plot(ax)
 
     def plot(self, ax: Any = None) -> Self:

@@ -58,6 +58,18 @@ class ROCDisplay(_Display):
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
+    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> [(name, curve)] = hr.ROCDisplay.from_report(card).lines
+    >>> name, len(curve.x) == len(curve.y)
+    ('high', True)
     """
 
     title = "ROC curve, from noisy counts"
@@ -91,6 +103,18 @@ class PrecisionRecallDisplay(_Display):
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
+    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> [(name, curve)] = hr.PrecisionRecallDisplay.from_report(card).lines
+    >>> name, len(curve.x) == len(curve.y)
+    ('high', True)
     """
 
     title = "Precision and recall, from noisy counts"
@@ -123,6 +147,18 @@ class CalibrationDisplay(_Display):
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
+    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> [(name, bins)] = hr.CalibrationDisplay.from_report(card).lines
+    >>> name, len(bins.predicted) == len(bins.observed)
+    ('high', True)
     """
 
     title = "Calibration, from noisy counts"
@@ -163,6 +199,17 @@ class ConfusionMatrixDisplay(_Display):
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
+    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> [name for name, row in hr.ConfusionMatrixDisplay.from_report(card).lines]
+    ['low', 'high']
     """
 
     title = "Confusion matrix, noisy counts"

@@ -101,6 +101,16 @@ class TreeDisplay:
     ----------
     ax_, figure_
         Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema, max_depth=1).fit(X, y)
+    >>> TreeDisplay.from_estimator(model).classes
+    ('low', 'high')
     """
 
     ax_: Any

@@ -41,6 +41,7 @@ __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta"]
 LISTS = ("releases", "assumptions")
 MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
+SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 
 
@@ -85,6 +86,19 @@ class Certificate:
     ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more
     than the claim, and the entropy was the operating system's. The certificate depends on the schema, the configuration and
     nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> certificate = hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit(X, y).certificate_
+    >>> certificate.holds, certificate.epsilon, certificate.adjacency
+    (True, Fraction(1, 1), 'add-remove')
+    >>> seeded = hr.EDPRFClassifier(epsilon=1.0, schema=schema, random_state=0).fit(X, y).certificate_
+    >>> seeded.holds, len(seeded.reasons)
+    (False, 1)
     """
 
     system: str
@@ -196,7 +210,8 @@ class Certificate:
     def _meaning(self) -> Iterator[str]:
         factor = math.nextafter(math.exp(min(float(self.epsilon), 700.0)), math.inf) if self.epsilon else 1.0
         bound = f"at most {upper_text(factor, 3)}" if self.epsilon <= 700 else "more than 1e300"
-        yield f"whoever sees the model can change the odds of any guess about one {self.unit.who} by a factor of {bound}"
+        seen = SHOWN.get(self.system, "the model")
+        yield f"whoever sees {seen} can change the odds of any guess about one {self.unit.who} by a factor of {bound}"
         if self.delta:
             yield f"(but for a probability of {decimal_text(self.delta)})"
         if self.delta >= WEAK_DELTA:

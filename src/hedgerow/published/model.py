@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError
-from hedgerow.export import Mean, ScoringForm, one_hot
+from hedgerow.export import ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.first_numbers import first_numbers, taken
 from hedgerow.published.scoring import coded
 from hedgerow.threads import for_slices
-from hedgerow.trees.forest import importances
+from hedgerow.trees.forest import OF_TESTS, importances
 from hedgerow.trees.model import check_trees
 
 __all__ = ["PublishedForest", "Trees"]
@@ -113,6 +113,8 @@ class PublishedForest:
     branching: Branching
     trees: Trees
 
+    importance_rule: ClassVar[str] = OF_TESTS
+
     def votes(self, columns: Floats) -> Integers:
         """Return how many trees give each class to each record of ``columns`` (records, features)."""
         trees = self.trees
@@ -122,12 +124,12 @@ class PublishedForest:
         return out
 
     def probabilities(self, X: Any) -> Floats:
-        """Return the share of the trees' votes that each class gets, of shape (records, classes).
+        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
 
         Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
         are silent).
         """
-        return np.asarray(self.votes(self.branching.read(X)) / len(self.trees.roots))
+        return shares_of_votes(self.votes(self.branching.read(X)), len(self.trees.roots))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
@@ -142,8 +144,7 @@ class PublishedForest:
             trees,
             first_numbers(branching, trees),
             lambda columns, nodes: taken(branching, trees, columns, nodes),
-            one_hot(trees.label, len(branching.schema.classes)),
-            Mean(len(trees.roots)),
+            *whole_votes_of_labels(trees.label, len(branching.schema.classes), len(trees.roots)),
         )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:

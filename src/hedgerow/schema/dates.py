@@ -27,7 +27,7 @@ from hedgerow.schema.cells import (
     time_cells,
 )
 
-__all__ = ["SECONDS", "DateReader", "Unit", "date_text", "microseconds"]
+__all__ = ["NO_MOMENT", "SECONDS", "DateReader", "Unit", "date_text", "microseconds"]
 
 Unit = Literal["day", "second"]
 SECONDS = {"day": 86_400, "second": 1}

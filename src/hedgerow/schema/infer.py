@@ -19,24 +19,31 @@ from hedgerow.schema.cells import (
     is_missing_key,
     numbers,
     object_array,
+    time_cells,
 )
+from hedgerow.schema.dates import NO_MOMENT, SECONDS, Unit, date_text, microseconds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
 __all__ = ["guess_classes", "guess_feature", "is_truth", "plain_values"]
 
+LAST = "9999-12-31 23:59:59"
 FEW_NUMBERS = 10  # text with at most so many different numbers is taken for categories
 
 
 def guess_feature(cells: Cells, max_categories: int) -> Feature:
     """Return the entry that a column's cells suggest.
 
-    Machine numbers give their range, truth values and the words for them two categories. Other columns are numeric if
-    every cell that is not missing is a number and more than 10 differ; otherwise they are the sorted values, the
-    ``max_categories`` most frequent ones if there are more.
+    Truth values and the words for them give ``Boolean``, dates and texts of dates their range, machine numbers theirs, of whole
+    numbers if all are. Other columns are numeric if every cell that is not missing is a number and more than 10 differ; otherwise
+    they are the sorted values, the ``max_categories`` most frequent ones if there are more.
     """
     kind = cells.dtype.kind
     if _are_truths(cells):
-        return Categorical([False, True], origin="inferred")
+        return Boolean(origin="inferred")
+    moments = _moments(cells)
+    if moments:
+        return _dates(moments)
     if kind in MACHINE_NUMBERS + TIMES:
         return _range(cells)
     counts = _distinct(cells)
@@ -85,11 +92,43 @@ def _range(cells: Cells) -> Numeric:
     if not values.size:
         return Numeric(0, 1, origin="inferred")
     low, high = float(values.min()), float(values.max())
+    if max(-low, high) < LARGEST and (values == np.rint(values)).all():
+        return Integer(low, max(high, low + 1), origin="inferred")
     if high <= low:  # one value: any range around it will do
         low, high = low - max(abs(low) * 1e-6, 0.5), high + max(abs(high) * 1e-6, 0.5)
         largest = float(np.finfo(np.float64).max)
         low, high = max(low, -largest), min(high, largest)
     return Numeric(low, high, origin="inferred")
+
+
+def _moments(cells: Cells) -> set[int]:
+    """Return the different moments of a column, in microseconds since 1970; none unless all cells that are there are dates."""
+    if cells.dtype.kind in MACHINE_NUMBERS:
+        return set()
+    found: set[int] = set()
+    seen: set[str] = set()
+    for cell in (time_cells(cells) if cells.dtype.kind in TIMES else cells).tolist():
+        if type(cell) is str:
+            if cell in seen:
+                continue
+            seen.add(cell)
+        if is_missing_key(_key(cell)):
+            continue
+        moment = microseconds(cell)
+        if moment == NO_MOMENT:
+            return set()
+        found.add(moment)
+    return found
+
+
+def _dates(moments: set[int]) -> Date:
+    """Return the range of moments: of days where none has a time of day."""
+    unit: Unit = "day" if all(moment % (10**6 * SECONDS["day"]) == 0 for moment in moments) else "second"
+    low, high, last = (moment // (10**6 * SECONDS[unit]) for moment in (min(moments), max(moments), microseconds(LAST)))
+    if high <= low:  # one value: any range with it will do
+        low, high = (low, low + 1) if low < last else (low - 1, low)
+    ends = (date_text(end, unit) for end in (low, high))
+    return Date(*ends, origin="inferred")  # type: ignore[arg-type]
 
 
 def _distinct(cells: Cells) -> Counter[float | str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ class CSVFile(TableFile):
         self.malformed = 0
         self.unreadable = Counter()
         self._separator = separator
+        self._file = file
         head = file.read(HEAD_BYTES)
         check_is_text(head, place)
         head = (head + file.readline(LONGEST_HEADER)).removeprefix(codecs.BOM_UTF8)
@@ -55,6 +57,14 @@ class CSVFile(TableFile):
         # From here on a byte that is no UTF-8 is a matter of its cell, in what is left of the head as well.
         self._texts = _text_of(start), _text_of(file)  # kept: the last one closes the file when it goes
         self._lines = chain(*self._texts)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the file's bytes that was read; None of a pipe."""
+        try:
+            return min(self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1), 1.0)
+        except OSError:
+            return None
 
     def check_types(self, schema: Schema) -> None:
         """Do nothing: the cells of a CSV file are text, whatever stands in them."""

@@ -51,8 +51,14 @@ class ParquetFile(TableFile):
         self.unreadable = Counter()
         self.header = tuple(file.schema_arrow.names)
         self._file = file
+        self._read = 0
         self._errors = errors
         self._damaged = damaged
+
+    @property
+    def share(self) -> float:
+        """The share of the file's records that was read."""
+        return self._read / max(int(self._file.metadata.num_rows), 1)
 
     def check_types(self, schema: Schema) -> None:
         """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it."""
@@ -72,6 +78,7 @@ class ParquetFile(TableFile):
                 raise self._damaged from error
             if batch is None:
                 return
+            self._read += batch.num_rows
             yield {self.header[place]: _cells(batch.columns[place]) for place in kept}
 
 
@@ -80,6 +87,8 @@ def _cells(column: Any) -> npt.NDArray[Any]:
     types = import_module("pyarrow.types")
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if types.is_integer(column.type) and column.null_count:
+        return object_array(column.to_pylist(), len(column))  # as floats, long numbers would not be what they were
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type):
         machine: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return machine

@@ -92,6 +92,10 @@ class Block:
 class Stream(Protocol):
     """Records in a fixed order, which can be read block by block."""
 
+    @property
+    def again(self) -> bool:
+        """Whether they can be read more than once."""
+
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
 
@@ -131,6 +135,8 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
 
 class _Files:
     """Files that may not change from when they are named to when they are read."""
+
+    again = True
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.paths = paths
@@ -269,6 +275,11 @@ class Batches:
         self._opened = False
         self._head: list[Any] | None = None  # the batches up to the first that has a record, until they are handed out
         self._rest: Iterator[Any] = iter(())
+
+    @property
+    def again(self) -> bool:
+        """Whether they can be read more than once."""
+        return not self._once
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.

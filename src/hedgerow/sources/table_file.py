@@ -50,6 +50,10 @@ class TableFile(Protocol):
     def blocks(self) -> Iterator[Columns]:
         """Yield the remaining records as columns of cells, some thousand at a time; None is a missing cell."""
 
+    @property
+    def share(self) -> float | None:
+        """The share of the file that was read, by its bytes or its records; None where nobody knows, as of a pipe."""
+
     def check_types(self, schema: Schema) -> None:
         """Raise SchemaError if the file declares a type for a column that cannot be what the schema declares.
 

@@ -54,6 +54,16 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         Private form: a tree votes with one weight from its noisy error, or each leaf with its log-odds.
     as_coded : bool
         Published form: whether to follow the authors' public code where it differs from the paper.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.CARTDPsAdaBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -38,6 +38,16 @@ class DengDiffPRFClassifier(IntervalForest):
         See ``IntervalForest``.
     levels : {"geometric", "arithmetic", "uniform"}
         How a tree's budget is shared among its levels.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DengDiffPRFClassifier(epsilon=1.0, schema=schema, levels="arithmetic").fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

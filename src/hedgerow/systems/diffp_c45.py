@@ -53,6 +53,16 @@ class DiffPC45Classifier(PaperTree):
         and one among the features.
     pruning : {"pessimistic", "none"}
         Whether the grown tree is cut back by C4.5's pessimistic error on noisy counts.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPC45Classifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

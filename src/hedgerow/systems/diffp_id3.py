@@ -37,6 +37,16 @@ class DiffPID3Classifier(PaperTree):
         See ``PaperTree``. Defaults: 5 tests on a path; private: 3 [our choice]; 5 bins.
     criterion : {"information-gain", "gini", "max", "error"}
         What ranks the tests.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPID3Classifier(epsilon=1.0, schema=schema, max_depth=2).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

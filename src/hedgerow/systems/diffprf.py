@@ -42,6 +42,16 @@ class DiffPRFClassifier(PaperForest):
         What ranks the tests.
     assignment : {"all-records", "poisson"}
         Private form: what stands in for the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPRFClassifier(epsilon=1.0, schema=schema, n_estimators=2).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

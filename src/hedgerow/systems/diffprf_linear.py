@@ -33,6 +33,16 @@ class DiffPRFLinearClassifier(IntervalForest):
         See ``IntervalForest``.
     slope, constant : int
         The line; slope 0 gives every level the same, constant 0 is the arithmetic allocation. Not both 0.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPRFLinearClassifier(epsilon=1.0, schema=schema, slope=1, constant=2).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -118,6 +118,16 @@ class DiffPRFsClassifier(IntervalForest):
         See ``IntervalForest``.
     adjacency, records_per_person, random_state, ledger
         See ``IntervalForest``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DiffPRFsClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     def _levels(self) -> Levels:

@@ -39,6 +39,16 @@ class DPAdaBoostClassifier(PaperBooster):
         Private form: permute-and-flip (with ``delta`` above 0 the exponential mechanism) by the weight that majority labels
         would get right, at half of a round's budget; or at random, so that, as in the paper, the whole budget is for the
         leaves.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DPAdaBoostClassifier(epsilon=1.0, schema=schema, attribute="random").fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

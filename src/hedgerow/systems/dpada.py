@@ -57,6 +57,16 @@ class DPAdaClassifier(PaperBooster):
         Private form: a stump votes with one weight from its noisy error, or each leaf with its log-odds.
     ties : {"each", "shared", "one"}
         Published form: whether records that tie for the largest or the least weight get noise each, the same, or one of them.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DPAdaClassifier(epsilon=1.0, schema=schema, schedule="swing", n_estimators=10).fit(X, y)
+    >>> model.certificate_.holds, float(model.certificate_.epsilon)
+    (True, 1.0)
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -28,6 +28,17 @@ class DTDiffClassifier(CellsClassifier):
     ----------
     classes_, schema_, certificate_, n_features_in_
         See ``PrivateClassifier``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.DTDiffClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> columns, labels, weight = model.released_cells(clip=True)
+    >>> model.certificate_.holds, sorted(columns)
+    (True, ['a', 'b'])
     """
 
     _cuts = MergedCuts()

@@ -38,6 +38,16 @@ class PFDPDTClassifier(PaperTree):
     max_depth : int or None
         Tests on a path; the paper's treeDepth is one more. None: 4 from an add/remove budget of 0.5 on, otherwise 3 [our
         choice]; published: 5.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.PFDPDTClassifier(epsilon=1.0, schema=schema, max_depth=2, variant="published").fit(X, y)
+    >>> model.certificate_.holds, len(model.certificate_.reasons) > 0
+    (False, True)
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {**PaperTree._constraints, "stop": Choice(tuple(STOPS))}

@@ -126,6 +126,16 @@ class ForestClassifier(PrivateClassifier):
     ----------
     classes_, schema_, certificate_, n_features_in_
         See ``PrivateClassifier``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.ForestClassifier(epsilon=1.0, schema=schema, n_estimators=3, selection="exponential").fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

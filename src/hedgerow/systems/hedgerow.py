@@ -14,10 +14,11 @@ from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_model import AdditiveModel
 from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
 from hedgerow.boosting.curves import explained, spread_by_feature, spread_of
+from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
-from hedgerow.parameters import Constraint, Integer, RandomSource
+from hedgerow.parameters import Constraint, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
@@ -75,10 +76,10 @@ class HedgerowClassifier(BoostingClassifier):
     functions of one feature each, and of two-sided ones, all of which can be looked at.
 
     Releases  the bins, and one step function for each round, of one feature or of one on both sides of a cut of another.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 3.5 % more for the features'
-              scores, and an equal part of the rest for each round, a quarter of it for the selection (docs/proofs/hedgerow.md). A
-              small ``delta`` makes it markedly more accurate; where epsilon is so large that no noise keeps to the delta, the
-              plan is the pure one, which keeps to it too.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 6.5 % more for the features'
+              scores, and an equal part of the rest for each round, a quarter of it for the selection, a twelfth where nearly all
+              features say something alike (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where
+              epsilon is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
 
     Parameters
     ----------
@@ -88,6 +89,11 @@ class HedgerowClassifier(BoostingClassifier):
         Rounds. None: from 2 to 94, by the budget and noisy numbers of records and scores (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
+    monotonic_cst : dict of str to int, list of int, or None
+        How the second class's log-odds may go with a feature, by its name, or for all in the schema's order: 1 for rising, -1 for
+        falling, 0 for either. Of two classes, and of features with an order. Missing values stand outside of it. It is
+        post-processing of released steps: it costs nothing, and must be public knowledge (docs/curves.md). This is the one system
+        that takes it.
 
     Attributes
     ----------
@@ -112,6 +118,7 @@ class HedgerowClassifier(BoostingClassifier):
         **BoostingClassifier._constraints,
         "n_estimators": Integer(1, 10_000, or_none=True),
         "max_bins": Integer(2, FINE, or_none=True),
+        "monotonic_cst": Signs(),
     }
 
     def __init__(
@@ -120,6 +127,7 @@ class HedgerowClassifier(BoostingClassifier):
         *,
         n_estimators: int | None = None,
         max_bins: int | None = None,
+        monotonic_cst: dict[str, int] | list[int] | None = None,
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
@@ -138,9 +146,11 @@ class HedgerowClassifier(BoostingClassifier):
         )
         self.n_estimators = n_estimators
         self.max_bins = max_bins
+        self.monotonic_cst = monotonic_cst
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        return AdditivePlan(RECIPE, schema, claim, rounds=self.n_estimators, bins=self.max_bins)
+        monotone = Monotone.of(self.monotonic_cst, schema)
+        return AdditivePlan(RECIPE, schema, claim, rounds=self.n_estimators, bins=self.max_bins, monotone=monotone)
 
     @property
     def _model(self) -> AdditiveModel:
@@ -189,7 +199,7 @@ class HedgerowClassifier(BoostingClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much of the model each feature decides, of shape (n_features_in_,): the spread of its curves over their cells.
+        """How much of the model each feature decides, of shape (features,): the spread of its curves over their cells.
 
         Shares that sum to 1; zeros where no curve has a slope. A two-sided curve counts for the feature whose curve it is. Read
         from released values; cells count alike, however many records they have.

@@ -41,6 +41,16 @@ class RandomTreesClassifier(PaperForest):
     rule : {"chunks", "smooth"}
         diffprivlib's tests, all with two branches, or Fletcher and Islam's, with one branch for each code of a category;
         published: also their ways to sample records and to label leaves.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.RandomTreesClassifier(epsilon=1.0, schema=schema, n_estimators=5).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

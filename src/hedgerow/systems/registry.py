@@ -20,7 +20,30 @@ __all__ = ["SystemInfo", "list_systems", "load", "system_class"]
 
 @dataclass(frozen=True)
 class SystemInfo:
-    """One system: the name on the command line, its class, its paper, its variants, and what the private form guarantees."""
+    """One system: the name on the command line, its class, its paper, its variants, and what the private form guarantees.
+
+    Parameters
+    ----------
+    name : str
+        The name on the command line.
+    class_name : str
+        The class, which ``hedgerow`` holds under this name.
+    module : str
+        The module that the class is in.
+    paper : str
+        Where the system was published; empty for our own.
+    variants : tuple of str
+        The forms that it has.
+    guarantee : str
+        What its private form guarantees.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> [info] = [info for info in hr.list_systems() if info.name == "edprf"]
+    >>> info.class_name, info.variants
+    ('EDPRFClassifier', ('private', 'published'))
+    """
 
     name: str
     class_name: str
@@ -128,7 +151,19 @@ _SYSTEMS = (
 
 
 def list_systems() -> tuple[SystemInfo, ...]:
-    """Return every system that this version holds."""
+    """Return every system that this version holds.
+
+    Returns
+    -------
+    tuple of SystemInfo
+        In the order of the tables of the documentation, ours first.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> [info.name for info in hr.list_systems()][:3]
+    ['hedgerow', 'forest', 'edprf']
+    """
     return _SYSTEMS
 
 
@@ -163,6 +198,16 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
         If the file is damaged, is no model, asks for more than the limits, or was written by a newer version.
     OSError
         If the file cannot be opened.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.hedgerow")
+    >>> hr.EDPRFClassifier(epsilon=1.0, schema=schema).fit([[0.2], [0.8]], ["no", "yes"]).save(path)
+    >>> hr.load(path).certificate_.holds
+    True
     """
     content = file_content(path)
     if content.lstrip()[:1] == b"{":

@@ -44,6 +44,16 @@ class SmoothBoostClassifier(BoostedSystem):
         One branch for each code of a feature, or cuts and single values.
     criterion : {"max", "error"}
         What ranks the tests: the weight that majority labels would get right, or wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.SmoothBoostClassifier(epsilon=1.0, delta=1e-6, schema=schema, n_estimators=5).fit(X, y)
+    >>> model.certificate_.holds, model.decision_function(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -29,6 +29,16 @@ class SuLQID3Classifier(PaperTree):
     ----------
     epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 2 tests on a path, 5 bins [our choice].
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.SuLQID3Classifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     def _private(self, schema: Schema, depth: int) -> Recipe:

@@ -45,6 +45,16 @@ class TraditionClassifier(PaperTree):
     reading : {"halved", "undivided"}
         R1: half of a level's budget buys a noisy number of records, which stops small nodes, and half the test or the leaf.
         R2: no number of records is asked for.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+    >>> model = hr.TraditionClassifier(epsilon=1.0, schema=schema, split="permute-and-flip").fit(X, y)
+    >>> model.certificate_.holds, model.predict(X).shape
+    (True, (2000,))
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -4,6 +4,7 @@ from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
 from hedgerow.table.persons import Keep, keep_of
+from hedgerow.table.reading import Coded, Reading, classes_of
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
@@ -13,6 +14,7 @@ __all__ = [
     "CellRule",
     "ChannelRule",
     "CodeGroups",
+    "Coded",
     "Engine",
     "Frontier",
     "Keep",
@@ -21,10 +23,12 @@ __all__ = [
     "Partition",
     "PartitionedTable",
     "Question",
+    "Reading",
     "RecordRule",
     "RecordVotes",
     "Table",
     "Task",
     "WeightRule",
+    "classes_of",
     "keep_of",
 ]

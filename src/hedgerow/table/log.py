@@ -35,6 +35,7 @@ __all__ = [
     "Nodes",
     "Partition",
     "Question",
+    "Sample",
     "Sizes",
     "Sums",
     "Task",
@@ -86,8 +87,8 @@ class Records:
 
     @cached_property
     def labels(self) -> npt.NDArray[np.signedinteger]:
-        """The classes."""
-        return self._partition.arrays[LABELS]
+        """The classes, -1 also for records that a sample left out."""
+        return self._arrays[LABELS] if LABELS in self._arrays else self._partition.arrays[LABELS]
 
     @cached_property
     def table(self) -> MemoryTable:
@@ -103,6 +104,13 @@ class Records:
         kernels.merge(codes, offsets, np.concatenate(into).astype(codes.dtype))
         self._arrays[CODES] = codes
         self.__dict__.pop("codes", None)
+        self.__dict__.pop("table", None)
+
+    def keep(self, coins: Coins, first: int, last: int) -> None:
+        """Take the class from all records whose coins fell on other parts."""
+        part = coins.parts(self._partition.first_row, len(self.labels))
+        self._arrays[LABELS] = np.where((first <= part) & (part < last), self.labels, -1)
+        self.__dict__.pop("labels", None)
         self.__dict__.pop("table", None)
 
     def keep_margins(self) -> None:
@@ -165,6 +173,19 @@ class Merge:
     def apply(self, records: Records) -> None:
         """Change the codes."""
         records.merge(self.into)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """All but some records lose their class; see ``Table.sampled``."""
+
+    coins: Coins
+    first: int
+    last: int
+
+    def apply(self, records: Records) -> None:
+        """Change the classes."""
+        records.keep(self.coins, self.first, self.last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +353,7 @@ class Task:
     question : Question
         What is asked.
     live : frozenset of str
-        The names of what a memo must keep for later questions, beside codes and margins.
+        The names of what a memo must keep for later questions, beside codes, classes and margins.
     since : int
         The commands up to this number were left out: they were sent before.
     """
@@ -379,7 +400,7 @@ class Task:
             memo.position = -1
             for command in due:
                 command.apply(records)
-        for name in set(memo.arrays) - self.live - {CODES, MARGINS}:
+        for name in set(memo.arrays) - self.live - {CODES, LABELS, MARGINS}:
             del memo.arrays[name]
         memo.position = self.end
         return self.question.answer(records)

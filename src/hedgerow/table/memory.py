@@ -12,10 +12,12 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
 from hedgerow.schema import Encoder
+from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
 from hedgerow.table.persons import Keep
+from hedgerow.table.reading import Coded, Reading
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each, for_slices
 
@@ -92,10 +94,13 @@ class MemoryTable:
     @classmethod
     def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
         """Return records ``X`` with labels ``y`` as an encoder reads them; those that ``keep`` leaves out have no class."""
-        labels = encoder.labels(y)
-        if keep is not None:
-            labels = keep.labels(labels)
-        return cls(encoder.transform(X), labels, encoder.n_codes, len(encoder.schema.classes))
+        return cls.by(Coded(encoder), X, y, keep)
+
+    @classmethod
+    def by(cls, reading: Reading, X: Any, y: Any, keep: Keep | None = None) -> Self:
+        """Return records ``X`` with labels ``y``, read in any other way."""
+        codes, labels = reading.read(read_columns(X, reading.schema.features), y)
+        return cls(codes, labels if keep is None else keep.labels(labels), reading.n_codes, reading.n_classes)
 
     @property
     def offsets(self) -> Integers:
@@ -119,6 +124,12 @@ class MemoryTable:
         """Return a table of the same records whose margins are zero and whose codes may be merged apart from these."""
         other = MemoryTable(self._codes, self._labels, np.diff(self._offsets), self._n_classes, self._first_row)
         self._shares_codes = other._shares_codes = True
+        return other
+
+    def sampled(self, coins: Coins, first: int, last: int) -> MemoryTable:
+        """Return a table of the same records, of which only those have a class whose coins fell on parts first to last - 1."""
+        other, part = self.fresh(), coins.parts(self._first_row, len(self))
+        other._labels = np.where((first <= part) & (part < last), self._labels, -1)
         return other
 
     def merge(self, into: Sequence[Integers]) -> None:

@@ -25,6 +25,7 @@ from hedgerow.table.log import (
     Move,
     Nodes,
     Question,
+    Sample,
     Sizes,
     Sums,
     Task,
@@ -91,6 +92,7 @@ class PartitionedTable:
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
         self._engine, self._n_classes = engine, n_classes
+        self._samples: tuple[Sample, ...] = ()
         self._first_codes = self._n_codes = np.asarray(n_codes, dtype=np.int64)
         self._log = secrets.token_hex(8)
         self._end = 0
@@ -111,7 +113,18 @@ class PartitionedTable:
 
     def fresh(self) -> PartitionedTable:
         """Return a table of the same records, with a log of its own."""
-        return PartitionedTable(self._engine, self._first_codes, self._n_classes)
+        return self._with(self._samples)
+
+    def sampled(self, coins: Coins, first: int, last: int) -> PartitionedTable:
+        """Return a table of the same records, of which only those have a class whose coins fell on parts first to last - 1."""
+        return self._with((*self._samples, Sample(coins, first, last)))
+
+    def _with(self, samples: tuple[Sample, ...]) -> PartitionedTable:
+        other = PartitionedTable(self._engine, self._first_codes, self._n_classes)
+        other._samples = samples
+        for sample in samples:
+            other._tell(sample)
+        return other
 
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""

@@ -53,6 +53,12 @@ class Table(Protocol):
     def fresh(self) -> Table:
         """Return a table of the same records whose margins are zero and whose codes may be merged apart from these."""
 
+    def sampled(self, coins: Coins, first: int, last: int) -> Table:
+        """Return a table of the same records, of which only those have a class whose coins fell on parts first to last - 1.
+
+        All others are in no node and no sum of it. Its margins are zero, and its codes may be merged apart from these.
+        """
+
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
-from hedgerow.export import Link, Mean, ScoringForm, one_hot
+from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import RecordRule
@@ -21,11 +21,13 @@ from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.paths import path_contributions
 from hedgerow.trees.recipe import Recipe, Schedule
 
-__all__ = ["ForestModel", "ForestPlan", "importances", "share_unit"]
+__all__ = ["OF_ROUNDS", "OF_TESTS", "ForestModel", "ForestPlan", "importances", "share_unit"]
 
 BLOCK = 1 << 16  # records that are predicted at once
 MOST_TESTS = 128  # on a path, with room to spare
 PSEUDO_COUNT = 2.0  # in units of the noise of one count
+OF_TESTS = "share of the tests, each weighing what its depth leaves to it"
+OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 PATHS = "a test on a record's path adds what its branch says more than the mean of its branches, which count alike"
 
 
@@ -40,16 +42,18 @@ class ForestModel:
     forest: Forest
     share: npt.NDArray[np.float64] | None = None
 
+    importance_rule: ClassVar[str] = OF_TESTS
+
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the share of the trees' votes that each class gets, of shape (records, classes)."""
-        n_classes = len(self.encoder.schema.classes)
+        """Return the share of each class, of shape (records, classes): of what leaves say, or of votes and an even one more."""
+        n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
         parts: list[npt.NDArray[Any]] = [np.empty((0, n_classes))]
         for _, codes in self.encoder.blocks(X, BLOCK):
             if self.share is None:
-                parts.append(self.forest.votes(codes, n_classes))
+                parts.append(shares_of_votes(self.forest.votes(codes, n_classes), trees))
             else:
-                parts.append(self.forest.shares(codes, self.share))
-        return np.asarray(np.concatenate(parts) / len(self.forest.roots))
+                parts.append(self.forest.shares(codes, self.share) / trees)
+        return np.concatenate(parts)
 
     def explained(self, X: Any) -> Explanation:
         """Return what the tests on each record's paths add to what the model says of it."""
@@ -70,15 +74,15 @@ class ForestModel:
 
     def _said_by_nodes(self) -> tuple[Literal["log-odds", "probability"], npt.NDArray[np.float64]]:
         """Return what is added up over the trees, and what each leaf adds to it, (nodes, classes), of two the second alone."""
-        n_classes = len(self.encoder.schema.classes)
-        share = np.eye(n_classes)[self.forest.label] if self.share is None else self.share
-        return "probability", (share[:, 1:] if n_classes == 2 else share) / len(self.forest.roots)
+        votes, link = self.whole_votes()
+        said = link(votes)
+        return "probability", said[:, 1:] if said.shape[1] == 2 else said
 
     def whole_votes(self) -> tuple[npt.NDArray[np.int64], Link]:
         """Return what each node gives to each class as integers, (nodes, classes), and what makes probabilities of their sums."""
         trees = len(self.forest.roots)
         if self.share is None:
-            return one_hot(self.forest.label, len(self.encoder.schema.classes)), Mean(trees)
+            return whole_votes_of_labels(self.forest.label, len(self.encoder.schema.classes), trees)
         unit = share_unit(trees)
         return np.rint(self.share * unit).astype(np.int64), Mean(trees * unit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from hedgerow.published.boosting import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.kernels import CUT
 from hedgerow.published.scoring import coded
-from hedgerow.trees.forest import importances
+from hedgerow.trees.forest import OF_ROUNDS, importances
 from hedgerow.trees.model import check_trees
 
 __all__ = ["BinaryTrees", "PublishedBoosted"]
@@ -156,6 +156,8 @@ class PublishedBoosted:
     branching: Branching
     trees: BinaryTrees
     alphas: Floats
+
+    importance_rule: ClassVar[str] = OF_ROUNDS
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield the second class's log-odds after each round, of shape (records,)."""

@@ -1,4 +1,4 @@
-"""How far a fit is, on a terminal and nowhere else: shares tell how many records there are."""
+"""How far a fit or a prediction is, on a terminal and nowhere else: shares tell how many records there are."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import time
 from types import TracebackType
 from typing import Self
 
-__all__ = ["FitProgress"]
+__all__ = ["ShareProgress"]
 
 WIDTH = 20
 PAUSE = 0.1  # seconds
 
 
-class FitProgress:
+class ShareProgress:
     """A bar on standard error for the share of the bytes that were read, then for each question that is counted.
 
-    Where standard error is no terminal nothing is written: a log would keep what depends on the records.
+    Where standard error is no terminal, or it is not to be ``shown``, nothing is written: a log would keep what depends on the
+    records.
     """
 
-    def __init__(self) -> None:
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+    def __init__(self, *, shown: bool = True) -> None:
+        self._terminal = shown and sys.stderr is not None and sys.stderr.isatty()
         self._next = 0.0
         self._width = 0
         self._lock = threading.Lock()

@@ -1,0 +1,207 @@
+"""What a release of a schema asks, and the schema that comes of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from hedgerow.analysis.ranges import RangePlan, ReleasedRange
+from hedgerow.curator.values import Values
+from hedgerow.engines.records import Records
+from hedgerow.engines.values import ValueCounts
+from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Event
+from hedgerow.privacy.events import Sequence as InSequence
+from hedgerow.schema import Categorical, Schema
+from hedgerow.schema.features import Feature, Value
+from hedgerow.table import Keep
+from hedgerow.texts import listed
+
+__all__ = ["NO_VALUE", "Answers", "ReleasePlan", "ReleasedSchema"]
+
+NO_VALUE = "no value was released"  # the one value of a column of which none passed
+
+
+class ReleasedSchema(Schema):
+    """A schema whose entries a private operation released.
+
+    It is a ``Schema`` in every way, and holds what was released beside it; copies made by ``replace`` and files hold the
+    entries alone, with the digest of the certificate.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        What the release cost.
+    ranges_ : mapping of str to ReleasedRange
+        What was released of each column of numbers or dates, and whether its range is promised.
+
+    Parameters
+    ----------
+    features, classes, missing, target, classes_origin, classes_release
+        As for ``Schema``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.private_schema({"age": np.arange(20_000) % 70 + 18}, epsilon=3, numeric=["age"], classes=["ill", "well"])
+    >>> schema.certificate_.holds, schema.features["age"].origin
+    (True, 'released')
+    """
+
+    __slots__ = ("_certificate", "_ranges")
+
+    _certificate: Certificate
+    _ranges: Mapping[str, ReleasedRange]
+
+    @classmethod
+    def of(cls, schema: Schema, certificate: Certificate, ranges: Mapping[str, ReleasedRange]) -> ReleasedSchema:
+        """Return a schema with what was released beside it."""
+        made = cls(
+            schema.features,
+            schema.classes,
+            missing=schema.missing,
+            target=schema.target,
+            classes_origin=schema.classes_origin,
+            classes_release=schema.classes_release,
+        )
+        object.__setattr__(made, "_certificate", certificate)
+        object.__setattr__(made, "_ranges", MappingProxyType(dict(ranges)))
+        return made
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What the release cost."""
+        return self._certificate
+
+    @property
+    def ranges_(self) -> Mapping[str, ReleasedRange]:
+        """What was released of each column of numbers or dates."""
+        return self._ranges
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was released: ranges, the values of categorical columns, and the classes if they were asked for."""
+
+    ranges: Sequence[ReleasedRange]
+    values: Sequence[Sequence[Value]]
+    classes: Sequence[Value] | None
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """What a release asks: one share of the budget for each column, and one for the classes where they are not public.
+
+    Parameters
+    ----------
+    stand_in : Schema
+        The columns with made-up entries, and the classes, made up where they are asked for.
+    share, delta_share : Fraction
+        What each column has, pure, and what each question about values has of delta.
+    ranges : RangePlan or None
+        The questions about columns of numbers and dates.
+    with_classes : bool
+        Whether the classes are asked for.
+    records_per_person : int
+        How many records of one person thresholds are for.
+    """
+
+    stand_in: Schema
+    share: Fraction
+    delta_share: Fraction
+    ranges: RangePlan | None
+    with_classes: bool
+    records_per_person: int = 1
+
+    @classmethod
+    def of(cls, claim: Claim, stand_in: Schema, promise: tuple[float, float], *, with_classes: bool) -> ReleasePlan:
+        """Return the plan that divides a claim among columns; ``promise`` is the share trimmed, and the chance of failure."""
+        on_lines = tuple(i for i, one in enumerate(stand_in.features.values()) if not isinstance(one, Categorical))
+        parts = len(stand_in.names) + with_classes
+        share = claim.pure / parts
+        ranges = RangePlan(share * len(on_lines), on_lines, *promise, stand_in) if on_lines else None
+        delta_share = claim.pure_delta / max(parts - len(on_lines), 1)
+        return cls(stand_in, share, delta_share, ranges, with_classes, claim.records_per_person)
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """The columns whose values are asked for."""
+        return tuple(i for i, one in enumerate(self.stand_in.features.values()) if isinstance(one, Categorical))
+
+    @property
+    def threshold(self) -> PassesThreshold:
+        """What tells the values of one column."""
+        return PassesThreshold(Geometric(self.share), self.delta_share, self.records_per_person)
+
+    @property
+    def _listed(self) -> tuple[Event, ...]:
+        if not self.categorical and not self.with_classes:
+            return ()
+        values = (self.threshold.event("values of one column"),) * len(self.categorical)
+        return values + (self.threshold.event("classes"),) * self.with_classes
+
+    @property
+    def event(self) -> Event:
+        """Everything that reads records."""
+        return InSequence((*(() if self.ranges is None else self.ranges.events), *self._listed))
+
+    def run(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> Answers:
+        """Return what records answer: columns and labels in memory, or ``Records``; ``keep`` says which of a person's count."""
+        ranges = [] if self.ranges is None else self.ranges.release(X, randomness, keep)
+        if not self._listed:
+            return Answers(ranges, (), None)
+        asked = ValueCounts(self.stand_in, self.categorical, self.with_classes)
+        if isinstance(X, Records):
+            counts = X.values(asked, keep)
+        else:
+            counts = asked(X, y, None if keep is None else keep.of(np.ones(X.n_rows, dtype=np.bool_)))
+        door = Values(counts, cost(InSequence(self._listed)), randomness)
+        found = [door.shown(place, self.threshold) for place in range(len(counts))]
+        return Answers(ranges, found[: len(self.categorical)], found[-1] if self.with_classes else None)
+
+    def schema(self, answers: Answers, certificate: Certificate) -> ReleasedSchema:
+        """Return the schema that was released; every entry carries the digest of the certificate."""
+        release, names = certificate.digest, self.stand_in.names
+        features: dict[str, Feature] = dict(self.stand_in.features)
+        for place, values in zip(self.categorical, answers.values, strict=True):
+            features[names[place]] = Categorical(values or [NO_VALUE], origin="released", release=release)
+        ranges = dict(zip((names[i] for i in self.ranges.columns), answers.ranges, strict=True)) if self.ranges else {}
+        for name, one in ranges.items():
+            features[name] = one.feature(features[name], release)
+        classes: dict[str, Any] = {"classes": self.stand_in.classes}
+        if answers.classes is not None:
+            classes = {"classes": answers.classes, "classes_origin": "released", "classes_release": release}
+        schema = Schema(features, missing=self.stand_in.missing, target=self.stand_in.target, **classes)
+        return ReleasedSchema.of(schema, certificate, ranges)
+
+    def warn(self, schema: ReleasedSchema, stacklevel: int) -> None:
+        """Say which released counts were too noisy for what was asked."""
+        loose = {name: one for name, one in schema.ranges_.items() if not one.promised}
+        if loose:
+            worst = max(loose, key=lambda name: loose[name].error)
+            one = loose[worst]
+            warnings.warn(
+                f"no range is promised for {listed(list(loose))}: for {worst!r} the noisy number of records is {one.records} and "
+                f"a tail's may be off by {one.error}, more than the share that may be cut off, or the first question had cut off "
+                "more. The ranges are the best that these counts show. Pass a larger epsilon, fewer columns or a larger trimmed.",
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )
+        entries = schema.features.items()
+        bare = [name for name, one in entries if isinstance(one, Categorical) and one.values == (NO_VALUE,)]
+        if bare:
+            warnings.warn(
+                f"no value of {listed(bare)} was released: none has a noisy count of {self.threshold.threshold} or more. All "
+                "cells are undeclared there; declare values that are public, or drop the column.",
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )

@@ -326,7 +326,7 @@ def test_other_texts_with_digits_are_no_amounts(draft, tmp_path, form):
 
 
 def test_a_date_an_integer_and_a_boolean_go_from_a_draft_to_curves_in_their_own_units(run, draft, tmp_path):
-    """The owner confirms the draft, and says that numbers are whole; a fit then learns what the made-up records say."""
+    """The owner confirms the draft; a fit then learns what the made-up records say."""
     generator = np.random.default_rng(0)
     since = np.datetime64("2020-01-01") + generator.integers(0, 366, 6000)
     children, smokes = generator.integers(0, 9, 6000), generator.choice(["True", "False"], 6000)
@@ -341,10 +341,10 @@ def test_a_date_an_integer_and_a_boolean_go_from_a_draft_to_curves_in_their_own_
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", "utf-8")
     result = draft("--out", "t.toml", data="t.csv")
     assert result.exit_code == 0, result.output
-    assert line_about(result, "since").split() == ["since", *["dates", "from", "2020-01-01", "to", "2020-12-31"]]
+    assert line_about(result, "since").split() == ["since", "dates", "2020-01-01", "to", "2020-12-31"]
     text = (tmp_path / "t.toml").read_text("utf-8")
     confirmed = [line for line in text.splitlines() if "origin" not in line.partition("=")[0]]
-    (tmp_path / "t.toml").write_text("\n".join(confirmed).replace("low = 0.0", 'type = "integer"\nlow = 0.0'), "utf-8")
+    (tmp_path / "t.toml").write_text("\n".join(confirmed), "utf-8")
     schema = hr.Schema.load(tmp_path / "t.toml")
     assert (schema.is_given, type(schema.features["since"]), type(schema.features["children"])) == (
         True,

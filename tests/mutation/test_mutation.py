@@ -49,7 +49,10 @@ def outcomes(module, test, *changes):
 
 
 def test_a_change_fails_a_test_hangs_or_survives():
-    field, line = "    epsilon: Fraction = Fraction(0)", "PureAndGaussian(records * self.epsilon, records**2 * self.mu_squared)"
+    field, line = (
+        "    epsilon: Fraction = Fraction(0)",
+        "PureAndGaussian(records * self.epsilon, records**2 * self.mu_squared)",
+    )
     found = outcomes(
         *AMOUNTS,
         (field, field.replace("(0)", "(None)")),

@@ -60,6 +60,7 @@ def test_numpy_numbers_as_parameters_survive_a_file(variant, tmp_path):
         "max_depth": 2,
         "stop": "none",
         "adjacency": "add-remove",
+        "records_per_person": 1,
         "random_state": 5,
         "ledger": None,
     }
@@ -318,9 +319,9 @@ class Narrow(hr.EDPRFClassifier):
         ),
         (
             lambda: hr.HedgerowClassifier().fit(X, Y, classes=[1]),
-            r"HedgerowClassifier.fit takes no classes: it takes X, y\.$",
+            r"HedgerowClassifier.fit takes no classes: it takes X, y, groups\.$",
         ),
-        (lambda: hr.EDPRFClassifier().fit(X, Y=Y), r"EDPRFClassifier.fit takes no Y: it takes X, y\.$"),
+        (lambda: hr.EDPRFClassifier().fit(X, Y=Y), r"EDPRFClassifier.fit takes no Y: it takes X, y, groups\.$"),
     ],
 )
 def test_an_unknown_keyword_is_refused_in_the_name_of_the_class_with_the_way_out(call, words):
@@ -341,7 +342,7 @@ def test_a_class_may_hand_on_keywords_but_is_not_fitted_with_any_that_a_clone_wo
 
 
 def test_signatures_hide_nothing():
-    assert list(inspect.signature(hr.HedgerowClassifier.fit).parameters) == ["self", "X", "y"]
+    assert list(inspect.signature(hr.HedgerowClassifier.fit).parameters) == ["self", "X", "y", "groups"]
     assert "max_depth" in inspect.signature(hr.PFDPDTClassifier).parameters
     assert not any(p.kind is p.VAR_KEYWORD for p in inspect.signature(hr.PFDPDTClassifier).parameters.values())
     assert not has_fit_parameter(hr.EDPRFClassifier(), "sample_weight")

@@ -288,6 +288,57 @@ def test_a_ledger_that_is_interrupted_loses_no_charge(drawn):
     assert min(booked[0], booked[Fraction(3, 5)]) > 5
 
 
+PERSONS = (*LEDGER, "table/persons.py", "schema/persons.py", "schema/columns.py", "mechanisms/randomness.py")
+WHO = ["a", "b", "a", None] * 10
+
+
+def test_a_fit_for_persons_that_is_interrupted_loses_no_charge(drawn):
+    """Between the booking and the first draw ids are read and records chosen."""
+
+    def prepare():
+        drawn.clear()
+        return hr.Ledger(epsilon=1.0, records_per_person=2), hr.EDPRFClassifier(
+            epsilon=0.6, schema=SCHEMA, n_estimators=1, max_depth=0, records_per_person=2
+        )
+
+    def act(prepared):
+        ledger, model = prepared
+        return model.set_params(ledger=ledger).fit(X, Y, groups=WHO)
+
+    booked, chosen = Counter(), 0
+    for where, (ledger, model), fitted in at_every_line(PERSONS, prepare, act):
+        assert ledger.spent in (0, Fraction(3, 5)), where
+        if drawn or fitted is not None:
+            assert ledger.spent == Fraction(3, 5), where
+        if where.startswith("persons.py"):
+            chosen += 1
+            assert not drawn, where
+            assert not hasattr(model, "certificate_"), where
+        booked[ledger.spent] += 1
+    assert min(booked[0], booked[Fraction(3, 5)], chosen) > 5
+
+
+def test_a_choice_in_partitions_that_is_interrupted_is_made_anew_and_alike(monkeypatch):
+    monkeypatch.setattr("hedgerow.engines.local.MOST_ROWS", 3)
+    monkeypatch.setattr("hedgerow.engines.local.FEWEST_ROWS", 3)
+    batch = {"a": ["x", "y"] * 4, "label": ["no", "yes", "yes", "no"] * 2, "who": ["a", "b", "a", None] * 2}
+    make = {"schema": SCHEMA, "n_estimators": 1, "max_depth": 0, "records_per_person": 1, "random_state": 1}
+
+    def fit(records):
+        return hr.EDPRFClassifier(epsilon=1.0, **make).fit(records)
+
+    def prepare():
+        return hr.Records.from_batches(lambda: [batch], label="label", group="who")
+
+    whole = fit(prepare()).model_.to_arrays()
+    places = 0
+    for where, records, _ in at_every_line(("table/persons.py", "engines/encode.py"), prepare, fit):
+        places += 1
+        again = fit(records).model_.to_arrays()
+        assert all(np.array_equal(again[name], whole[name]) for name in whole), where
+    assert places > 50
+
+
 OLD = {"variant": "published", "epsilon": 50.0}
 KINDS = {
     "edprf": (hr.EDPRFClassifier, {"n_estimators": 1, "max_depth": 1}),

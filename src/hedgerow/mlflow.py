@@ -89,6 +89,7 @@ def _about(model: PrivateClassifier) -> dict[str, str]:
         "epsilon": decimal_text(claim.epsilon),
         "delta": decimal_text(claim.delta),
         "adjacency": claim.adjacency,
+        "records_per_person": str(claim.records_per_person),
         "guarantee": "holds" if certificate.holds else "does not hold: " + json.dumps(list(certificate.reasons))[:400],
     }
 

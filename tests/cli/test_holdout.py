@@ -32,9 +32,9 @@ def fitted(monkeypatch):
     seen = []
     fit = EDPRFClassifier.fit
 
-    def keep(self, X, y):
+    def keep(self, X, y, groups=None):
         seen.append((X, y))
-        return fit(self, X, y)
+        return fit(self, X, y, groups)
 
     monkeypatch.setattr(EDPRFClassifier, "fit", keep)
     return seen

@@ -10,11 +10,14 @@ from hedgerow.systems.edprf import EDPRFClassifier
 class Approximate(EDPRFClassifier):
     """A system that takes a delta, and shows what reaches it."""
 
-    def __init__(self, epsilon=1.0, *, schema=None, delta=0.0, adjacency="add-remove", ledger=None):
-        super().__init__(epsilon, schema=schema, adjacency=adjacency, ledger=ledger)
+    def __init__(
+        self, epsilon=1.0, *, schema=None, delta=0.0, adjacency="add-remove", records_per_person=1, ledger=None
+    ):
+        unit = {"adjacency": adjacency, "records_per_person": records_per_person}
+        super().__init__(epsilon, schema=schema, ledger=ledger, **unit)
         self.delta = delta
 
-    def fit(self, X, y):
+    def fit(self, X, y, groups=None):
         raise hr.BudgetExceeded(f"delta is {self.delta!r}.")
 
 

@@ -319,7 +319,8 @@ def test_wrong_questions_are_refused_and_cost_nothing(ask):
 
 
 PROPERTIES = {
-    "adjacency", "certificate", "epsilon", "max_bins", "named", "questions", "remaining", "root", "schema", "seeded", "spent",
+    "adjacency", "certificate", "epsilon", "max_bins", "named", "person", "questions",
+    "records_per_person", "remaining", "root", "schema", "seeded", "spent",
 }  # fmt: skip
 METHODS = {"class_counts", "count", "describe", "histogram", "partition", "select", "tests"}
 

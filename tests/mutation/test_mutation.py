@@ -49,13 +49,16 @@ def outcomes(module, test, *changes):
 
 
 def test_a_change_fails_a_test_hangs_or_survives():
-    field, line = "    epsilon: Fraction = Fraction(0)", "PureAndGaussian(2 * self.epsilon, 4 * self.mu_squared)"
+    field, line = (
+        "    epsilon: Fraction = Fraction(0)",
+        "PureAndGaussian(records * self.epsilon, records**2 * self.mu_squared)",
+    )
     found = outcomes(
         *AMOUNTS,
         (field, field.replace("(0)", "(None)")),
         (field, field.replace("(0)", "(0 * 1)")),
-        (line, line.replace("4 *", "3 *")),
-        (line, line.replace("4 *", "4 * 1 *")),
+        (line, line.replace("records**2", "records")),
+        (line, line.replace("records**2", "records**2 * 1")),
         (f"    return {line}", "    while True: pass"),
     )
     states = {number: state for number, (state, _) in found.items()}

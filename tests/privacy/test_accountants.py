@@ -77,14 +77,14 @@ def test_the_order_is_that_of_every_amount(kind, plans):
 def test_a_delta_grows_with_the_value_and_falls_with_epsilon(kind, plans, epsilon, more):
     a, b = (value_of(kind, plan) for plan in plans)
     assert a.delta(epsilon) <= (a + b).delta(epsilon) * SEARCH
-    assert a.delta(epsilon) <= a.replaced().delta(epsilon) * SEARCH
+    assert a.delta(epsilon) <= a.of_group(2).delta(epsilon) * SEARCH
     assert a.delta(epsilon + more) <= a.delta(epsilon) * SEARCH
     assert a.delta(epsilon) >= 0
 
 
 @each
 def test_a_plan_that_reads_nothing_loses_nothing(kind):
-    assert kind() == kind.of_pure(Fraction(0), ranged=False) == kind.of_gaussian(Fraction(0)) == kind().replaced()
+    assert kind() == kind.of_pure(Fraction(0), ranged=False) == kind.of_gaussian(Fraction(0)) == kind().of_group(2)
     assert kind().delta(Fraction(0)) <= math.ulp(0.0)
 
 
@@ -127,10 +127,12 @@ def test_a_gaussian_step():
 
 
 def test_one_record_replaced_costs_four_times_as_much_where_costs_are_squares():
-    assert PureAndGaussian(Fraction(1, 3), Fraction(1, 7)).replaced() == PureAndGaussian(Fraction(2, 3), Fraction(4, 7))
-    assert PureAndGaussian(mu_squared=Fraction(1, 7)).replaced() == PureAndGaussian(Fraction(0), Fraction(4, 7))
-    assert GaussianDP(Fraction(1, 3)).replaced() == GaussianDP(Fraction(4, 3))
-    assert Concentrated(Fraction(1, 5)).replaced() == Concentrated(Fraction(4, 5))
+    assert PureAndGaussian(Fraction(1, 3), Fraction(1, 7)).of_group(2) == PureAndGaussian(
+        Fraction(2, 3), Fraction(4, 7)
+    )
+    assert PureAndGaussian(mu_squared=Fraction(1, 7)).of_group(2) == PureAndGaussian(Fraction(0), Fraction(4, 7))
+    assert GaussianDP(Fraction(1, 3)).of_group(2) == GaussianDP(Fraction(4, 3))
+    assert Concentrated(Fraction(1, 5)).of_group(2) == Concentrated(Fraction(4, 5))
 
 
 def test_the_larger_of_each_amount_counts_in_parallel():

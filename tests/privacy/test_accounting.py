@@ -157,7 +157,7 @@ def test_order_and_nesting_do_not_change_a_sum(event):
 def test_one_record_replaced_is_one_removed_and_one_added():
     found = cost_of("1/3", "1/7", 5)
     assert found.under("add-remove") is found
-    assert found.under("replace-one") == Cost(tuple(value.replaced() for value in found.values), 5)
+    assert found.under("replace-one") == Cost(tuple(value.of_group(2) for value in found.values), 5)
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -360,8 +360,8 @@ class Steps:
     def sampled(self, epsilon, inclusion):
         return Steps(self.count)
 
-    def replaced(self):
-        return Steps(2 * self.count)
+    def of_group(self, records):
+        return Steps(records * self.count)
 
     def delta(self, epsilon):
         return 1e-9 if self.count < 4 else math.inf

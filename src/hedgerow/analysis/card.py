@@ -142,7 +142,9 @@ class ReportCard:
         if guard is None:
             return 0.0, most
         _, low, high = function(self.counts)
-        variance = self.deviation**2 + (np.maximum(self.counts, 0.0) if sampling else 0.0)
+        # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
+        drawn = self.certificate_.records_per_person * np.maximum(self.counts, 0.0)
+        variance = self.deviation**2 + (drawn if sampling else 0.0)
         slopes = self._slopes(function) ** 2
         spread = float((variance * slopes).sum())
         if not spread:

@@ -25,7 +25,7 @@ from hedgerow.privacy.events import Event
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import Columns
-from hedgerow.table import classes_of
+from hedgerow.table import classes_of, keep_of
 from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["evaluate"]
@@ -49,6 +49,8 @@ def evaluate(
     adjacency: str = "add-remove",
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
+    groups: Any = None,
+    records_per_person: int = 1,
 ) -> ReportCard:
     """Ask how good a fitted model is on records that it was not fitted on.
 
@@ -77,6 +79,10 @@ def evaluate(
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
         Where the question is booked before any record is read.
+    groups : sequence of length n_samples, optional
+        Who each record is of, as for ``fit``.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read.
 
     Returns
     -------
@@ -106,24 +112,37 @@ def evaluate(
     (True, Fraction(1, 1))
     """
     claim, randomness = promised(
-        epsilon=epsilon, delta=delta, adjacency=adjacency, random_state=random_state, ledger=ledger
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+        records_per_person=records_per_person,
+        random_state=random_state,
+        ledger=ledger,
     )
     if not isinstance(model, PrivateClassifier):
         raise ConfigurationError(
             f"model is {type(model).__name__}, but it must be a fitted classifier of this library."
         )
     bins = _checked_bins(bins)
-    schema, columns, labels, _ = read_given(X, y, model.schema_)
+    schema, columns, labels, _, persons = read_given(X, y, groups, model.schema_)
     grid = ScoreGrid(len(schema.classes), bins)
     budget = Budget.of(claim, lambda amount: _event(grid, amount.noise(grid.histograms)))
     noise = budget.noise(grid.histograms)
     event = _event(grid, noise)
     certificate = certify(
-        "evaluate", event, schema, variant="private", claim=claim, seeded=randomness.seeded, assumptions=ASSUMPTIONS
+        "evaluate",
+        event,
+        schema,
+        variant="private",
+        claim=claim,
+        seeded=randomness.seeded,
+        assumptions=ASSUMPTIONS,
+        person=None if persons is None else persons.name,
     )
     warn_of_delta(claim.delta, stacklevel=2)
     booked = nullcontext() if ledger is None else ledger.reserve(certificate)
-    with booked, without_sizes(), table_of(columns, labels, Scored(schema, model.model_, grid)) as table:
+    keep = keep_of(persons, claim.records_per_person, randomness)
+    with booked, without_sizes(), table_of(columns, labels, Scored(schema, model.model_, grid), keep) as table:
         counts = score_counts(Queryable(table, cost(event), randomness), grid, noise)
     return ReportCard(schema.classes, grid, counts.astype(np.float64), noise.deviation, certificate)
 

@@ -114,6 +114,7 @@ class FitPlan:
                 "epsilon": str(self.certificate.epsilon),
                 "delta": str(self.certificate.delta),
                 "adjacency": self.certificate.adjacency,
+                "records_per_person": self.certificate.records_per_person,
             },
             "made_up": made_up if self.made_up_records else None,
         }
@@ -122,7 +123,7 @@ class FitPlan:
         claim = self.certificate
         rows = [
             f"Plan of {self.system}: epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, "
-            f"{claim.adjacency}; nothing was read or spent",
+            f"for {claim.unit.neighbors(claim.adjacency)}; nothing was read or spent",
             "",
             f"  records     {self.records}, by whoever asked",
             f"  bins        at most {self.bins} of a numeric feature",
@@ -155,6 +156,7 @@ def plan(
     delta: float = 0.0,
     system: str = "hedgerow",
     adjacency: str = "add-remove",
+    records_per_person: int = 1,
     made_up: bool = True,
     seed: int = 0,
     **parameters: Any,
@@ -169,7 +171,7 @@ def plan(
         What is public about the records; entries must be given or released, not inferred.
     records : int
         How many there are, as their owner states or as was released; never a length that was looked up.
-    epsilon, delta, adjacency
+    epsilon, delta, adjacency, records_per_person
         The claim, as for a fit.
     system : str, default "hedgerow"
         One of ``hr.list_systems()``, by its name.
@@ -208,7 +210,9 @@ def plan(
         )
     kind = system_class(system)
     settings = {**parameters, **({"delta": delta} if delta else {})}
-    estimator = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, **settings)
+    estimator = kind(
+        epsilon=epsilon, schema=schema, adjacency=adjacency, records_per_person=records_per_person, **settings
+    )
     if estimator.variant != "private":
         raise ConfigurationError("a published form has no guarantee to be planned; leave variant out.")
     claim = claim_of(estimator)

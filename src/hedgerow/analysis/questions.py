@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, check_parameters
+from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, Seed, check_parameters
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.unit import MOST_RECORDS
 
 __all__ = ["RULES", "promised"]
 
@@ -20,6 +21,7 @@ RULES: Mapping[str, Constraint] = {
         exact_delta, "the probability that the guarantee fails, from 0 to below 1; pass for example delta=1e-7"
     ),
     "adjacency": Choice(get_args(Adjacency)),
+    "records_per_person": Integer(1, MOST_RECORDS),
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
@@ -28,5 +30,6 @@ RULES: Mapping[str, Constraint] = {
 def promised(**given: Any) -> tuple[Claim, Randomness]:
     """Return what a question promises and where its draws come from, or raise ConfigurationError where a parameter is wrong."""
     values = check_parameters(given, {name: RULES[name] for name in given})
-    claim = Claim(exact(values["epsilon"]), exact_delta(values.get("delta", 0)), values["adjacency"])
+    delta = exact_delta(values.get("delta", 0))
+    claim = Claim(exact(values["epsilon"]), delta, values["adjacency"], values["records_per_person"])
     return claim, Randomness(values["random_state"])

@@ -22,6 +22,7 @@ from hedgerow.privacy.events import Event
 from hedgerow.schema import Numeric, Schema
 from hedgerow.schema.columns import Columns
 from hedgerow.schema.features import Feature
+from hedgerow.table import Keep
 from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["RangePlan", "ReleasedRange"]
@@ -110,12 +111,12 @@ class RangePlan:
     def _questions(self) -> tuple[tuple[Geometric, str], ...]:
         return (self.coarse, "exponential"), (self.fine, "uniform")
 
-    def release(self, X: Any, randomness: Randomness) -> list[ReleasedRange]:
+    def release(self, X: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
         """Return the range of each column."""
         coarse = exponential_grid()
         grids, found = [], []
         kinds = list(self.schema.features.values())
-        counts = self._ask(X, [coarse] * len(self.columns), self.coarse, randomness)
+        counts = self._ask(X, [coarse] * len(self.columns), self.coarse, randomness, keep)
         errors = self._errors(self.coarse, coarse)
         edges = [-LARGEST, *coarse.edges.tolist(), LARGEST]
         for place, column in zip(self.columns, counts, strict=True):
@@ -123,7 +124,7 @@ class RangePlan:
             ends = None if cells is None else bounded(kinds[place], edges[cells[0]], edges[cells[1] + 1])
             found.append(ends is not None)
             grids.append(uniform_grid(*(MADE_UP if ends is None else ends)))
-        fine = self._ask(X, grids, self.fine, randomness)
+        fine = self._ask(X, grids, self.fine, randomness, keep)
         return [self._range(*parts) for parts in zip(fine, grids, found, strict=True)]
 
     def _errors(self, noise: Geometric, grid: Grid) -> Integers:
@@ -153,10 +154,12 @@ class RangePlan:
             promised=found and inside and error <= share,
         )
 
-    def _ask(self, X: Any, grids: Sequence[Grid], noise: Geometric, randomness: Randomness) -> list[Integers]:
+    def _ask(
+        self, X: Any, grids: Sequence[Grid], noise: Geometric, randomness: Randomness, keep: Keep | None
+    ) -> list[Integers]:
         """Return the noisy counts of each column on its grid, missing cells left out."""
         reading = OnGrids(self.schema, self.columns, tuple(grids))
-        with table_of(X, None, reading) as table:
+        with table_of(X, None, reading, keep) as table:
             curator = Queryable(table, cost(noise.event("numbers")), randomness)
             everyone = curator.assign(PerRecordCoin(1))
             counts = curator.histogram(everyone, np.ones((1, len(grids)), dtype=np.bool_), noise)[0, :, 0]

@@ -15,8 +15,9 @@ from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, read_columns, read_records
+from hedgerow.schema.columns import Columns, read_columns, read_groups, read_records
 from hedgerow.schema.features import Feature, Value
+from hedgerow.table import keep_of
 from hedgerow.texts import listed
 
 __all__ = ["ReleasedSchema", "private_schema"]
@@ -45,6 +46,8 @@ def private_schema(
     adjacency: str = "add-remove",
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
+    groups: Any = None,
+    records_per_person: int = 1,
 ) -> ReleasedSchema:
     """Release a schema of records whose ranges and values are not public.
 
@@ -82,6 +85,10 @@ def private_schema(
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
         Where the release is booked before any record is read.
+    groups : sequence of length n_samples, optional
+        Who each record is of, as for ``fit``; it is no column of X.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read.
 
     Returns
     -------
@@ -117,11 +124,19 @@ def private_schema(
     (('clerk', 'nurse'), 'Integer')
     """
     claim, randomness = promised(
-        epsilon=epsilon, delta=delta, adjacency=adjacency, random_state=random_state, ledger=ledger
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+        records_per_person=records_per_person,
+        random_state=random_state,
+        ledger=ledger,
     )
     stand_in = _stand_in(numeric, dates, categorical, UNKNOWN if classes is None else classes, missing, target)
     _check(claim, bool(categorical) or classes is None, trimmed, failure)
+    if isinstance(X, Records) and groups is not None:
+        raise ConfigurationError("hr.Records hold who they are of; leave out groups, and name its column by group=.")
     records, labels = _read(X, y, stand_in, with_labels=classes is None)
+    persons = records.groups if isinstance(records, Records) else read_groups(groups, records.n_rows, stand_in.missing)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=classes is None)
     certificate = certify(
         "private_schema",
@@ -131,10 +146,12 @@ def private_schema(
         claim=claim,
         seeded=randomness.seeded,
         assumptions=ASSUMPTIONS,
+        person=None if persons is None else persons.name,
     )
     warn_of_delta(claim.delta, stacklevel=2)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
-        answers = plan.run(records, labels, randomness)
+        keep = keep_of(persons, claim.records_per_person, randomness)
+        answers = plan.run(records, labels, randomness, keep)
     if answers.classes is not None and not answers.classes:
         raise ConfigurationError(
             f"no class stands out: a label is shown where its noisy count reaches {plan.threshold.threshold}. The budget of this "

@@ -9,6 +9,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange
 from hedgerow.curator.values import Values
 from hedgerow.engines.records import Records
@@ -21,6 +23,7 @@ from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Feature, Value
+from hedgerow.table import Keep
 from hedgerow.texts import listed
 
 __all__ = ["NO_VALUE", "Answers", "ReleasePlan", "ReleasedSchema"]
@@ -108,6 +111,8 @@ class ReleasePlan:
         The questions about columns of numbers and dates.
     with_classes : bool
         Whether the classes are asked for.
+    records_per_person : int
+        How many records of one person thresholds are for.
     """
 
     stand_in: Schema
@@ -115,6 +120,7 @@ class ReleasePlan:
     delta_share: Fraction
     ranges: RangePlan | None
     with_classes: bool
+    records_per_person: int = 1
 
     @classmethod
     def of(cls, claim: Claim, stand_in: Schema, promise: tuple[float, float], *, with_classes: bool) -> ReleasePlan:
@@ -123,7 +129,8 @@ class ReleasePlan:
         parts = len(stand_in.names) + with_classes
         share = claim.pure / parts
         ranges = RangePlan(share * len(on_lines), on_lines, *promise, stand_in) if on_lines else None
-        return cls(stand_in, share, claim.pure_delta / max(parts - len(on_lines), 1), ranges, with_classes)
+        delta_share = claim.pure_delta / max(parts - len(on_lines), 1)
+        return cls(stand_in, share, delta_share, ranges, with_classes, claim.records_per_person)
 
     @property
     def categorical(self) -> tuple[int, ...]:
@@ -133,7 +140,7 @@ class ReleasePlan:
     @property
     def threshold(self) -> PassesThreshold:
         """What tells the values of one column."""
-        return PassesThreshold(Geometric(self.share), self.delta_share)
+        return PassesThreshold(Geometric(self.share), self.delta_share, self.records_per_person)
 
     @property
     def _listed(self) -> tuple[Event, ...]:
@@ -147,13 +154,16 @@ class ReleasePlan:
         """Everything that reads records."""
         return InSequence((*(() if self.ranges is None else self.ranges.events), *self._listed))
 
-    def run(self, X: Any, y: Any, randomness: Randomness) -> Answers:
-        """Return what records answer: columns and labels in memory, or ``Records``."""
-        ranges = [] if self.ranges is None else self.ranges.release(X, randomness)
+    def run(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> Answers:
+        """Return what records answer: columns and labels in memory, or ``Records``; ``keep`` says which of a person's count."""
+        ranges = [] if self.ranges is None else self.ranges.release(X, randomness, keep)
         if not self._listed:
             return Answers(ranges, (), None)
         asked = ValueCounts(self.stand_in, self.categorical, self.with_classes)
-        counts = X.values(asked) if isinstance(X, Records) else asked(X, y)
+        if isinstance(X, Records):
+            counts = X.values(asked, keep)
+        else:
+            counts = asked(X, y, None if keep is None else keep.of(np.ones(X.n_rows, dtype=np.bool_)))
         door = Values(counts, cost(InSequence(self._listed)), randomness)
         found = [door.shown(place, self.threshold) for place in range(len(counts))]
         return Answers(ranges, found[: len(self.categorical)], found[-1] if self.with_classes else None)

@@ -32,10 +32,20 @@ from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
+from hedgerow.table import Keep, keep_of
 
 __all__ = ["PrivateSearchCV"]
 
-FIXED = ("epsilon", "delta", "schema", "adjacency", "random_state", "ledger", "variant")  # not a candidate's to choose
+FIXED = (
+    "epsilon",
+    "delta",
+    "schema",
+    "adjacency",
+    "records_per_person",
+    "random_state",
+    "ledger",
+    "variant",
+)  # not a candidate's to choose
 STRATEGIES = ("disjoint", "random-stopping")
 GAMMA_BITS = 3  # an expected 3.4 runs by the logarithmic law, 8 by the geometric one
 ASSUMPTIONS = (
@@ -81,6 +91,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         The share of the records that candidates are compared on, above 0 and at most 0.9.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read; the estimator's own is replaced.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
@@ -120,6 +132,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         refit: float = 0.5,
         validation: float = 0.25,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -130,10 +143,11 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.refit = refit
         self.validation = validation
         self.adjacency = adjacency
+        self.records_per_person = records_per_person
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Search, and fit the best candidate.
 
         Parameters
@@ -143,6 +157,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         y : sequence of length n_samples
             The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
             out.
+        groups : sequence of length n_samples, optional
+            Who each record is of, as for an estimator's ``fit``: the same records of a person count in all that is done.
 
         Returns
         -------
@@ -156,15 +172,16 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             If the ledger refuses the whole; nothing was drawn.
         """
         whole, randomness, grid, schema = self._checked()
-        _, records, labels, named = read_given(X, y, schema, again=True)
+        _, records, labels, named, persons = read_given(X, y, groups, schema, again=True)
+        keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
-        trials = Trials(self._candidates(grid, search), schema, Tables(schema, records, labels), randomness)
+        trials = Trials(self._candidates(grid, search), schema, Tables(schema, records, labels, keep), randomness)
         strategy = self._strategy(trials, search)
         # Every candidate's last fit is planned now, so that the costliest is booked.
         refits = [] if last is None else self._candidates(grid, last)
         last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
-        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS)
+        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # if this one is interrupted, nothing passes for its result
             with trials.tables:
@@ -173,11 +190,11 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             own, claim = strategy.event, search
             if last is not None:
                 plan, coins = last_fits[found.place]
-                model, doubts = run(plan, records, labels, randomness)
+                model, doubts = run(plan, records, labels, randomness, keep)
                 own, claim, found = plan.event, last, Found(found.place, model, coins)
             of_best = self._candidates(grid, claim)[found.place]
             rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
-            own_certificate = self._certified(type(of_best).__name__, own, claim, randomness, rests)
+            own_certificate = self._certified(type(of_best).__name__, own, claim, randomness, rests, keep)
             best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
             self._searched = Searched(grid[found.place], best, certificate)
         for doubt in doubts:
@@ -185,7 +202,13 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return self
 
     def _certified(
-        self, what: str, event: Event, claim: Claim, randomness: Randomness, assumptions: tuple[str, ...]
+        self,
+        what: str,
+        event: Event,
+        claim: Claim,
+        randomness: Randomness,
+        assumptions: tuple[str, ...],
+        keep: Keep | None,
     ) -> Certificate:
         """Return the certificate of the whole search, or of the model that it shows."""
         return certify(
@@ -196,6 +219,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             claim=claim,
             seeded=randomness.seeded,
             assumptions=assumptions,
+            person=None if keep is None else keep.groups.name,
         )
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
@@ -233,6 +257,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         fixed: dict[str, Any] = {
             "epsilon": claim.epsilon,
             "adjacency": claim.adjacency,
+            "records_per_person": claim.records_per_person,
             "random_state": None,
             "ledger": None,
         }

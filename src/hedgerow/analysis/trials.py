@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
@@ -30,7 +29,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
-from hedgerow.table import Coded, Reading, Table, classes_of
+from hedgerow.table import Coded, Keep, Reading, Table, classes_of
 from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
@@ -132,11 +131,13 @@ class Tables:
         What is public about the records.
     records, labels
         Columns in memory and their labels, or ``Records``.
+    keep : Keep or None
+        Which records of each person count, where it is told who they are of: the same ones in every table.
     """
 
-    def __init__(self, schema: Schema, records: Any, labels: Any) -> None:
+    def __init__(self, schema: Schema, records: Any, labels: Any, keep: Keep | None = None) -> None:
         self._same = Coded(Encoder(schema, WITNESS_BINS))
-        self._records, self._labels = records, labels
+        self._records, self._labels, self._keep = records, labels, keep
         self._kept: tuple[str, Table] | None = None
         self._open = ExitStack()
 
@@ -151,7 +152,9 @@ class Tables:
         if self._kept is None or self._kept[0] != reading.name:
             self._kept = None
             self._open.close()
-            table = self._open.enter_context(table_of(self._records, self._labels, Again(reading, self._same)))
+            table = self._open.enter_context(
+                table_of(self._records, self._labels, Again(reading, self._same), self._keep)
+            )
             self._kept = reading.name, table
         return self._kept[1]
 
@@ -281,7 +284,7 @@ class Stopping:
     @property
     def each(self) -> Claim:
         """What one run promises, its noisy score included."""
-        return Claim(self.claim.epsilon / self.law.factor, Fraction(0), self.claim.adjacency)
+        return replace(self.claim, epsilon=self.claim.epsilon / self.law.factor)
 
     @property
     def event(self) -> Event:

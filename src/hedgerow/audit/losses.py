@@ -16,13 +16,16 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, PrivateClassifier, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.schema.columns import read_groups
 from hedgerow.schema.encoder import Encoder
 from hedgerow.systems.registry import list_systems
+from hedgerow.table import keep_of
 
 __all__ = ["exact_loss", "exact_search"]
 
 Row = tuple[Any, ...]  # the cells of a record, then its label
 Rows = tuple[Row, ...]
+Ids = tuple[Any, ...] | None  # who the records are of
 Told = Literal["draws", "model"]
 
 ROUNDING = 1e-9  # of sums of floats; a loss is told that much smaller
@@ -36,6 +39,7 @@ def exact_loss(
     told: Told = "draws",
     grid: Grid = Grid(),
     pair: str = "",
+    groups: tuple[Sequence[Any], Sequence[Any]] | None = None,
 ) -> Finding:
     """Return how much a fit of an estimator loses between two small data sets, by the exact law of both fits.
 
@@ -47,7 +51,8 @@ def exact_loss(
     estimator : PrivateClassifier
         An unfitted estimator with a schema.
     first, second : sequence of tuple
-        Neighboring data sets: the cells of each record, then its label.
+        Neighboring data sets: the cells of each record, then its label. They differ in as many records as the estimator's
+        ``records_per_person`` at most.
     told : {"draws", "model"}
         Whether everything that is drawn counts as released, with the model (but no coin that decides which records take part
         where), or the model alone. Noise of published forms that no model keeps needs "model"; it takes many more runs.
@@ -55,6 +60,8 @@ def exact_loss(
         What is told of noisy counts, and with what the fit goes on.
     pair : str
         The two data sets in words; empty: which record makes them differ.
+    groups : pair of sequences, optional
+        Who the records of either data set are of, as for ``fit``: the data sets then differ in all the records of one person.
 
     Raises
     ------
@@ -78,9 +85,13 @@ def exact_loss(
     """
     before, after = tuple(first), tuple(second)
     laws = Laws(estimator, told, grid)
-    check_neighbors(before, after, laws.adjacency)
     check_labels((*before, *after), estimator)
-    return laws.finding(before, after, pair)
+    if groups is None:
+        check_neighbors(before, after, laws.adjacency, laws.records_per_person)
+        return laws.finding(before, after, pair)
+    who = tuple(groups[0]), tuple(groups[1])
+    check_one_person(list(zip(before, who[0], strict=True)), list(zip(after, who[1], strict=True)), laws.adjacency)
+    return laws.finding(before, after, pair, who)
 
 
 def exact_search(
@@ -148,7 +159,7 @@ class Laws:
         self._estimator = estimator
         self._law_of = open_law if told == "draws" else exact_law
         self._grid = grid
-        self._known: dict[Rows, Law] = {}
+        self._known: dict[tuple[Rows, Ids], Law] = {}
         self._delta = float(self._claim.delta)
 
     @property
@@ -156,13 +167,18 @@ class Laws:
         """What neighbors are."""
         return self._claim.adjacency
 
+    @property
+    def records_per_person(self) -> int:
+        """How many records one person has at most."""
+        return self._claim.records_per_person
+
     def loss(self, first: Rows, second: Rows) -> float:
         """Return what a fit loses between two data sets."""
         return worst_loss(self._law(first), self._law(second), self._delta)
 
-    def finding(self, first: Rows, second: Rows, pair: str) -> Finding:
+    def finding(self, first: Rows, second: Rows, pair: str, who: tuple[Ids, Ids] = (None, None)) -> Finding:
         """Return what a fit loses between two data sets, and by which event."""
-        laws, delta = (self._law(first), self._law(second)), self._delta
+        laws, delta = (self._law(first, who[0]), self._law(second, who[1])), self._delta
         forth, back = worst_event(*laws, delta), worst_event(*laws[::-1], delta)
         event = max(forth, back, key=lambda event: event.loss)
         epsilon = float(self._claim.epsilon)
@@ -179,11 +195,14 @@ class Laws:
             words=_words(event, ("first", "second") if event is forth else ("second", "first"), delta),
         )
 
-    def _law(self, rows: Rows) -> Law:
-        if rows not in self._known:
+    def _law(self, rows: Rows, ids: Ids = None) -> Law:
+        if (rows, ids) not in self._known:
             X, y = [row[:-1] for row in rows], [row[-1] for row in rows]
-            self._known[rows] = self._law_of(lambda source: kept(run(self._plan, X, y, source)[0]), self._grid)
-        return self._known[rows]
+            groups, most = read_groups(ids, len(rows), ()), self.records_per_person
+            self._known[rows, ids] = self._law_of(
+                lambda source: kept(run(self._plan, X, y, source, keep_of(groups, most, source))[0]), self._grid
+            )
+        return self._known[rows, ids]
 
 
 def _words(event: ReleaseSet, sides: tuple[str, str], delta: float) -> str:
@@ -238,11 +257,28 @@ def check_labels(rows: Sequence[Row], estimator: PrivateClassifier) -> None:
             )
 
 
-def check_neighbors(first: Rows, second: Rows, adjacency: Adjacency) -> None:
-    """Raise ConfigurationError where two data sets are no neighbors."""
+def check_neighbors(first: Rows, second: Rows, adjacency: Adjacency, most: int = 1) -> None:
+    """Raise ConfigurationError where two data sets do not differ by one person of so many records at most."""
     removed, added = (rows.total() for rows in _differences(first, second))
-    if (removed, added) not in (((0, 1), (1, 0)) if adjacency == "add-remove" else ((1, 1),)):
+    few = range(1, most + 1)
+    one_side = (removed == 0 and added in few) or (added == 0 and removed in few)
+    if not (one_side if adjacency == "add-remove" else removed in few and added in few):
         raise ConfigurationError(
             f"the second data set has {added} records that the first has not, and lacks {removed}, so they are no neighbors for "
-            f"{adjacency}; let them differ in one record."
+            f"{adjacency}; let them differ in {'one record' if most == 1 else f'{most} records at most'}."
+        )
+
+
+def check_one_person(first: Sequence[tuple[Row, Any]], second: Sequence[tuple[Row, Any]], adjacency: Adjacency) -> None:
+    """Raise ConfigurationError unless all the records of one person make two data sets of (record, id) differ."""
+    sides = [Counter(first) - Counter(second), Counter(second) - Counter(first)]
+    who = [{person for _, person in side} for side in sides]
+    whole = all(
+        sum(person in own for _, person in side) == found.total()
+        for side, own, found in zip((first, second), who, sides, strict=True)
+    )
+    sizes = sorted(map(len, who))
+    if sizes != ([0, 1] if adjacency == "add-remove" else [1, 1]) or not whole:
+        raise ConfigurationError(
+            f"the data sets are no neighbors for {adjacency}: let them differ in all the records of one person."
         )

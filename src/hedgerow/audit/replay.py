@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.audit.grid import NOISE, AuditedNoise, Grid
 from hedgerow.errors import ConfigurationError
-from hedgerow.mechanisms import Coin, Coins, Mechanism, PerRecordCoin, Randomness, WeightedCoin
+from hedgerow.mechanisms import Coin, Coins, Mechanism, PerRecordCoin, Randomness, WeightedCoin, Words
 from hedgerow.published.noise import IntervalChoice, Permutation, Resample, SomeFeatures, UniformCut
 
 __all__ = ["Replay"]
@@ -112,6 +112,10 @@ class Replay(Randomness):
         """Return coins whose outcomes are scripted too, for each record one."""
         return ScriptedCoins(coin, b"", self)
 
+    def words(self) -> Words:
+        """Return words of which only the order is scripted: which of any are least is all that is read of them."""
+        return ScriptedWords(b"", self)
+
     def _count(self, noise: AuditedNoise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         counts = np.asarray(values)
         if counts.dtype.kind == "f":
@@ -133,6 +137,14 @@ class Replay(Randomness):
         items: Iterator[Any] = iter(about) if isinstance(coin, WeightedCoin) else iter([about] * about)
         outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int32)
         return outcomes if isinstance(coin, PerRecordCoin) else -outcomes  # the second outcome is part -1: not taken in
+
+    def order(self, records: int) -> npt.NDArray[np.uint64]:
+        """Return the scripted place of each record's word among all; it stays hidden."""
+        self._batch = None
+        order = self._outcome(
+            "words", lambda count: np.full(math.factorial(count), 1 / math.factorial(count)), (records,)
+        )
+        return np.array(orders(records)[order], dtype=np.uint64)
 
     def _resample(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
         records = statistics[0] if isinstance(mechanism, Permutation) else len(statistics[0])
@@ -181,6 +193,21 @@ class ScriptedCoins(Coins):
         if (first_row, about) not in self.fell:
             self.fell[first_row, about] = self.replay.assign(self.coin, about)
         return self.fell[first_row, about]
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptedWords(Words):
+    """Words whose order a script says."""
+
+    replay: Replay
+
+    def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:
+        """Return the scripted words of all records."""
+        if records > MOST_ORDERS:
+            raise ConfigurationError(
+                f"{records} records have too many orders to walk through; audit at most {MOST_ORDERS}."
+            )
+        return self.replay.order(records)
 
 
 @lru_cache(maxsize=16)

@@ -34,6 +34,7 @@ def _name(dataset: str | None) -> str:
     show_default=True,
     help="What neighboring data sets are.",
 )
+@click.option("--person", metavar="COLUMN", help="The column that tells persons apart: only fits by it are booked.")
 @click.option("--records-per-person", type=int, default=1, show_default=True, help="The unit of protection.")
 @click.option("--parent", help="The ledger of which this one is a share.")
 def create(
@@ -44,12 +45,13 @@ def create(
     delta: float,
     draws: int | None,
     adjacency: str,
+    person: str | None,
     records_per_person: int,
     parent: str | None,
 ) -> None:
     """Create a ledger with a ceiling, and its store if there is none."""
     store, name = store_of(address), _name(dataset)
-    store.create(name, epsilon, delta, rho, adjacency, records_per_person, parent, draws=draws)
+    store.create(name, epsilon, delta, rho, adjacency, records_per_person, parent, draws=draws, person=person)
     click.echo(f"created {name} in {store.address}", err=True)
 
 

@@ -34,8 +34,10 @@ def load_schema(path: Path, target: str | None) -> Schema:
     return schema if target is None else schema.replace(target=target)
 
 
-def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
-    """Return the columns that a file lacks and those that the schema does not declare.
+def compare_columns(
+    found: Sequence[str], schema: Schema, data: Path, person: str | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the columns that a file lacks and those that the schema does not declare; that of persons is declared beside it.
 
     Raises
     ------
@@ -43,7 +45,11 @@ def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[l
         When it lacks all: its first line is then no header but a record, which is not to be shown. Or when it has one of
         them twice.
     """
-    wanted = dict.fromkeys([*schema.names, str(schema.target)])
+    wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if person is None else [person])])
+    if person is not None and person in (*schema.names, schema.target):
+        raise SchemaError(
+            f"--person names {person!r}, which the schema declares, so ids would be learned from. Leave it out of the schema."
+        )
     there = places_of(found)
     lacking = [name for name in wanted if name not in there]
     if len(lacking) == len(wanted):
@@ -65,9 +71,9 @@ def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data
             )
 
 
-def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
+def check_columns(table: TableFile, schema: Schema, data: Path, person: str | None = None) -> None:
     """Raise SchemaError unless the columns are the schema's features and its target, in any order, of types that can be."""
-    lacking, extra = compare_columns(table.header, schema, data)
+    lacking, extra = compare_columns(table.header, schema, data, person)
     if lacking:
         raise SchemaError(
             f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "

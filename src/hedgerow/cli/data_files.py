@@ -11,8 +11,9 @@ import click
 
 from hedgerow.cli.columns import check_records
 from hedgerow.cli.options import InputFile, InputFolder
+from hedgerow.cli.persons import groups_of
 from hedgerow.engines.records import LEAST_MEMORY, Records
-from hedgerow.sources.table_file import TableFile
+from hedgerow.sources.table_file import Columns, TableFile
 from hedgerow.sources.tables import is_parquet, open_table, read_table
 
 __all__ = [
@@ -68,11 +69,13 @@ def named(data: Sequence[Path]) -> str:
     return str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
 
 
-def records_of(data: Sequence[Path], target: str, separator: str, memory: int, spill: Path | None) -> Records:
+def records_of(
+    data: Sequence[Path], target: str, separator: str, memory: int, spill: Path | None, person: str | None = None
+) -> Records:
     """Return the records of files of one kind."""
     if is_parquet(data[0]):
-        return Records.from_parquet(data, target, memory=memory, spill=spill)
-    return Records.from_csv(data, target, separator=separator, memory=memory, spill=spill)
+        return Records.from_parquet(data, target, group=person, memory=memory, spill=spill)
+    return Records.from_csv(data, target, separator=separator, group=person, memory=memory, spill=spill)
 
 
 def check_files(data: Sequence[Path], separator: str, check: Callable[[TableFile, Path], None]) -> None:
@@ -92,14 +95,17 @@ def given(
     memory: int,
     spill: Path | None,
     check: Callable[[TableFile, Path], None],
-) -> tuple[Any, Any]:
-    """Return files as records that are read block by block, and None; of a pipe, which is read once, its columns and labels."""
+    person: str | None = None,
+) -> tuple[Any, Any, Columns | None]:
+    """Return files as records that are read block by block, and nothing else; of a pipe, which is read once, its columns,
+    labels and persons.
+    """
     if data[0].is_file():
         check_files(data, separator, check)
-        return records_of(data, target, separator, memory, spill), None
+        return records_of(data, target, separator, memory, spill, person), None, None
     columns = read_table(data[0], separator, lambda table: check(table, data[0]))
     check_records(len(columns[target]), data[0])
-    return columns, columns.pop(target)
+    return columns, columns.pop(target), groups_of(columns, person)
 
 
 files_argument = click.argument("data", type=DataFiles())

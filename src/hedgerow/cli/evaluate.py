@@ -25,6 +25,7 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import check_stdout, write_json
+from hedgerow.cli.persons import person_options
 from hedgerow.cli.report_files import report_values
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import REFUSALS
@@ -54,6 +55,7 @@ __all__ = ["evaluate"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@person_options
 @click.option(
     "--out",
     type=OutputFile(),
@@ -73,6 +75,8 @@ def evaluate(
     target: str | None,
     bins: int,
     adjacency: str,
+    person: str | None,
+    records_per_person: int,
     out: Path | None,
     force: bool,
     memory: int,
@@ -101,8 +105,17 @@ def evaluate(
         )
     ledger = ledger_or_none(address, dataset)
     check_stdout()
-    X, y = given(data, schema.target, separator, memory, spill, lambda table, path: check_columns(table, schema, path))
+    X, y, groups = given(
+        data,
+        schema.target,
+        separator,
+        memory,
+        spill,
+        lambda table, path: check_columns(table, schema, path, person),
+        person,
+    )
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
+    settings |= {"groups": groups, "records_per_person": records_per_person}
     try:
         with ShareProgress() as progress:
             card = evaluate_model(

@@ -10,17 +10,23 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.analysis import ReportCard, evaluate
+from hedgerow.cli.persons import groups_of
 from hedgerow.estimator import PrivateClassifier
+from hedgerow.privacy.unit import RECORD
 from hedgerow.schema import Encoder
 from hedgerow.schema.cells import object_array
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted
 
-__all__ = ["BY_COINS", "NOT_COVERED", "Score", "ask_privately", "hold_out", "measure"]
+__all__ = ["NOT_COVERED", "Score", "ask_privately", "both_of", "hold_out", "measure"]
 
 BY_COINS = (
     "Each line was sent to the fit or to this report by a coin of its own, so no line pays for both; a ledger books both "
     "all the same."
+)
+OF_PERSONS = (
+    "Each line was sent to the fit or to this report by a coin of its own, so a person of several lines may pay for both: the "
+    "two add up."
 )
 
 NOT_COVERED = (
@@ -67,7 +73,12 @@ def _rows(columns: Columns, chosen: npt.NDArray[np.bool_]) -> Columns:
     return {name: cells[chosen] for name, cells in columns.items()}
 
 
-def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float) -> ReportCard:
+def both_of(card: ReportCard) -> str:
+    """Return in words what the fit and the report on lines that were held out cost together."""
+    return BY_COINS if card.certificate_.unit == RECORD else OF_PERSONS
+
+
+def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float, person: str | None = None) -> ReportCard:
     """Return the report card of a fitted model on held-out lines, booked where its fit was.
 
     If no line was held out, it is asked of one empty line, which is left out: refusing would tell.
@@ -82,6 +93,8 @@ def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float) ->
         testing[str(schema.target)],
         epsilon=epsilon,
         adjacency=model.adjacency,
+        groups=groups_of(testing, person),
+        records_per_person=model.records_per_person,
         ledger=model.ledger,
         random_state=model.random_state,
     )

@@ -11,6 +11,7 @@ import click
 from hedgerow.analysis import plan as plan_fit
 from hedgerow.cli.options import checked_delta, checked_epsilon, json_option, schema_option
 from hedgerow.cli.output import write_json
+from hedgerow.cli.persons import records_per_person_option
 from hedgerow.cli.settings import read_delta, read_parameters
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Schema
@@ -32,6 +33,7 @@ __all__ = ["plan"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@records_per_person_option
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
 @click.option("--no-data", is_flag=True, help="Do not try the fit on made-up records.")
 @json_option
@@ -42,6 +44,7 @@ def plan(
     delta: float | None,
     system: str,
     adjacency: str,
+    records_per_person: int,
     pairs: Sequence[str],
     no_data: bool,
     as_json: bool,
@@ -60,6 +63,7 @@ def plan(
         epsilon=epsilon,
         system=system,
         adjacency=adjacency,
+        records_per_person=records_per_person,
         made_up=not no_data,
         seed=0 if seed is None else seed,
         **settings,

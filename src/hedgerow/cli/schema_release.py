@@ -23,6 +23,7 @@ from hedgerow.cli.options import (
     separator_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
+from hedgerow.cli.persons import person_options
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
@@ -56,6 +57,7 @@ __all__ = ["release"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@person_options
 @click.option("--out", type=OutputFile(), required=True, help="The schema file to write, whole or not at all.")
 @force_option
 @memory_option
@@ -74,6 +76,8 @@ def release(
     classes: Sequence[str],
     missing: Sequence[str],
     adjacency: str,
+    person: str | None,
+    records_per_person: int,
     out: Path,
     force: bool,
     memory: int,
@@ -95,8 +99,10 @@ def release(
     refuse_overwriting(out, force, *data)
     ledger = ledger_or_none(address, dataset)
     check_stdout()
-    wanted = [*numeric, *dates, *categorical, target]
-    X, y = given(data, target, separator, memory, spill, lambda table, path: _check(table, wanted, path))
+    wanted = [*numeric, *dates, *categorical, target, *([] if person is None else [person])]
+    X, y, groups = given(
+        data, target, separator, memory, spill, lambda table, path: _check(table, wanted, path), person
+    )
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
     drawn = False
     try:
@@ -113,6 +119,8 @@ def release(
                 missing=missing,
                 target=target,
                 adjacency=adjacency,
+                groups=groups,
+                records_per_person=records_per_person,
                 ledger=ledger,
             )
         drawn = True
@@ -134,8 +142,8 @@ def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
         raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
     if others:
         raise SchemaError(
-            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --date or "
-            f"--categorical, or drop {it_or_them(others)}."
+            f"{data} has {listed(others)}, of which nothing is said. Name {it_or_them(others)} by --numeric, --date, "
+            f"--categorical or --person, or drop {it_or_them(others)}."
         )
 
 

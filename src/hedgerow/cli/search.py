@@ -23,6 +23,7 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
+from hedgerow.cli.persons import person_options
 from hedgerow.cli.settings import read_parameters
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
@@ -70,6 +71,7 @@ __all__ = ["search"]
     show_default=True,
     help="What neighboring data sets are.",
 )
+@person_options
 @memory_option
 @spill_option
 @ledger_options
@@ -88,6 +90,8 @@ def search(
     strategy: str,
     refit: float,
     adjacency: str,
+    person: str | None,
+    records_per_person: int,
     memory: int,
     spill: Path | None,
     address: str | None,
@@ -113,14 +117,17 @@ def search(
         strategy=strategy,
         refit=refit,
         adjacency=adjacency,
+        records_per_person=records_per_person,
         ledger=ledger_or_none(address, dataset),
     )
     check_stdout()
     label = str(schema.target)
-    X, y = given(data, label, separator, memory, spill, lambda table, path: check_columns(table, schema, path))
+    X, y, groups = given(
+        data, label, separator, memory, spill, lambda table, path: check_columns(table, schema, path, person), person
+    )
     with Spending(f"epsilon {decimal_text(exact(epsilon))}", out) as spending:
         with ShareProgress() as progress:
-            spending.fit(found, X.with_progress(progress) if y is None else X, y)
+            spending.fit(found, X.with_progress(progress) if y is None else X, y, groups)
         spending.save(found.best_estimator_, force=force)
         _report(found, out, as_json)
 

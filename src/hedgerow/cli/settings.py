@@ -13,7 +13,15 @@ from hedgerow.estimator import PrivateClassifier
 
 __all__ = ["own_parameters", "read_delta", "read_parameters", "read_variant"]
 
-ELSEWHERE = ("epsilon", "delta", "schema", "variant", "adjacency", "ledger")  # these have options of their own, or none
+ELSEWHERE = (
+    "epsilon",
+    "delta",
+    "schema",
+    "variant",
+    "adjacency",
+    "records_per_person",
+    "ledger",
+)  # these have options of their own, or none
 
 
 def own_parameters(kind: type[PrivateClassifier]) -> dict[str, str]:
@@ -31,7 +39,7 @@ def read_parameters(kind: type[PrivateClassifier], pairs: Iterable[str]) -> dict
         if not equals:
             raise click.UsageError(f"--param {pair!r} has no '='; write it as name=value.")
         if name in ELSEWHERE and name != "ledger":
-            raise click.UsageError(f"{name} is no --param but an option; write --{name} {text}.")
+            raise click.UsageError(f"{name} is no --param but an option; write --{name.replace('_', '-')} {text}.")
         if name not in known:
             raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
         if name in found:

@@ -55,10 +55,10 @@ class Spending:
         )
         raise BrokenOff(error, self._outcome() + asked) from error
 
-    def fit(self, model: PrivateClassifier | PrivateSearchCV, X: Any, y: Any) -> None:
+    def fit(self, model: PrivateClassifier | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
         """Fit the model."""
         self._begun = True
-        model.fit(X, y)
+        model.fit(X, y, groups)
         self._fitted = True
 
     def save(self, model: PrivateClassifier, *, force: bool) -> None:

@@ -12,7 +12,7 @@ import click
 from hedgerow.analysis import ReportCard
 from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.data_files import check_files, files_argument, memory_option, records_of, spill_option
-from hedgerow.cli.holdout import BY_COINS, NOT_COVERED, Score, ask_privately, hold_out, measure
+from hedgerow.cli.holdout import NOT_COVERED, Score, ask_privately, both_of, hold_out, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
@@ -27,6 +27,7 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import card_values, check_stdout, model_values, write_json
+from hedgerow.cli.persons import groups_of, person_options
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
@@ -77,6 +78,7 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     show_default=True,
     help="What neighboring data sets are.",
 )
+@person_options
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
 @click.option(
     "--holdout",
@@ -108,6 +110,8 @@ def train(
     system: str,
     variant: str,
     adjacency: str,
+    person: str | None,
+    records_per_person: int,
     pairs: Sequence[str],
     holdout: float | None,
     holdout_epsilon: float | None,
@@ -138,34 +142,43 @@ def train(
     if whole and len(data) > 1:
         raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
     kind = system_class(system)
-    settings = {**read_parameters(kind, pairs), **read_variant(kind, variant), **read_delta(kind, delta)}
+    settings: dict[str, Any] = {
+        **read_parameters(kind, pairs),
+        **read_variant(kind, variant),
+        **read_delta(kind, delta),
+    }
     schema = load_schema(schema_path, target)
     _warn_of_inferred(schema, schema_path)
     ledger = ledger_or_none(address, dataset)
-    model = kind(epsilon=epsilon, schema=schema, adjacency=adjacency, ledger=ledger, **settings)
+    settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
+    model = kind(epsilon=epsilon, schema=schema, ledger=ledger, **settings)
 
     check_stdout()
 
     def run(spending: Spending) -> None:
         testing = None
         if whole:
-            columns = _read(data[0], schema, separator)
+            columns = _read(data[0], schema, separator, person)
             training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
             if variant == "published":
                 labels = training.pop(str(schema.target))
-                spending.fit(model, training, labels)
+                spending.fit(model, training, labels, groups_of(training, person))
             else:
-                _fit(spending, model, Records.from_batches([training], str(schema.target), memory=memory, spill=spill))
+                label = str(schema.target)
+                records = Records.from_batches([training], label, group=person, memory=memory, spill=spill)
+                _fit(spending, model, records)
         else:
-            check_files(data, separator, lambda table, path: check_columns(table, schema, path))
-            _fit(spending, model, records_of(data, str(schema.target), separator, memory, spill))
+            check_files(data, separator, lambda table, path: check_columns(table, schema, path, person))
+            _fit(spending, model, records_of(data, str(schema.target), separator, memory, spill, person))
         spending.save(model, force=force)
         if testing is None:
             _report(model, out, None, as_json)
         elif holdout_epsilon is None:
             _report(model, out, measure(model, testing), as_json)
         else:
-            card = spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
+            card = spending.ask(
+                f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon, person)
+            )
             _report(model, out, card, as_json)
 
     with Spending(_claim(model), out) as spending:
@@ -180,9 +193,9 @@ def _fit(spending: Spending, model: PrivateClassifier, records: Records) -> None
         spending.fit(model, records.with_progress(progress), None)
 
 
-def _read(path: Path, schema: Schema, separator: str) -> Columns:
+def _read(path: Path, schema: Schema, separator: str, person: str | None) -> Columns:
     """Return all columns of one file, after the checks that look at no record."""
-    columns = read_table(path, separator, lambda table: check_columns(table, schema, path))
+    columns = read_table(path, separator, lambda table: check_columns(table, schema, path, person))
     check_records(len(columns[str(schema.target)]), path)
     return columns
 
@@ -207,14 +220,14 @@ def _report(model: PrivateClassifier, out: Path, score: Score | ReportCard | Non
     if as_json:
         test: dict[str, Any] | None = None
         if isinstance(score, ReportCard):
-            test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": BY_COINS}
+            test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": both_of(score)}
         elif score is not None:
             test = {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
         write_json({"model": str(out), **model_values(model), "holdout": test})
     else:
         click.echo(str(model.certificate_))
         if isinstance(score, ReportCard):
-            click.echo(f"\n{score}\n\n{score.certificate_}\n\n{BY_COINS}")
+            click.echo(f"\n{score}\n\n{score.certificate_}\n\n{both_of(score)}")
         elif score is not None:
             click.echo(f"\n{score}\n{NOT_COVERED}")
     if not model.certificate_.holds:

@@ -22,10 +22,12 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.unit import MOST_RECORDS
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import read_records
+from hedgerow.schema.columns import read_groups, read_records
+from hedgerow.schema.persons import Groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
-from hedgerow.table import MemoryTable
+from hedgerow.table import MemoryTable, keep_of
 
 __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 
@@ -36,6 +38,7 @@ RULES: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
     "max_bins": Integer(2, 1024),
     "adjacency": Choice(get_args(Adjacency)),
+    "records_per_person": Integer(1, MOST_RECORDS),
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
@@ -96,6 +99,10 @@ class Curator:
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
         Where the budget is booked before any record is read.
+    groups : sequence of length n_samples, optional
+        Who each record is of, as for ``fit``.
+    records_per_person : int, default 1
+        The guarantee is for one person, of whom at most so many records are read.
 
     Attributes
     ----------
@@ -136,21 +143,27 @@ class Curator:
         adjacency: str = "add-remove",
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
+        groups: Any = None,
+        records_per_person: int = 1,
     ) -> None:
         given = {"schema": schema, "epsilon": epsilon, "max_bins": max_bins, "adjacency": adjacency}
-        check_parameters({**given, "random_state": random_state, "ledger": ledger}, RULES)
+        given |= {"random_state": random_state, "ledger": ledger, "records_per_person": records_per_person}
+        check_parameters(given, RULES)
         if schema is None:
             raise ConfigurationError(
                 "schema is None, but a curator reads records by a public schema; pass an hr.Schema."
             )
         self._schema, self._max_bins = schema, int(max_bins)
-        self._claim = Claim(exact(epsilon), adjacency=check_adjacency(adjacency))
-        X, y, self._named = _read(X, y, schema)
+        self._claim = Claim(exact(epsilon), Fraction(0), check_adjacency(adjacency), int(records_per_person))
+        X, y, self._named, persons = _read(X, y, groups, schema)
+        self._person = None if persons is None else persons.name
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
         # The whole budget is booked at once, so the entry is finished when the curator stands ready to answer.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
-            table = X.table(self._encoder) if isinstance(X, Records) else MemoryTable.of(self._encoder, X, y)
+            keep = keep_of(persons, self.records_per_person, self._randomness)
+            elsewhere = isinstance(X, Records)
+            table = X.table(self._encoder, keep) if elsewhere else MemoryTable.of(self._encoder, X, y, keep)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []
             self.root = self._queryable.assign(PerRecordCoin(1))
@@ -169,6 +182,16 @@ class Curator:
     def adjacency(self) -> Adjacency:
         """What neighboring data sets are."""
         return self._claim.adjacency
+
+    @property
+    def records_per_person(self) -> int:
+        """How many records of one person are read at most."""
+        return self._claim.records_per_person
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells persons apart, "" where it has no name; None: there is none."""
+        return self._person
 
     @property
     def named(self) -> bool:
@@ -210,6 +233,7 @@ class Curator:
             variant="private",
             claim=self._claim,
             seeded=self._randomness.seeded,
+            person=self._person,
         )
 
     def tests(self, kind: str = "binary") -> Candidates:
@@ -311,15 +335,19 @@ class Curator:
         return answer
 
 
-def _read(X: Any, y: Any, schema: Schema) -> tuple[Any, Any, bool]:
-    """Return records and labels whose shapes were checked, and whether columns have names."""
+def _read(X: Any, y: Any, groups: Any, schema: Schema) -> tuple[Any, Any, bool, Groups | None]:
+    """Return records and labels whose shapes were checked, whether columns have names, and who the records are of."""
     if isinstance(X, Records):
         if y is not None:
             raise ConfigurationError("hr.Records hold their labels; pass None for y, and name their column by label=.")
+        if groups is not None:
+            raise ConfigurationError(
+                "hr.Records hold who they are of; leave out groups, and name its column by group=."
+            )
         X.check(schema)
-        return X, None, True
+        return X, None, True, X.groups
     columns, labels = read_records(X, y, schema.features, schema.classes)
-    return columns, labels, columns.named
+    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing)
 
 
 # Not methods: through a learner's questions an analyst's own code would see records.

@@ -25,7 +25,7 @@ from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, Miss
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import PartitionedTable, Question, Reading, Task
+from hedgerow.table import Keep, PartitionedTable, Question, Reading, Task
 
 __all__ = ["DaskEngine", "DaskSource"]
 
@@ -84,7 +84,7 @@ class DaskSource:
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
-    def table(self, reading: Reading, layout: Layout, progress: Progress) -> PartitionedTable:
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the workers."""
         rows = self._each(_encode, (reading, layout, self.checksums.key))
         try:
@@ -97,7 +97,7 @@ class DaskSource:
             self.client.cancel(rows)
             raise
 
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress) -> Counts:
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
         """Return how many records have each value; workers count them."""
         found = self._each(_count, (asked, layout))
         try:

@@ -5,21 +5,36 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.engines.spill import Spill
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.schema.columns import read_columns
+from hedgerow.schema.columns import read_columns, read_groups
+from hedgerow.schema.persons import Ids, person_ids
 from hedgerow.sources.streams import Block
-from hedgerow.table import MOST_RECORDS, Partition, Reading
+from hedgerow.table import MOST_RECORDS, Keep, Partition, Reading
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["CHANGED", "Checksum", "Checksums", "Found", "changed", "check_number", "encoded", "partitions_of"]
+__all__ = [
+    "CHANGED",
+    "Checksum",
+    "Checksums",
+    "Found",
+    "changed",
+    "check_number",
+    "counted_of",
+    "encoded",
+    "partitions_of",
+]
 
 Found = tuple[Codes, Labels]
+Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
+
+FEWEST_AT_ONCE = 1 << 22  # records whose persons are told apart together: 40 bytes each
 
 
 def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
@@ -36,21 +51,23 @@ def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
 
 
 class Checksum:
-    """The checksum of codes and classes that come block by block, whatever the sizes of the blocks."""
+    """The checksum of codes, classes and ids of persons that come block by block, whatever the sizes of the blocks."""
 
     def __init__(self, key: bytes) -> None:
-        self._codes, self._labels = (
-            hashlib.blake2b(key=key, digest_size=32, person=of) for of in (b"codes", b"labels")
+        self._codes, self._labels, self._ids = (
+            hashlib.blake2b(key=key, digest_size=32, person=of) for of in (b"codes", b"labels", b"ids")
         )
 
-    def update(self, codes: Codes, labels: Labels) -> None:
+    def update(self, codes: Codes, labels: Labels, ids: Ids | None = None) -> None:
         """Take the next records."""
         self._codes.update(np.ascontiguousarray(codes).data)
         self._labels.update(labels.astype("<i4").data)
+        if ids is not None:
+            self._ids.update(ids.data)
 
     def digest(self) -> bytes:
         """Return the checksum of all records so far."""
-        return self._codes.digest() + self._labels.digest()
+        return self._codes.digest() + self._labels.digest() + self._ids.digest()
 
 
 class Checksums:
@@ -63,6 +80,11 @@ class Checksums:
     def begin(self) -> Checksum:
         """Return what takes the codes and classes of one pass."""
         return Checksum(self.key)
+
+    @property
+    def key_of_ids(self) -> bytes:
+        """The key by which ids of persons are hashed, the same in every pass."""
+        return hashlib.blake2b(key=self.key, digest_size=32, person=b"hedgerow ids").digest()
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
         """Raise EngineError where a part of the source, read by the same name, had another checksum before."""
@@ -94,35 +116,75 @@ def partitions_of(
     rows: int,
     checksums: Checksums,
     told: Callable[[float | None], None],
+    keep: Keep | None = None,
 ) -> list[Partition]:
-    """Return all records as partitions of at most so many rows, which the spill keeps."""
-    partitions: list[Partition] = []
-    codes = np.empty((rows, len(reading.n_codes)), dtype=reading.dtype)
-    labels: Labels = np.empty(rows, dtype=reading.label_dtype)
+    """Return all records as partitions of at most so many rows, which the spill keeps.
+
+    Records that ``keep`` leaves out have no class; ids of persons are dropped before this returns.
+    """
+    parts: list[Part] = []
+    buffers: dict[str, Any] = {
+        "codes": np.empty((rows, len(reading.n_codes)), dtype=reading.dtype),
+        "labels": np.empty(rows, dtype=reading.label_dtype),
+    }
+    if keep is not None:
+        buffers["ids"] = np.empty((rows, 2), dtype=np.uint64)
     filled = first = 0
     check = checksums.begin()
 
     def finish() -> None:
         nonlocal filled, first
         arrays = spill.arrays()
-        arrays["codes"], arrays["labels"] = codes[:filled].copy(), labels[:filled].copy()
-        partitions.append(Partition(first, arrays))
+        for name, buffer in buffers.items():
+            arrays[name] = buffer[:filled].copy()
+        parts.append((first, arrays))
         first, filled = first + filled, 0
         check_number(first)
 
     for block in blocks:
-        (own_codes, own_labels), witness = encoded(reading, block.X, block.y)
-        check.update(*witness)
-        start = 0
-        while start < len(own_codes):
-            taken = min(rows - filled, len(own_codes) - start)
-            codes[filled : filled + taken] = own_codes[start : start + taken]
-            labels[filled : filled + taken] = own_labels[start : start + taken]
+        found, witness = encoded(reading, block.X, block.y)
+        own = dict(zip(("codes", "labels"), found, strict=True))
+        ids = None if keep is None else ids_of(block, reading.schema.missing, checksums.key_of_ids)
+        check.update(*witness, ids)
+        if ids is not None:
+            own["ids"] = ids
+        start, count = 0, len(own["labels"])
+        while start < count:
+            taken = min(rows - filled, count - start)
+            for name, array in own.items():
+                buffers[name][filled : filled + taken] = array[start : start + taken]
             filled, start = filled + taken, start + taken
             if filled == rows:
                 finish()
         told(block.share)
-    if filled or not partitions:
+    if filled or not parts:
         finish()
     checksums.check(reading, None, check.digest())
-    return partitions
+    if keep is not None:
+        keep.in_parts(parts, at_once=max(rows, FEWEST_AT_ONCE))
+    return [Partition(first, arrays) for first, arrays in parts]
+
+
+def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
+    """Return the hashed ids of a block's persons."""
+    groups = read_groups(block.groups, len(block.y), missing)
+    assert groups is not None
+    assert groups.cells is not None
+    return person_ids(groups.cells, key, groups.missing)
+
+
+def counted_of(
+    blocks: Iterable[Block], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield for each block which of its records count, whether they have a label or not."""
+    parts: list[Part] = []
+    first = 0
+    for block in blocks:
+        arrays = spill.arrays()
+        arrays["ids"] = ids_of(block, missing, checksums.key_of_ids)
+        arrays["labels"] = np.zeros(len(arrays["ids"]), dtype=np.int8)
+        parts.append((first, arrays))
+        first += len(arrays["labels"])
+        check_number(first)
+    keep.in_parts(parts, at_once=FEWEST_AT_ONCE)
+    return (arrays["labels"] >= 0 for _, arrays in parts)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, repeat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.collect import Partial, Total
-from hedgerow.engines.encode import Checksums, partitions_of
+from hedgerow.engines.encode import Checksums, changed, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.spill import Spill
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.schema import Schema
 from hedgerow.sources.streams import Layout, Stream
-from hedgerow.table import Memo, Partition, PartitionedTable, Reading, Task
+from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Reading, Task
 from hedgerow.threads import available_threads, for_each
 
 __all__ = ["LocalEngine", "LocalSource"]
 
 Integers = npt.NDArray[np.int64]
 
+NOBODY = np.zeros(0, dtype=np.bool_)
 FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
@@ -89,24 +91,32 @@ class LocalSource:
         """Raise SchemaError unless the columns are the schema's, ConfigurationError where there is no record."""
         self.stream.check(schema, layout)
 
-    def table(self, reading: Reading, layout: Layout, progress: Progress) -> PartitionedTable:
-        """Return the records as a reading has them."""
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
         spill = Spill(self.spill, self.memory // 2)
         try:
             blocks = self.stream.blocks(layout)
-            partitions = partitions_of(blocks, reading, spill, self._rows(reading), self.checksums, progress.read)
+            partitions = partitions_of(blocks, reading, spill, self._rows(reading), self.checksums, progress.read, keep)
             engine = LocalEngine(partitions, spill, progress)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             spill.close()
             raise
 
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress) -> Counts:
-        """Return how many records have each value."""
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value, of those that ``keep`` does not leave out."""
         total = asked.nothing
-        for block in self.stream.blocks(layout):
-            total = asked.sum(total, asked(block.X, block.y))
-            progress.read(block.share)
+        with Spill(self.spill, self.memory // 2) as spill:
+            counted: Iterator[Any] = repeat(None)
+            if keep is not None:
+                missing, blocks = asked.schema.missing, self.stream.blocks(layout)
+                counted = counted_of(blocks, missing, spill, self.checksums, keep)
+            for block in self.stream.blocks(layout):
+                mine = next(counted, NOBODY)
+                if mine is not None and len(mine) != len(block.y):
+                    raise changed()
+                total = asked.sum(total, asked(block.X, block.y, mine))
+                progress.read(block.share)
         return total
 
     def _rows(self, reading: Reading) -> int:

@@ -14,8 +14,9 @@ from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.persons import Groups
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
-from hedgerow.table import Coded, MemoryTable, PartitionedTable, Reading, Table
+from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
 __all__ = ["LEAST_MEMORY", "Records", "Source", "table_of"]
 
@@ -36,11 +37,11 @@ class Source(Protocol):
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no cell decides."""
 
-    def table(self, reading: Reading, layout: Layout, progress: Progress) -> PartitionedTable:
-        """Return the records as a reading has them."""
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
+        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
 
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress) -> Counts:
-        """Return how many records have each value."""
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value, of those that ``keep`` does not leave out."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +80,7 @@ class Records:
     _label: str | None
     _drop: tuple[str, ...]
     _progress: Progress = field(default_factory=Silent)
+    _group: str | None = None
 
     @classmethod
     def from_parquet(
@@ -86,6 +88,7 @@ class Records:
         paths: Paths,
         label: str | None = None,
         *,
+        group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
@@ -99,6 +102,9 @@ class Records:
             in the order given.
         label : str or None
             The column of the labels; None: the schema's target.
+        group : str or None
+            The column that says who each record is of. Of each person as many records count as the fit's ``records_per_person``,
+            wherever they stand; None: a record is a row.
         drop : sequence of str
             Columns that are passed over. All others must be the schema's features.
         memory : int, default 2**30
@@ -113,7 +119,13 @@ class Records:
             If there is no such file, one is named twice, or another argument is wrong.
         """
         return cls._of(
-            ParquetFiles(files_of(paths, ".parquet")), f"from_parquet({_shown(paths)}", label, drop, memory, spill
+            ParquetFiles(files_of(paths, ".parquet")),
+            f"from_parquet({_shown(paths)}",
+            label,
+            group,
+            drop,
+            memory,
+            spill,
         )
 
     @classmethod
@@ -123,6 +135,7 @@ class Records:
         label: str | None = None,
         *,
         separator: str = ",",
+        group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
@@ -132,7 +145,7 @@ class Records:
         ``separator`` is the character between cells; the other parameters, and errors, are those of ``from_parquet``.
         """
         stream = CSVFiles(files_of(paths, ".csv"), separator)
-        return cls._of(stream, f"from_csv({_shown(paths)}", label, drop, memory, spill)
+        return cls._of(stream, f"from_csv({_shown(paths)}", label, group, drop, memory, spill)
 
     @classmethod
     def from_batches(
@@ -140,6 +153,7 @@ class Records:
         batches: Any,
         label: str | None = None,
         *,
+        group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
@@ -152,10 +166,10 @@ class Records:
             An Arrow reader (``pyarrow.RecordBatchReader``), a query with ``__arrow_c_stream__`` (a DuckDB relation), an iterable
             of pandas, polars or pyarrow tables or mappings of columns (polars' ``collect_batches()``), or a function that
             returns one of these. What can be read once serves one fit; a function serves as many as it is called for.
-        label, drop, memory, spill
+        label, group, drop, memory, spill
             As in ``from_parquet``.
         """
-        return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, drop, memory, spill)
+        return cls._of(Batches(batches), f"from_batches(<{type(batches).__name__}>", label, group, drop, memory, spill)
 
     @classmethod
     def from_dask(
@@ -235,6 +249,7 @@ class Records:
         stream: Stream,
         shown: str,
         label: str | None,
+        group: str | None,
         drop: Sequence[str],
         memory: int,
         spill: str | os.PathLike[str] | None,
@@ -243,12 +258,15 @@ class Records:
             raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
         if spill is not None and not os.path.isdir(spill):
             raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
-        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop))
+        if group is not None and (not isinstance(group, str) or group in (label, *drop)):
+            raise ConfigurationError(f"group is {group!r}, but it is the name of a column that is no other one's part.")
+        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop), _group=group)
 
     def __repr__(self) -> str:
         """Return where the records come from, and nothing that they hold."""
         label = "" if self._label is None else f", label={self._label!r}"
-        return f"Records.{self._shown}{label})"
+        group = "" if self._group is None else f", group={self._group!r}"
+        return f"Records.{self._shown}{label}{group})"
 
     def with_progress(self, progress: Progress) -> Self:
         """Return the same records, which tell ``progress`` how far they are; it is for the owner's eyes."""
@@ -258,6 +276,11 @@ class Records:
     def source(self) -> Any:
         """Where the records are, for the library's own rows."""
         return self._source
+
+    @property
+    def groups(self) -> Groups | None:
+        """Who the records are of, which they hold themselves; None where no column says it."""
+        return None if self._group is None else Groups(self._group, None)
 
     def check(self, schema: Schema, *, again: bool = False) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
@@ -272,25 +295,27 @@ class Records:
                 "them, such as hr.Records.from_batches(lambda: reader()), or files."
             )
 
-    def table(self, encoder: Encoder) -> PartitionedTable:
+    def table(self, encoder: Encoder, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
+
+        Where a column says who they are of, those that ``keep`` leaves out have no class.
 
         Raises
         ------
         EngineError
             If the records cannot be read to their end, changed, or are too many.
         """
-        return self.read(Coded(encoder))
+        return self.read(Coded(encoder), keep)
 
-    def read(self, reading: Reading) -> PartitionedTable:
+    def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as any reading has them; as for ``table``."""
         with _begun():
-            return self._source.table(reading, self._layout(reading.schema), self._progress)
+            return self._source.table(reading, self._layout(reading.schema), self._progress, keep)
 
-    def values(self, asked: ValueCounts) -> Counts:
-        """Return how many records have each value; raises as ``table`` does."""
+    def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
+        """Return how many records have each value, of those that ``keep`` does not leave out; raises as ``table`` does."""
         with _begun():
-            return self._source.values(asked, self._layout(asked.schema), self._progress)
+            return self._source.values(asked, self._layout(asked.schema), self._progress, keep)
 
     def _layout(self, schema: Schema) -> Layout:
         label = schema.target if self._label is None else self._label
@@ -298,17 +323,20 @@ class Records:
             raise ConfigurationError(
                 "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
             )
-        return Layout(label, self._drop)
+        return Layout(label, self._drop, self._group)
 
 
 @contextmanager
-def table_of(X: Any, y: Any, reading: Reading) -> Iterator[Table]:
-    """Yield records as a table: those of ``Records`` where they are counted, others in memory."""
+def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iterator[Table]:
+    """Yield records as a table: those of ``Records`` where they are counted, others in memory.
+
+    Those that ``keep`` leaves out have no class.
+    """
     if isinstance(X, Records):
-        with closing(X.read(reading)) as table:
+        with closing(X.read(reading, keep)) as table:
             yield table
     else:
-        yield MemoryTable.by(reading, X, y)
+        yield MemoryTable.by(reading, X, y, keep)
 
 
 @contextmanager

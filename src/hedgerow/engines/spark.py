@@ -26,7 +26,7 @@ from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import PartitionedTable, Reading, Task
+from hedgerow.table import Keep, PartitionedTable, Reading, Task
 
 __all__ = ["SparkEngine", "SparkSource"]
 
@@ -64,7 +64,7 @@ class SparkSource:
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
-    def table(self, reading: Reading, layout: Layout, progress: Progress) -> PartitionedTable:
+    def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the executors."""
         context = self.frame.sparkSession.sparkContext
         given = context.broadcast(pickle.dumps((reading, layout, self.checksums.key)))
@@ -88,7 +88,7 @@ class SparkSource:
                 rows.unpersist(blocking=False)
             raise
 
-    def values(self, asked: ValueCounts, layout: Layout, progress: Progress) -> Counts:
+    def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
         """Return how many records have each value; executors count them."""
         context = self.frame.sparkSession.sparkContext
         given = context.broadcast(pickle.dumps((asked, layout)))

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.values import count_values
@@ -38,10 +41,12 @@ class ValueCounts:
         """The answer of no record."""
         return ({},) * (len(self.columns) + self.with_labels)
 
-    def __call__(self, X: Any, y: Any) -> Counts:
-        """Return the answer of some records; each cell decides for itself."""
+    def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
+        """Return the answer of some records, or of those that are ``counted``; each cell decides for itself."""
         columns = read_columns(X, self.schema.features, check_types=False)
         cells = [columns.cells(place) for place in self.columns] + ([read_labels(y)] if self.with_labels else [])
+        if counted is not None:
+            cells = [column[counted] for column in cells]
         return tuple(count_values(column, self.schema.missing) for column in cells)
 
     def sum(self, one: Counts, other: Counts) -> Counts:

@@ -40,6 +40,7 @@ from hedgerow.parameters import (
     Constraint,
     Exact,
     Instance,
+    Integer,
     RandomSource,
     Seed,
     check_keywords,
@@ -52,9 +53,11 @@ from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.unit import MOST_RECORDS, Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.size import check_size
+from hedgerow.table import keep_of
 
 __all__ = ["PrivateClassifier"]
 
@@ -68,6 +71,7 @@ COMMON: Mapping[str, Constraint] = {
         "None to explore without a guarantee",
     ),
     "adjacency": Choice(get_args(Adjacency)),
+    "records_per_person": Integer(1, MOST_RECORDS),
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
@@ -88,6 +92,9 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         What is public about the data. None infers it from the records, which voids the guarantee.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    records_per_person : int
+        k: the guarantee is for one person, of whom at most k records are read. Where ``fit`` is given ``groups`` coins choose
+        them; otherwise that nobody has more is the owner's promise.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
@@ -120,12 +127,14 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         *,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.schema = schema
         self.adjacency = adjacency
+        self.records_per_person = records_per_person
         self.random_state = random_state
         self.ledger = ledger
 
@@ -157,7 +166,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
             raise ValueError(f"{type(self).__name__} draws no public coins.")
 
     @checks_keywords
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model on records ``X`` with labels ``y``.
 
         Parameters
@@ -168,6 +177,10 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         y : sequence of length n_samples
             The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
             out, by public rule.
+        groups : sequence of length n_samples, optional
+            Who each record is of: numbers, text, or a frame's column, whose name the certificate and ledgers then know. Of each
+            person ``records_per_person`` records count at most, chosen by coins of their own; a record without an id does not.
+            ``hr.Records`` hold it, as ``group=``.
 
         Returns
         -------
@@ -188,16 +201,18 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)
         # Whatever is wrong with the shape of X and y is found before anything is booked.
-        schema, columns, labels, named = read_given(X, y, self.schema)
+        schema, columns, labels, named, persons = read_given(X, y, groups, self.schema)
+        column = None if persons is None else persons.name
         claim = claim_of(estimator)
         coins = draw_coins(estimator, claim, randomness.draw)
         plan = plan_of(estimator, schema, claim, coins)
-        check_is_private(plan, X)
-        certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded)
+        check_is_private(plan, X, Unit(claim.records_per_person, column))
+        certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
         warn_of_delta(claim.delta, STACK)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             self._forget()
-            model, doubts = run(plan, columns, labels, randomness)
+            keep = keep_of(persons, claim.records_per_person, randomness)
+            model, doubts = run(plan, columns, labels, randomness, keep)
             self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
         _tell(doubts)
         return self
@@ -232,7 +247,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
                 f"curator is {type(curator).__name__}, but it must be an hr.Curator; fit(X, y) takes records."
             )
         estimator._check_curator(curator)
-        estimator.adjacency = curator.adjacency
+        estimator.adjacency, estimator.records_per_person = curator.adjacency, curator.records_per_person
         claim = claim_of(estimator)
         if claim.epsilon > curator.remaining:
             raise BudgetExceeded(
@@ -242,7 +257,9 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
             )
         coins = draw_coins(estimator, claim, public_draws(curator))
         estimator, plan = plan_by_bins(estimator, curator, claim, coins)
-        certificate = certificate_of(estimator, curator.schema, claim, plan, seeded=curator.seeded)
+        certificate = certificate_of(
+            estimator, curator.schema, claim, plan, seeded=curator.seeded, person=curator.person
+        )
         queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
         self._forget()
         model = plan.fit(queryable)
@@ -264,6 +281,10 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
             raise ConfigurationError("a curator's questions are pure, without a delta; pass delta=0.")
         if self.schema is not None and self.schema is not curator.schema and self.schema != curator.schema:
             raise ConfigurationError("schema is not the curator's; pass the same, or None.")
+        if self.records_per_person not in (1, curator.records_per_person):
+            raise ConfigurationError(
+                f"records_per_person is {self.records_per_person}, but the curator's is {curator.records_per_person}."
+            )
         if self.adjacency not in ("add-remove", curator.adjacency):
             raise ConfigurationError(f"adjacency is {self.adjacency!r}, but the curator's is {curator.adjacency!r}.")
 

@@ -12,6 +12,7 @@ from hedgerow.export.json_text import json_text
 from hedgerow.export.onnx_graph import onnx_model
 from hedgerow.export.sql_text import sql_statement
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.unit import RECORD
 
 __all__ = ["FORMAT", "Exported"]
 
@@ -147,7 +148,9 @@ def _about(system: str, certificate: Certificate) -> list[str]:
     claim = certificate.claim
     delta = f", delta {float(claim.delta):g}" if claim.delta else ""
     holds = "holds" if certificate.holds else "DOES NOT HOLD: see the model's certificate"
+    few = certificate.records_per_person
+    unit = "" if certificate.unit == RECORD else f", for a person of {few} record{'' if few == 1 else 's'} at most"
     return [
-        f"hedgerow {__version__}, {system}: epsilon {float(claim.epsilon):g}{delta}, {claim.adjacency}",
+        f"hedgerow {__version__}, {system}: epsilon {float(claim.epsilon):g}{delta}, {claim.adjacency}{unit}",
         f"the guarantee {holds}",
     ]

@@ -8,13 +8,16 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.inferred import inferred_schema
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_records
+from hedgerow.schema.columns import read_groups, read_records
+from hedgerow.schema.persons import Groups
 
 __all__ = ["read_given"]
 
 
-def read_given(X: Any, y: Any, schema: Schema | None, *, again: bool = False) -> tuple[Schema, Any, Any, bool]:
-    """Return the schema, the records and their labels, and whether the records have column names.
+def read_given(
+    X: Any, y: Any, groups: Any, schema: Schema | None, *, again: bool = False
+) -> tuple[Schema, Any, Any, bool, Groups | None]:
+    """Return the schema, the records and their labels, whether the records have column names, and who they are of.
 
     ``again`` says that records are to be read several times.
 
@@ -32,8 +35,12 @@ def read_given(X: Any, y: Any, schema: Schema | None, *, again: bool = False) ->
             raise ConfigurationError(
                 "hr.Records hold their labels, so y must be left out; name their column by label=."
             )
+        if groups is not None:
+            raise ConfigurationError(
+                "hr.Records hold who they are of, so groups must be left out; name its column by group=."
+            )
         X.check(schema, again=again)
-        return schema, X, None, True
+        return schema, X, None, True, X.groups
     found = inferred_schema(X, y) if schema is None else schema
     columns, labels = read_records(X, y, found.features, found.classes)
-    return found, columns, labels, columns.named
+    return found, columns, labels, columns.named, read_groups(groups, columns.n_rows, found.missing)

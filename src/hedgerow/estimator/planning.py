@@ -19,8 +19,9 @@ from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Table
+from hedgerow.table import Coded, Keep, Table
 
 if TYPE_CHECKING:
     from hedgerow.estimator.classifier import PrivateClassifier
@@ -52,7 +53,9 @@ def plain(estimator: Estimator) -> Estimator:
 def claim_of(estimator: PrivateClassifier) -> Claim:
     """Return what a fit of an estimator promises."""
     delta = exact_delta(getattr(estimator, "delta", 0))
-    return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency))
+    return Claim(
+        exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(estimator.records_per_person)
+    )
 
 
 def draw_coins(estimator: PrivateClassifier, claim: Claim, draw: Draw) -> PublicCoins:
@@ -69,19 +72,31 @@ def plan_of(estimator: PrivateClassifier, schema: Schema, claim: Claim, coins: P
 
 
 def certificate_of(
-    estimator: PrivateClassifier, schema: Schema, claim: Claim, plan: Plan | RawPlan, *, seeded: bool
+    estimator: PrivateClassifier,
+    schema: Schema,
+    claim: Claim,
+    plan: Plan | RawPlan,
+    *,
+    seeded: bool,
+    person: str | None = None,
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded where it costs more than the claim."""
-    return certify(type(estimator).__name__, plan.event, schema, variant=estimator.variant, claim=claim, seeded=seeded)
+    name, variant = type(estimator).__name__, estimator.variant
+    return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person)
 
 
 @without_sizes()
-def run(plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness) -> tuple[Model, Sequence[str]]:
-    """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before."""
+def run(
+    plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
+) -> tuple[Model, Sequence[str]]:
+    """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before.
+
+    ``keep`` says which of each person's records count, where it is told who they are of.
+    """
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
         return plan.fit_raw(X, y, randomness), ()
-    with table_of(X, y, Coded(plan.encoder)) as table:
+    with table_of(X, y, Coded(plan.encoder), keep) as table:
         return answered(plan, table, randomness)
 
 
@@ -91,8 +106,16 @@ def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, S
     return plan.fit(queryable), queryable.doubts
 
 
-def check_is_private(plan: Plan | RawPlan, X: Any) -> None:
-    """Raise ConfigurationError where a published form, which reads raw columns, is given records that are not in memory."""
+def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:
+    """Raise ConfigurationError where a published form is given what it does not know.
+
+    It reads raw columns, so not records that are not in memory, and it protects nobody, whatever the records of one person are.
+    """
+    if isinstance(plan, RawPlan) and unit != RECORD:
+        raise ConfigurationError(
+            "the published form protects nobody, so it knows no persons. Leave out groups and records_per_person, or pass "
+            "variant='private'."
+        )
     if isinstance(plan, RawPlan) and isinstance(X, Records):
         raise ConfigurationError(
             "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "

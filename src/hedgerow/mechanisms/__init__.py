@@ -3,7 +3,7 @@
 from hedgerow.mechanisms.assignment import Coin, PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.mechanisms.budget import Budget, Noise
 from hedgerow.mechanisms.noise import AtMost, Geometric, PassesThreshold, RoundedNormal
-from hedgerow.mechanisms.randomness import Coins, Draw, Mechanism, Randomness
+from hedgerow.mechanisms.randomness import Coins, Draw, Mechanism, Randomness, Words
 from hedgerow.mechanisms.selection import SELECTIONS, Exponential, PermuteAndFlip, PublicChoice, Selection
 from hedgerow.mechanisms.stopping import RandomStopping
 
@@ -28,4 +28,5 @@ __all__ = [
     "RoundedNormal",
     "Selection",
     "WeightedCoin",
+    "Words",
 ]

@@ -39,6 +39,7 @@ __all__ = [
     "permute_and_flip",
     "uniform_below",
     "word_at",
+    "words",
 ]
 
 DIGIT = 20  # bits of the second factor that one coin of bernoulli_exp_product handles
@@ -396,6 +397,13 @@ def assign(state, first_row, parts, out):
     for i in range(len(out)):
         word = word_at(state, first_row + i) >> np.uint64(32)
         out[i] = np.int32((word * np.uint64(parts)) >> np.uint64(32))
+
+
+@compiled
+def words(state, first_row, out):
+    """Write the word that belongs to each row.  INOUT state, IN first_row >= 0, OUT out (rows,) uint64."""
+    for i in range(len(out)):
+        out[i] = word_at(state, first_row + i)
 
 
 @compiled

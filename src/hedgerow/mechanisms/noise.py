@@ -127,7 +127,7 @@ class PassesThreshold:
     Parameters
     ----------
     noise : Geometric
-        For the sensitivity ``records``.
+        Of the counts.
     delta : Fraction
         The probability.
     records : int, default 1
@@ -140,10 +140,6 @@ class PassesThreshold:
 
     def __post_init__(self) -> None:
         check_positive("a threshold", self.delta, self.records)
-        if not self.noise.covers(self.records, self.records**2):
-            raise ConfigurationError(
-                f"the noise is calibrated for less than the {self.records} records of a person; build it for that."
-            )
 
     @cached_property
     def threshold(self) -> int:
@@ -154,10 +150,10 @@ class PassesThreshold:
         return max(k + 1, math.ceil(least * (1 + THRESHOLD_GUARD)))
 
     def event(self, purpose: str) -> Thresholded:
-        """Return what asking about all values of one column costs."""
-        epsilon = self.noise.rate.fraction * self.noise.sensitivity
+        """Return what asking about all values of one column costs: epsilon for one record, delta for all of one person."""
+        epsilon = self.noise.rate.fraction
         name = f"{self.noise.name}, sensitivity {self.noise.sensitivity}, threshold {self.threshold}"
-        return Thresholded(epsilon, name, purpose, delta=self.delta)
+        return Thresholded(epsilon, name, purpose, delta=self.delta, records=self.records)
 
     def sample(self, stream: Stream, counts: Integers) -> npt.NDArray[np.bool_]:
         """Return the answer for each of the positive counts (1-D)."""

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.assignment import Coin
 from hedgerow.mechanisms.kernels import Stream, open_stream
 from hedgerow.privacy.atomic import Atomic
 
-__all__ = ["LAST_DRAW", "Coins", "Draw", "Mechanism", "Randomness"]
+__all__ = ["LAST_DRAW", "Coins", "Draw", "Mechanism", "Randomness", "Words"]
 
 LAST_DRAW = 2**64 - 1  # the largest number of a stream
 
@@ -54,6 +55,22 @@ class Coins:
         return part
 
 
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A word of 64 bits for each record, read at its row number among all: those of one person count whose words are least.
+
+    They have a key of their own, as ``Coins`` have, and are never released.
+    """
+
+    key: bytes = field(repr=False)
+
+    def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:
+        """Return the words of consecutive records, of which the first has this row number."""
+        words = np.empty(records, dtype=np.uint64)
+        kernels.words(open_stream(self.key, 0), first_row, words)
+        return words
+
+
 class Randomness:
     """Random streams of one fit.
 
@@ -83,8 +100,16 @@ class Randomness:
 
     def coins(self, coin: Coin) -> Coins:
         """Return the coins of one assignment."""
+        return Coins(coin, self._sub_key(b"hedgerow coins"))
+
+    def words(self) -> Words:
+        """Return the words by which some of each person's records are chosen."""
+        return Words(self._sub_key(b"hedgerow words"))
+
+    def _sub_key(self, person: bytes) -> bytes:
+        """Return a key for one use, from which neither this fit's key nor any noise follows."""
         number = self._number().to_bytes(8, "little")
-        return Coins(coin, hashlib.blake2b(number, key=self._key, digest_size=32, person=b"hedgerow coins").digest())
+        return hashlib.blake2b(number, key=self._key, digest_size=32, person=person).digest()
 
     def _number(self) -> int:
         """Return the number of the next draw, which none had before."""

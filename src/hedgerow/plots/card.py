@@ -110,6 +110,7 @@ def _about(estimator: PrivateClassifier, page: Report) -> None:
         ("epsilon", decimal_text(claim.epsilon)),
         ("delta", decimal_text(claim.delta)),
         ("neighboring data sets", claim.adjacency),
+        ("protected", str(certificate.unit)),
         ("guarantee", "holds" if certificate.holds else "DOES NOT HOLD"),
         ("written by", f"hedgerow {__version__}"),
     ]

@@ -56,8 +56,11 @@ class Accountant(Protocol):
         Called for pure plans only, whose whole ``epsilon`` is given: nothing is proved of others.
         """
 
-    def replaced(self) -> Self:
-        """Return the value for one record replaced: one removed and one added, on paths that may have parts in common."""
+    def of_group(self, records: int) -> Self:
+        """Return the value for so many records added or removed at once, on paths that may have parts in common.
+
+        One record replaced is two: one removed and one added. docs/proofs/persons.md.
+        """
 
     def delta(self, epsilon: Fraction) -> float:
         """Return a delta with which the plan is (epsilon, delta)-DP; infinity where the value speaks of none, 0 only if exact.
@@ -104,9 +107,9 @@ class PureAndGaussian:
         """Return the value of a pure plan on a sample."""
         return PureAndGaussian(amplified(epsilon, inclusion))
 
-    def replaced(self) -> PureAndGaussian:
-        """Return the value for one record replaced."""
-        return PureAndGaussian(2 * self.epsilon, 4 * self.mu_squared)
+    def of_group(self, records: int) -> PureAndGaussian:
+        """Return the value for so many records added or removed at once."""
+        return PureAndGaussian(records * self.epsilon, records**2 * self.mu_squared)
 
     def delta(self, epsilon: Fraction) -> float:
         """Return the Gaussian steps' delta at what the pure ones leave of epsilon; infinity where they leave nothing."""
@@ -150,9 +153,9 @@ class GaussianDP:
         """Return the value of a pure plan on a sample: that of one pure step."""
         return GaussianDP.of_pure(amplified(epsilon, inclusion), ranged=False)
 
-    def replaced(self) -> GaussianDP:
-        """Return the value for one record replaced."""
-        return GaussianDP(4 * self.mu_squared)
+    def of_group(self, records: int) -> GaussianDP:
+        """Return the value for so many records added or removed at once."""
+        return GaussianDP(records**2 * self.mu_squared)
 
     def delta(self, epsilon: Fraction) -> float:
         """Return the delta of a Gaussian that is so hard to tell from another one."""
@@ -193,9 +196,9 @@ class Concentrated:
         """Return the value of a pure plan on a sample: that of one pure step."""
         return Concentrated.of_pure(amplified(epsilon, inclusion), ranged=False)
 
-    def replaced(self) -> Concentrated:
-        """Return the value for one record replaced."""
-        return Concentrated(4 * self.rho)
+    def of_group(self, records: int) -> Concentrated:
+        """Return the value for so many records added or removed at once."""
+        return Concentrated(records**2 * self.rho)
 
     def delta(self, epsilon: Fraction) -> float:
         """Return the least delta that an order of the divergence gives."""

@@ -71,6 +71,8 @@ class Cost:
         How many draws come from a sampler that is exact within a total variation of 2**-62 only.
     thresholds : Fraction
         The sum of the deltas of thresholded steps, under add/remove adjacency.
+    thresholds_for : int
+        The most records of one person that all these deltas hold for.
     replaced : bool
         Whether ``thresholds`` count for one record removed and one added.
     protected : bool
@@ -82,6 +84,7 @@ class Cost:
     protected: bool = True
     thresholds: Fraction = Fraction(0)
     replaced: bool = False
+    thresholds_for: int = 1
 
     def by(self, kind: type[Kind]) -> Kind:
         """Return the value by one of ``ACCOUNTANTS``."""
@@ -115,7 +118,9 @@ class Cost:
 
     def _with(self, other: Cost, values: tuple[Accountant, ...]) -> Cost:
         protected, replaced = self.protected and other.protected, self.replaced or other.replaced
-        return Cost(values, self.draws + other.draws, protected, self.thresholds + other.thresholds, replaced)
+        held = [one.thresholds_for for one in (self, other) if one.thresholds]
+        thresholds = self.thresholds + other.thresholds
+        return Cost(values, self.draws + other.draws, protected, thresholds, replaced, min(held, default=1))
 
     def times(self, count: int) -> Cost:
         """So many of the same, one after another."""
@@ -133,11 +138,21 @@ class Cost:
         pure = self.mu_squared == 0 and self.thresholds == 0
         return replace(self, values=values, protected=self.protected and pure)
 
-    def under(self, adjacency: Adjacency) -> Cost:
-        """Return the cost under an adjacency: one replaced record is one removed and one added."""
-        if adjacency == "add-remove":
+    def under(self, adjacency: Adjacency, records: int = 1) -> Cost:
+        """Return what the plan costs for one person of at most so many records, under an adjacency.
+
+        One person replaced is one removed and one added. Approximate draws stay as many. The deltas of thresholded steps hold for
+        the number of records that these were planned for; for more of them nothing is proved.
+        """
+        replaced = adjacency == "replace-one"
+        group = 2 * records if replaced else records
+        if group == 1:
             return self
-        return replace(self, values=tuple(value.replaced() for value in self.values), replaced=self.thresholds > 0)
+        values = tuple(value.of_group(group) for value in self.values)
+        covered = not self.thresholds or self.thresholds_for >= records
+        return replace(
+            self, values=values, replaced=replaced and self.thresholds > 0, protected=self.protected and covered
+        )
 
     def delta(self, epsilon: Fraction) -> float:
         """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity where there is none."""
@@ -184,7 +199,9 @@ def cost(event: Event) -> Cost:
         case Pure():
             ranged = isinstance(event, BoundedRange)
             values = tuple(kind.of_pure(event.epsilon, ranged=ranged) for kind in ACCOUNTANTS)
-            return Cost(values, thresholds=event.delta if isinstance(event, Thresholded) else Fraction(0))
+            if isinstance(event, Thresholded):
+                return Cost(values, thresholds=event.delta, thresholds_for=event.records)
+            return Cost(values)
         case Gaussian():
             return Cost(tuple(kind.of_gaussian(event.mu_squared) for kind in ACCOUNTANTS), event.draws)
         case Sequence():

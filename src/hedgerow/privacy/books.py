@@ -62,10 +62,10 @@ class Books:
             above = self.head(parent).standing
             if above.closed:
                 raise ConfigurationError(f"ledger {parent!r} is closed, so it has nothing to share.")
-            if above.ceiling.records_per_person != ceiling.records_per_person:
+            if above.ceiling.unit != ceiling.unit:
                 raise ConfigurationError(
-                    f"ledger {parent!r} protects {above.ceiling.records_per_person} records of a person; its "
-                    "sub-ledgers protect the same. Pass records_per_person accordingly."
+                    f"ledger {parent!r} protects {above.ceiling.unit}; its sub-ledgers protect the same. Pass records_per_person "
+                    "and person accordingly."
                 )
         values = {**_signed("created", parent), "after": Standing(ceiling).to_dict()}
         first = Link.after(self.store, name, 0, chain.BEGINNING, values)

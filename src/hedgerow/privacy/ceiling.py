@@ -8,17 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, shown
+from hedgerow.limits import LONGEST_WORDS
 from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import SAMPLER_ERROR, Adjacency, check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, read_fraction
+from hedgerow.privacy.unit import MOST_RECORDS, RECORD, Unit
 
 __all__ = ["DRAWS", "Amount", "Ceiling"]
 
 DRAWS = 2**30  # normal draws that a ceiling on rho allows unless told otherwise: their term is about 1e-9 at epsilon 1
 MOST_DRAWS = 2**60
-MOST_PERSONS_RECORDS = 2**31
 LONGEST_SUM = 12_000  # bits of a sum's numerator and denominator: Python writes and reads no more than 4300 digits
 SEARCH_STEPS = 50
 GRID = tuple(1e-6 * 1.02**step for step in range(900))  # of epsilon, up to 55: beyond that one draw has no bound
@@ -71,6 +72,8 @@ class Ceiling:
         What a neighboring data set is.
     records_per_person : int
         How many records of one person are protected together.
+    person : str or None
+        The column whose values are the persons; None where it is the owner's to know.
     """
 
     epsilon: Fraction | None
@@ -79,6 +82,7 @@ class Ceiling:
     draws: int = 0
     adjacency: Adjacency = "add-remove"
     records_per_person: int = 1
+    person: str | None = None
 
     @classmethod
     def of(
@@ -90,6 +94,7 @@ class Ceiling:
         rho: object = None,
         draws: object = None,
         records_per_person: object = 1,
+        person: object = None,
     ) -> Ceiling:
         """Return the ceiling that a user names, or raise ConfigurationError."""
         if (epsilon is None) == (rho is None):
@@ -101,12 +106,12 @@ class Ceiling:
             raise ConfigurationError(
                 "draws are capped beside a rho only; pass rho=... with draws=..., or leave draws out."
             )
-        person = _whole(records_per_person, "records_per_person", MOST_PERSONS_RECORDS)
+        unit = _whole(records_per_person, "records_per_person", MOST_RECORDS), _column(person)
         allowed, kind = exact_delta(delta), check_adjacency(adjacency)
         if rho is None:
-            return cls(exact(epsilon), allowed, None, 0, kind, person)
+            return cls(exact(epsilon), allowed, None, 0, kind, *unit)
         most = DRAWS if draws is None else _whole(draws, "draws", MOST_DRAWS)
-        return cls(None, allowed, exact(rho, "rho"), most, kind, person)
+        return cls(None, allowed, exact(rho, "rho"), most, kind, *unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ceiling as plain values for JSON."""
@@ -124,9 +129,15 @@ class Ceiling:
             int(data["draws"]),
             adjacency,
             int(data["records_per_person"]),
+            _column(data.get("person")),
         )
 
-    def amount(self, certificate: Certificate, *, records_per_person: int = 1) -> Amount:
+    @property
+    def unit(self) -> Unit:
+        """What is protected."""
+        return Unit(self.records_per_person, self.person)
+
+    def amount(self, certificate: Certificate) -> Amount:
         """Return what a plan counts in this ledger, or raise BudgetExceeded where it cannot be counted."""
         label = certificate.system
         if certificate.unprotected:
@@ -134,10 +145,11 @@ class Ceiling:
                 f"{label} has unprotected steps, so no budget covers it and the ledger refused it: "
                 f"{'; '.join(certificate.unprotected)}."
             )
-        if records_per_person != self.records_per_person:
+        if not self.unit.counts(certificate.unit):
             raise BudgetExceeded(
-                f"{label} protects {records_per_person} records of a person and the ledger {self.records_per_person}; one "
-                "ledger counts one unit of protection. Nothing was drawn."
+                f"{label} protects {certificate.unit} and the ledger {self.unit}; one ledger counts one unit of protection. "
+                "Fit with the ledger's records_per_person, and with groups of that name where it names a column (groups= a "
+                "Series of that name), or open another ledger. Nothing was drawn."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
@@ -152,7 +164,7 @@ class Ceiling:
         seeded = int(certificate.seeded)
         if self.rho is None:
             return Amount(epsilon, delta, fits=1, seeded=seeded)
-        total = cost(certificate.event).under(self.adjacency)
+        total = cost(certificate.event).under(self.adjacency, self.records_per_person)
         rho = total.by(Concentrated).rho
         return Amount(delta=total.thresholds, rho=rho, draws=total.draws, fits=1, seeded=seeded)
 
@@ -185,8 +197,8 @@ class Ceiling:
 
     def raised_to(self, other: Ceiling) -> Ceiling:
         """Return the other ceiling, or raise ConfigurationError unless it is this one raised."""
-        kind = (self.adjacency, self.records_per_person, self.rho is None, self.epsilon is None)
-        if kind != (other.adjacency, other.records_per_person, other.rho is None, other.epsilon is None):
+        kind = (self.adjacency, self.unit, self.rho is None, self.epsilon is None)
+        if kind != (other.adjacency, other.unit, other.rho is None, other.epsilon is None):
             raise ConfigurationError(
                 f"a ceiling keeps its kind, adjacency and unit: it is {self}, and cannot become {other}; create another ledger."
             )
@@ -252,7 +264,7 @@ class Ceiling:
         return high
 
     def __str__(self) -> str:
-        unit = "" if self.records_per_person == 1 else f", {self.records_per_person} records of a person"
+        unit = "" if self.unit == RECORD else f", for {self.unit}"
         if self.rho is None:
             assert self.epsilon is not None
             return f"epsilon {decimal_text(self.epsilon)}, delta {decimal_text(self.delta)}, {self.adjacency}{unit}"
@@ -260,6 +272,14 @@ class Ceiling:
             f"rho {decimal_text(self.rho)}, {self.draws} normal draws, delta {decimal_text(self.delta)} of thresholded steps, "
             f"{self.adjacency}{unit}"
         )
+
+
+def _column(name: object) -> str | None:
+    if name is not None and (not isinstance(name, str) or not 0 < len(name) <= LONGEST_WORDS):
+        raise ConfigurationError(
+            f"person is {shown(name)}, but it is the name of the column that tells persons apart, or None."
+        )
+    return name
 
 
 def _up(value: Fraction) -> float:

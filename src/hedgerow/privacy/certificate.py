@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, FileFormatError
-from hedgerow.limits import LONGEST_WORDS
+from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
 from hedgerow.privacy.accountants import Concentrated, GaussianDP
 from hedgerow.privacy.accounting import Adjacency, Cost, check_adjacency, cost, unprotected
 from hedgerow.privacy.claim import Claim
@@ -33,6 +33,7 @@ from hedgerow.privacy.events import (
     event_to_dict,
 )
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta"]
@@ -42,7 +43,6 @@ MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
 WEAK = 10  # from this epsilon on the certificate says what it is worth
-ADJACENCY_TEXT = {"add-remove": "one record added or removed", "replace-one": "one record replaced by another"}
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,11 @@ class Certificate:
         The digests of the certificates under which entries of the schema were released.
     assumptions : tuple of str
         What an operation other than a fit rests on, in place of a schema and records as given to ``fit``.
+    records_per_person : int
+        How many records of one person are protected together.
+    person : str or None
+        The column whose values are the persons, "" where it has no name: of each so many records at most were read. None: the
+        owner's promise is that nobody has more.
 
     Notes
     -----
@@ -105,15 +110,19 @@ class Certificate:
     seeded: bool = False
     releases: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    records_per_person: int = 1
+    person: str | None = None
 
     def __post_init__(self) -> None:
+        if self.records_per_person < 1:
+            raise ValueError("a certificate is for one person of at least one record.")
         if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
             raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
 
     @property
     def claim(self) -> Claim:
         """What the fit promises."""
-        return Claim(self.epsilon, self.delta, self.adjacency)
+        return Claim(self.epsilon, self.delta, self.adjacency, self.records_per_person)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -136,7 +145,7 @@ class Certificate:
     @cached_property
     def _total(self) -> Cost:
         """What all steps cost under the adjacency; it is looked at several times, and there may be many steps."""
-        return cost(self.event).under(self.adjacency)
+        return cost(self.event).under(self.adjacency, self.records_per_person)
 
     @property
     def covers_its_steps(self) -> bool:
@@ -170,7 +179,7 @@ class Certificate:
         rows = [
             f"Privacy certificate of {self.system} ({self.variant})",
             "",
-            f"  claim      {claim}, for {ADJACENCY_TEXT[self.adjacency]}",
+            f"  claim      {claim}, for {self.unit.neighbors(self.adjacency)}",
             f"  holds      {'yes' if self.holds else 'NO'}",
         ]
         rows += [f"             - {reason}" for reason in self.reasons]
@@ -182,6 +191,7 @@ class Certificate:
         if self.lines:
             width = max(len(line.purpose) for line in self.lines)
             title = "what was released" if self.spent is not None else "the budgets that it states"
+            title += "" if self.records_per_person == 1 else ", and what each step costs for one record"
             width_of_cost = max(len(line.cost) for line in self.lines)
             rows += ["", f"  {title}"]
             rows += [f"  {rule}" for rule in dict.fromkeys(_rules(self.event))]
@@ -192,15 +202,20 @@ class Certificate:
             rows += ["", "  rests on"] + [f"    - {fact}" for fact in self._foundations()]
         return "\n".join(rows)
 
+    @property
+    def unit(self) -> Unit:
+        """What the claim is for."""
+        return Unit(self.records_per_person, self.person)
+
     def _meaning(self) -> Iterator[str]:
         factor = math.nextafter(math.exp(min(float(self.epsilon), 700.0)), math.inf) if self.epsilon else 1.0
         bound = f"at most {upper_text(factor, 3)}" if self.epsilon <= 700 else "more than 1e300"
         seen = SHOWN.get(self.system, "the model")
-        yield f"whoever sees {seen} can change the odds of any guess about one record by a factor of {bound}"
+        yield f"whoever sees {seen} can change the odds of any guess about one {self.unit.who} by a factor of {bound}"
         if self.delta:
             yield f"(but for a probability of {decimal_text(self.delta)})"
         if self.delta >= WEAK_DELTA:
-            yield "which may give whole records away: delta should be far below one over the number of records"
+            yield f"which may give whole records away: delta should be far below one over the number of {self.unit.who}s"
         if self.epsilon >= WEAK:
             yield "which is hardly any protection: choose a smaller epsilon"
 
@@ -210,18 +225,24 @@ class Certificate:
         total = self._total
         if total.thresholds and total.mu_squared == 0:
             by_thresholds = upper_text(total.delta(self.epsilon))
-            return f"epsilon {decimal_text(self.spent)} on the costliest path, delta {by_thresholds} by thresholds"
+            return f"epsilon {decimal_text(self.spent)} on the costliest path{self._group}, delta {by_thresholds} by thresholds"
         if total.mu_squared == 0 and self.spent <= self.epsilon:
             gap = self.epsilon - self.spent
-            text = f"{decimal_text(self.spent)} on the costliest path; {decimal_text(gap, 2)} unspent"
+            text = f"{decimal_text(self.spent)} on the costliest path{self._group}; {decimal_text(gap, 2)} unspent"
             if self.delta > 0:
                 text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
             return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
         delta, rho, mu_squared = total.delta(self.epsilon), total.by(Concentrated).rho, total.by(GaussianDP).mu_squared
         return (
-            f"delta {upper_text(delta)} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up as rho = "
-            f"{upper_text(rho)} of zero-concentrated DP, or as mu^2 = {upper_text(mu_squared)} of Gaussian DP"
+            f"delta {upper_text(delta)} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up"
+            f"{self._group} as rho = {upper_text(rho)} of zero-concentrated DP, or as mu^2 = "
+            f"{upper_text(mu_squared)} of Gaussian DP"
         )
+
+    @property
+    def _group(self) -> str:
+        """Of how many records a sum is, where it is not of one: the steps state what one record costs."""
+        return "" if self.records_per_person == 1 else f" for {self.records_per_person} records of a person"
 
     def _foundations(self) -> Iterator[str]:
         if self.assumptions:
@@ -237,10 +258,10 @@ class Certificate:
         else:
             yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it"
         yield "the types of X, its columns and y being public: where a reader inferred one, a single cell can change it"
-        yield "one record being one row; every further fit on the same records adds its own epsilon (see Ledger)"
+        yield f"{self.unit.rests_on}; every further fit on the same records adds its own epsilon (see Ledger)"
         yield "outside the guarantee: running time, memory use, and that there is at least one record"
         if self.adjacency == "replace-one":
-            yield "the number of records being public, as it is for one record replaced"
+            yield f"the number of {self.unit.who}s being public, as it is for one {self.unit.who} replaced"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values for JSON."""
@@ -253,6 +274,8 @@ class Certificate:
             "seeded": self.seeded,
             "event": event_to_dict(self.event),
             **{name: list(getattr(self, name)) for name in LISTS if getattr(self, name)},
+            **({} if self.records_per_person == 1 else {"records_per_person": self.records_per_person}),
+            **({} if self.person is None else {"person": self.person}),
         }
 
     @classmethod
@@ -268,9 +291,17 @@ class Certificate:
                 event=event_from_dict(data["event"]),
                 seeded=data["seeded"],
                 **{name: tuple(_short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
+                records_per_person=_whole_number(data.get("records_per_person", 1)),
+                person=None if data.get("person") is None else _short_text(data["person"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error
+
+
+def _whole_number(value: object) -> int:
+    if type(value) is not int or not 1 <= value < LARGEST_INTEGER:
+        raise TypeError("no number of records")
+    return value
 
 
 def _short_text(value: object) -> str:
@@ -301,8 +332,11 @@ def certify(
     claim: Claim,
     seeded: bool,
     assumptions: tuple[str, ...] = (),
+    person: str | None = None,
 ) -> Certificate:
     """Return the certificate of a plan that is about to run; ``schema`` is None where records are read by none.
+
+    ``person`` names the column whose values are the persons, None where there is none.
 
     Raises
     ------
@@ -319,6 +353,8 @@ def certify(
         seeded,
         () if schema is None else tuple(schema.releases),
         assumptions,
+        claim.records_per_person,
+        person,
     )
     if not certificate.unprotected and not certificate.covers_its_steps:
         raise BudgetExceeded(

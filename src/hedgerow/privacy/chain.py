@@ -191,10 +191,12 @@ def _next(before: Standing | None, values: dict[str, Any]) -> Standing:
         return Standing(after.ceiling)
     if kind == "reserved" and not before.closed:
         certificate = Certificate.from_dict(values["certificate"])
-        amount = before.ceiling.amount(certificate, records_per_person=values["records_per_person"])
+        amount = before.ceiling.amount(certificate)
         charge = Amount.from_dict(
             values["charge"]
         )  # of its time: accountants become sharper, never less than the truth
+        if values["records_per_person"] != certificate.records_per_person:
+            raise ValueError(kind)
         if not charge.covers(amount) or certificate.system != values["label"]:
             raise ValueError(kind)
         return replace(before, spent=before.ceiling.check(certificate.system, charge, before.spent))

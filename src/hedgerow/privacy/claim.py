@@ -24,34 +24,44 @@ class NoAmountError(ConfigurationError):
 
 @dataclass(frozen=True)
 class Claim:
-    """(epsilon, delta)-differential privacy for neighbors under an adjacency."""
+    """(epsilon, delta)-differential privacy for neighbors under an adjacency.
+
+    Neighbors differ by one person, of whom at most ``records_per_person`` records are read: by one record where that is 1.
+    Events, and so plans, state what one record costs; docs/proofs/persons.md says what it makes of them.
+    """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     adjacency: Adjacency = "add-remove"
+    records_per_person: int = 1
 
     @property
     def pure(self) -> Fraction:
-        """The epsilon under add/remove adjacency of a pure plan that keeps to the claim.
+        """The epsilon for one record added or removed of a pure plan that keeps to the claim.
 
-        One record replaced is one removed and one added, so for replace-one it is half of the claim's.
+        A person has so many records, and one person replaced is one removed and one added.
         """
+        return self._of_one_added / self.records_per_person
+
+    @property
+    def _of_one_added(self) -> Fraction:
+        """The epsilon for one person added or removed."""
         return self.epsilon if self.adjacency == "add-remove" else self.epsilon / 2
 
     @property
     def pure_delta(self) -> Fraction:
-        """The delta under add/remove adjacency of a plan of epsilon ``pure`` with thresholds that keeps to the claim.
+        """The delta for one person added or removed of a plan of epsilon ``pure`` with thresholds that keeps to the claim.
 
-        For replace-one it is the claim's, divided by 1 + e^pure and rounded down (docs/proofs/released-schemas.md).
+        For replace-one it is the claim's, divided by 1 + e^(epsilon/2) and rounded down (docs/proofs/released-schemas.md).
         """
         if self.adjacency == "add-remove" or not self.delta:
             return self.delta
-        factor = 1 + Fraction(math.exp(min(float(self.pure), 700.0))) * (1 + Fraction(1, 2**30))
+        factor = 1 + Fraction(math.exp(min(float(self._of_one_added), 700.0))) * (1 + Fraction(1, 2**30))
         return Fraction(int(self.delta / factor * 2**200), 2**200)
 
     def covers(self, event: Event) -> bool:
         """Say whether an event costs no more than the claim."""
-        return cost(event).under(self.adjacency).within(self.epsilon, self.delta)
+        return cost(event).under(self.adjacency, self.records_per_person).within(self.epsilon, self.delta)
 
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.

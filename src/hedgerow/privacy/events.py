@@ -74,14 +74,18 @@ class Thresholded(Pure):
     """A mechanism that is (epsilon, delta)-DP: it shows what passes a threshold, as a single record does once in 1/delta times.
 
     With one record more its law is epsilon-close to the one without but for a probability of delta
-    (docs/proofs/released-schemas.md). So delta adds up apart from every other sum.
+    (docs/proofs/released-schemas.md). So delta adds up apart from every other sum. It holds for a person of at most ``records``
+    records, where epsilon is that of one record, as everywhere.
     """
 
     delta: Fraction = Fraction(0)
+    records: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_amount(self.delta)
+        if self.records < 1:
+            raise ValueError(f"a threshold is for {self.records} records of a person, which is nobody's.")
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,8 @@ def event_to_dict(event: Event) -> dict[str, Any]:
             return [plain(part) for part in value]
         return str(value) if isinstance(value, Fraction) else value
 
-    return {"event": type(event).__name__} | {name: plain(value) for name, value in vars(event).items()}
+    written = {name: plain(value) for name, value in vars(event).items() if (name, value) != ("records", 1)}
+    return {"event": type(event).__name__} | written
 
 
 def event_from_dict(data: object) -> Event:
@@ -234,7 +239,7 @@ class _Reader:
             return self.event(value, depth + 1)
         if name == "parts" and isinstance(value, list):
             return self._parts(value, depth)
-        if name in ("level", "draws", "count") and type(value) is int and value < LARGEST_INTEGER:
+        if name in ("level", "draws", "count", "records") and type(value) is int and value < LARGEST_INTEGER:
             return value
         if name == "reason" and isinstance(value, str):  # it may name all features
             return value

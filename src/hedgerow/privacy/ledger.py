@@ -124,6 +124,12 @@ class Ledger:
         (docs/proofs/ledgers.md), and ``epsilon_at`` says what the ceiling is worth.
     draws : int, default 2**30
         Beside a rho: the ceiling on the number of normal draws.
+    records_per_person : int, default 1
+        The unit: one record, or one person of at most so many records. Fits that protect another one are refused, since their
+        costs do not add up (docs/proofs/persons.md).
+    person : str or None
+        The column that tells persons apart. Only fits whose ``groups`` have that name are then booked. None: whoever books knows
+        what a person is, and fits with ``groups`` are booked where ``records_per_person`` is above 1.
 
     Notes
     -----
@@ -149,8 +155,12 @@ class Ledger:
         *,
         rho: float | None = None,
         draws: int | None = None,
+        records_per_person: int = 1,
+        person: str | None = None,
     ) -> None:
-        self._fixed = Ceiling.of(epsilon, delta, adjacency, rho=rho, draws=draws)
+        self._fixed = Ceiling.of(
+            epsilon, delta, adjacency, rho=rho, draws=draws, records_per_person=records_per_person, person=person
+        )
         warn_of_delta(self._fixed.delta, stacklevel=2)
         self._booked = Atomic(_Booked())
         self._process = os.getpid()
@@ -233,6 +243,11 @@ class Ledger:
         return self._ceiling.records_per_person
 
     @property
+    def person(self) -> str | None:
+        """The column that tells persons apart, if the ledger names one."""
+        return self._ceiling.person
+
+    @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Everything booked so far, in order."""
         return tuple(self._booked.value.entries())[::-1]
@@ -276,6 +291,8 @@ class Ledger:
             f"delta={decimal_text(ceiling.delta)}",
             *draws,
             f"adjacency={ceiling.adjacency!r}",
+            *([] if ceiling.records_per_person == 1 else [f"records_per_person={ceiling.records_per_person}"]),
+            *([] if ceiling.person is None else [f"person={ceiling.person!r}"]),
             f"spent={decimal_text(ceiling.counted(spent))} in {spent.fits} fits",
             *note,
         ]

@@ -86,6 +86,7 @@ class LedgerStore:
         parent: str | None = None,
         *,
         draws: int | None = None,
+        person: str | None = None,
     ) -> StoredLedger:
         """Create a ledger, and the store if there is none, and return it.
 
@@ -95,8 +96,8 @@ class LedgerStore:
             The ledger's name, once and for all: names are never used again.
         epsilon, delta, rho, adjacency, draws
             The ceiling, as of ``hr.Ledger``.
-        records_per_person : int, default 1
-            The unit of protection. Fits that protect another one are refused.
+        records_per_person, person
+            The unit of protection, as of ``hr.Ledger``. Fits that protect another one are refused.
         parent : str or None
             The ledger of which this one is a share: what is booked here is booked there, too, or in neither.
 
@@ -106,7 +107,8 @@ class LedgerStore:
             If the ceiling or the name is wrong, the name is taken, or the parent is closed, missing or of another unit.
         """
         name = _text(name, "name", LONGEST_NAME)
-        ceiling = Ceiling.of(epsilon, delta, adjacency, rho=rho, draws=draws, records_per_person=records_per_person)
+        unit = {"records_per_person": records_per_person, "person": person}
+        ceiling = Ceiling.of(epsilon, delta, adjacency, rho=rho, draws=draws, **unit)
         warn_of_delta(ceiling.delta, stacklevel=2)
         with self._writing(create=True) as books:
             books.create(name, parent, ceiling)
@@ -158,6 +160,7 @@ class LedgerStore:
                 rho=before.rho if rho is None else rho,
                 draws=draws if before.rho is None else before.draws if draws is None else draws,
                 records_per_person=before.records_per_person,
+                person=before.person,
             )
             warn_of_delta(ceiling.delta, stacklevel=4)
             return Standing(before.raised_to(ceiling), standing.spent)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredLedger"]
 
-UNIT = 1  # estimators protect one record each
-
 
 class StoredLedger(Ledger):
     """A ledger of an ``hr.LedgerStore``, which ``store.create`` and ``store.ledger`` return: an ``hr.Ledger`` in every way.
@@ -74,14 +72,14 @@ class StoredLedger(Ledger):
                     raise BudgetExceeded(
                         f"{label} was refused, since ledger {head.name!r} is closed; nothing was drawn."
                     )
-                amount = ceiling.amount(certificate, records_per_person=UNIT)
+                amount = ceiling.amount(certificate)
                 after = Standing(ceiling, ceiling.check(label, amount, spent, f"ledger {head.name!r}"))
                 values = {
                     "reservation": reservation,
                     "label": label,
                     "certificate": plan,
                     "charge": amount.to_dict(),
-                    "records_per_person": UNIT,
+                    "records_per_person": certificate.records_per_person,
                     "through": None if head.name == self._name else self._name,
                 }
                 books.append(head, "reserved", values, after)

@@ -53,7 +53,7 @@ class AllocationForest(EDPRFClassifier):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, stop, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, stop, adjacency, records_per_person, random_state, ledger
         See ``EDPRFClassifier``.
     allocation : {"own", "deng", "tpdprf", "linear"}
         Whose level budgets: eDPRF's; twice the level above; harmonic; or on a line.
@@ -94,6 +94,7 @@ class AllocationForest(EDPRFClassifier):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -106,6 +107,7 @@ class AllocationForest(EDPRFClassifier):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

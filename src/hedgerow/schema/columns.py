@@ -16,10 +16,11 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
+from hedgerow.schema.persons import Groups
 from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 from hedgerow.texts import listed
 
-__all__ = ["Columns", "read_columns", "read_labels", "read_records"]
+__all__ = ["Columns", "read_columns", "read_groups", "read_labels", "read_records"]
 
 
 class Columns:
@@ -351,13 +352,39 @@ def read_labels(y: Any, classes: Sequence[Value] | None = None) -> Cells:
     return Columns(["y"], len(part), parts=[part]).cells(0)
 
 
-def _label_part(y: Any) -> AnyPart:
-    """Return the labels as a series or a 1-D array."""
+def read_groups(groups: Any, rows: int, missing: Sequence[str]) -> Groups | None:
+    """Return who each of so many records is of, None where that is not told; every cell may be anything.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is not one id per record in one column.
+    """
+    if groups is None:
+        return None
+    name: Any = getattr(groups, "name", None)
+    if isinstance(groups, Mapping) and len(groups) == 1:
+        ((name, groups),) = groups.items()
+    if isinstance(groups, str | Mapping):
+        raise ConfigurationError(
+            f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
+        )
+    if hasattr(groups, "columns"):
+        name = next(iter(groups.columns), None)
+    part = _label_part(groups, "groups")
+    if len(part) != rows:
+        raise ConfigurationError("X and groups have different lengths, so it is open who the records are of.")
+    cells = Columns(["groups"], len(part), parts=[part]).cells(0)
+    return Groups(name if isinstance(name, str) else "", cells, tuple(missing))
+
+
+def _label_part(y: Any, what: str = "y") -> AnyPart:
+    """Return the labels, or another single column, as a series or a 1-D array."""
     listed = _as_list(y)
     if listed is not None:
         return object_array(listed, len(listed))
     series = _as_series(y)
-    frame = _as_frame(y, "y") if series is None else None
+    frame = _as_frame(y, what) if series is None else None
     if frame is not None and frame.shape[1] == 1:
         series = next(frame.iter_columns())
     if series is not None:
@@ -365,7 +392,7 @@ def _label_part(y: Any) -> AnyPart:
     cells, holds = _plain(y)
     if frame is not None or cells.ndim not in (1, 2) or (cells.ndim == 2 and cells.shape[1] != 1):
         raise ConfigurationError(
-            "y has more than one column, or no dimension, but each record has one label. Pass one column of labels; y "
+            f"{what} has more than one column, or no dimension, but each record has one cell there. Pass one column; {what} "
             "should be a 1d array."
         )
     return _array_part(cells.reshape(len(cells)), holds)

@@ -31,40 +31,62 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Layout:
-    """Which column holds the labels, and which are passed over."""
+    """Which column holds the labels, which says who the records are of, if any, and which are passed over."""
 
     label: str
     drop: tuple[str, ...] = ()
+    group: str | None = None
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        """The columns that are no features."""
+        return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
+
+    def block(self, batch: Any, share: float | None) -> Block:
+        """Return a batch as a block; ``share`` of all bytes was read up to its end."""
+        return Block(*self.split(batch), share, self.groups(batch))
+
+    def groups(self, batch: Any) -> Any:
+        """Return who each record of a batch is of, None where no column says it."""
+        if self.group is None:
+            return None
+        return batch[self.group] if isinstance(batch, Mapping) else _frame(batch)[self.group].to_native()
 
     def split(self, batch: Any) -> tuple[Any, Any]:
         """Return the features and the labels of a batch, or raise SchemaError where columns are absent."""
         if isinstance(batch, Mapping):
             self.check(batch)
-            return {name: batch[name] for name in batch if name not in (self.label, *self.drop)}, batch[self.label]
-        pyarrow = get_pyarrow()
-        if pyarrow is not None and isinstance(batch, pyarrow.RecordBatch):
-            batch = pyarrow.Table.from_batches([batch])
-        frame = nw.from_native(batch, eager_only=True)
+            return {name: batch[name] for name in batch if name not in self._others}, batch[self.label]
+        frame = _frame(batch)
         self.check(frame.columns)
-        return frame.drop([self.label, *self.drop]).to_native(), frame[self.label].to_native()
+        return frame.drop(list(self._others)).to_native(), frame[self.label].to_native()
 
     def check(self, names: Iterable[str]) -> None:
         """Raise SchemaError unless the columns that this names are there."""
         there = set(names)
-        lacking = [name for name in (self.label, *self.drop) if name not in there]
+        lacking = [name for name in self._others if name not in there]
         if lacking:
             raise SchemaError(
-                f"the records have no column {listed(lacking)}, which label= or drop= names. Pass the names of their columns."
+                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
+                "columns."
             )
+
+
+def _frame(batch: Any) -> nw.DataFrame[Any]:
+    pyarrow = get_pyarrow()
+    if pyarrow is not None and isinstance(batch, pyarrow.RecordBatch):
+        batch = pyarrow.Table.from_batches([batch])
+    return nw.from_native(batch, eager_only=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some consecutive records: their features, their labels, and the share of all bytes that was read up to here."""
+    """Some consecutive records: features, labels, the share of all bytes that was read up to here, and whom they are of."""
 
     X: Any
     y: Any
     share: float | None
+    groups: Any = None
 
 
 class Stream(Protocol):
@@ -154,7 +176,7 @@ class ParquetFiles(_Files):
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
-        return (Block(*layout.split(batch), share) for batch, share in self._batches())
+        return (layout.block(batch, share) for batch, share in self._batches())
 
     def tables(self) -> Iterator[Any]:
         """Yield all records in their order as tables."""
@@ -225,7 +247,7 @@ class CSVFiles(_Files):
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
-        return (Block(*layout.split(columns), share) for columns, share in self._batches())
+        return (layout.block(columns, share) for columns, share in self._batches())
 
     def tables(self) -> Iterator[Any]:
         """Yield all records in their order as tables."""
@@ -276,7 +298,7 @@ class Batches:
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
-        return (Block(*layout.split(batch), None) for batch in self.tables())
+        return (layout.block(batch, None) for batch in self.tables())
 
     def tables(self) -> Iterator[Any]:
         """Yield all records in their order as tables."""

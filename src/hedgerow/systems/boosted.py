@@ -33,7 +33,7 @@ class BoostedSystem(BoostingClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, adjacency, random_state, ledger
+    epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
         Rounds. None: the system's default.
@@ -61,11 +61,18 @@ class BoostedSystem(BoostingClassifier):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
         super().__init__(
-            epsilon, delta=delta, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger
+            epsilon,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            records_per_person=records_per_person,
+            random_state=random_state,
+            ledger=ledger,
         )
         self.n_estimators = n_estimators
         self.max_bins = max_bins
@@ -103,7 +110,7 @@ class PaperBooster(BoostedSystem):
 
     Parameters
     ----------
-    epsilon, delta, schema, n_estimators, max_bins, adjacency, random_state, ledger
+    epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``BoostedSystem``.
     variant : {"private", "published"}
         The form whose guarantee is proved, or the form that the paper prints, for two classes, whose certificate says that no
@@ -125,6 +132,7 @@ class PaperBooster(BoostedSystem):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -135,6 +143,7 @@ class PaperBooster(BoostedSystem):
             delta=delta,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

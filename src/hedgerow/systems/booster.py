@@ -37,7 +37,7 @@ class BoostingClassifier(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, random_state, ledger
+    epsilon, schema, adjacency, records_per_person, random_state, ledger
         See ``PrivateClassifier``.
     delta : float, default 0.0
         The delta of the guarantee, from 0 to below 1. Above 0, counts get normal noise and selections compose by
@@ -55,10 +55,18 @@ class BoostingClassifier(PrivateClassifier):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
+        super().__init__(
+            epsilon,
+            schema=schema,
+            adjacency=adjacency,
+            records_per_person=records_per_person,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.delta = delta
 
     @property

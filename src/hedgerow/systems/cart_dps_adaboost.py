@@ -41,7 +41,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
+    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
         10, as coded 30; 10 bins.
     max_depth : int or None
@@ -90,6 +90,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -101,6 +102,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
             delta=delta,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -34,7 +34,7 @@ class CellsClassifier(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, random_state, ledger
+    epsilon, schema, adjacency, records_per_person, random_state, ledger
         See ``PrivateClassifier``.
     variant : {"private", "published"}
         The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
@@ -77,10 +77,18 @@ class CellsClassifier(PrivateClassifier):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
+        super().__init__(
+            epsilon,
+            schema=schema,
+            adjacency=adjacency,
+            records_per_person=records_per_person,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.variant = variant
         self.specializations = specializations
         self.criterion = criterion

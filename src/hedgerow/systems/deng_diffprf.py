@@ -32,7 +32,9 @@ class DengDiffPRFClassifier(IntervalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment
+        See ``IntervalForest``.
+    adjacency, records_per_person, random_state, ledger
         See ``IntervalForest``.
     levels : {"geometric", "arithmetic", "uniform"}
         How a tree's budget is shared among its levels.
@@ -66,6 +68,7 @@ class DengDiffPRFClassifier(IntervalForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -79,6 +82,7 @@ class DengDiffPRFClassifier(IntervalForest):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -43,6 +43,8 @@ class DiffGenClassifier(CellsClassifier):
         Private form: places where a numeric feature may be cut, and one. None: 16 [our choice].
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    records_per_person : int
+        The guarantee is for one person, of whom at most so many records are read; see ``fit``.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None

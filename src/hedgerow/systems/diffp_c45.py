@@ -44,7 +44,7 @@ class DiffPC45Classifier(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 5 tests on a path; private: 4, cuts on a grid of 128 cells [our choice].
     criterion : {"max", "gini", "information-gain", "error"}
         What ranks the tests.
@@ -84,6 +84,7 @@ class DiffPC45Classifier(PaperTree):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -94,6 +95,7 @@ class DiffPC45Classifier(PaperTree):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

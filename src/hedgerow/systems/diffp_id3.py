@@ -33,7 +33,7 @@ class DiffPID3Classifier(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 5 tests on a path; private: 3 [our choice]; 5 bins.
     criterion : {"information-gain", "gini", "max", "error"}
         What ranks the tests.
@@ -64,6 +64,7 @@ class DiffPID3Classifier(PaperTree):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -74,6 +75,7 @@ class DiffPID3Classifier(PaperTree):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -36,7 +36,7 @@ class DiffPRFClassifier(PaperForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperForest``. Defaults: 10 trees of 5 tests [inferred], 5 bins; private: 3 trees of 3 tests [our choice].
     criterion : {"information-gain", "gini", "max", "error"}
         What ranks the tests.
@@ -72,6 +72,7 @@ class DiffPRFClassifier(PaperForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -83,6 +84,7 @@ class DiffPRFClassifier(PaperForest):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -27,7 +27,9 @@ class DiffPRFLinearClassifier(IntervalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment
+        See ``IntervalForest``.
+    adjacency, records_per_person, random_state, ledger
         See ``IntervalForest``.
     slope, constant : int
         The line; slope 0 gives every level the same, constant 0 is the arithmetic allocation. Not both 0.
@@ -63,6 +65,7 @@ class DiffPRFLinearClassifier(IntervalForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -76,6 +79,7 @@ class DiffPRFLinearClassifier(IntervalForest):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -24,7 +24,7 @@ class IntervalForest(PaperForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells
         [our choice].
     split : {"merged", "separate"}
@@ -52,6 +52,7 @@ class IntervalForest(PaperForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -63,6 +64,7 @@ class IntervalForest(PaperForest):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )
@@ -112,7 +114,9 @@ class DiffPRFsClassifier(IntervalForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, split, assignment
+        See ``IntervalForest``.
+    adjacency, records_per_person, random_state, ledger
         See ``IntervalForest``.
 
     Examples

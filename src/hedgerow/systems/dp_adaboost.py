@@ -32,7 +32,7 @@ class DPAdaBoostClassifier(PaperBooster):
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
+    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins
         [our choice].
     attribute : {"selected", "random"}
@@ -67,6 +67,7 @@ class DPAdaBoostClassifier(PaperBooster):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -78,6 +79,7 @@ class DPAdaBoostClassifier(PaperBooster):
             delta=delta,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -48,7 +48,7 @@ class DPAdaClassifier(PaperBooster):
 
     Parameters
     ----------
-    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, random_state, ledger
+    epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our
         choice]; published: 50; 10 bins.
     schedule : {"all", "swing", "random", "improved"}
@@ -89,6 +89,7 @@ class DPAdaClassifier(PaperBooster):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -100,6 +101,7 @@ class DPAdaClassifier(PaperBooster):
             delta=delta,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

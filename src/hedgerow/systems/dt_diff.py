@@ -21,7 +21,7 @@ class DTDiffClassifier(CellsClassifier):
 
     Parameters
     ----------
-    epsilon, schema, variant, specializations, criterion, max_cells, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, specializations, criterion, max_cells, max_bins, adjacency, records_per_person, random_state, ledger
         See ``DiffGenClassifier``; the published form's default criterion is Max.
 
     Attributes

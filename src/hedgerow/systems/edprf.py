@@ -33,7 +33,7 @@ class PFDPDTClassifier(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_bins, stop, adjacency, random_state, ledger
+    epsilon, schema, variant, max_bins, stop, adjacency, records_per_person, random_state, ledger
         See ``EDPRFClassifier``.
     max_depth : int or None
         Tests on a path; the paper's treeDepth is one more. None: 4 from an add/remove budget of 0.5 on, otherwise 3 [our
@@ -62,6 +62,7 @@ class PFDPDTClassifier(PaperTree):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -72,6 +73,7 @@ class PFDPDTClassifier(PaperTree):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )
@@ -134,6 +136,8 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
         owns a part of each level's budget, which small trees cannot spare.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    records_per_person : int
+        The guarantee is for one person, of whom at most so many records are read; see ``fit``.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
@@ -173,6 +177,7 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -184,6 +189,7 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -119,7 +119,7 @@ class ForestClassifier(PrivateClassifier):
         What a leaf releases.
     voting : {"soft", "hard"}
         Whether leaves give their class shares to the sum, or one vote; soft needs counts. Post-processing.
-    adjacency, random_state, ledger
+    adjacency, records_per_person, random_state, ledger
         See ``EDPRFClassifier``.
 
     Attributes
@@ -173,10 +173,18 @@ class ForestClassifier(PrivateClassifier):
         voting: str = "soft",
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
+        super().__init__(
+            epsilon,
+            schema=schema,
+            adjacency=adjacency,
+            records_per_person=records_per_person,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_bins = max_bins

@@ -83,7 +83,7 @@ class HedgerowClassifier(BoostingClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, adjacency, random_state, ledger
+    epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
         Rounds. None: from 2 to 94, by the budget and noisy numbers of records and scores (docs/decisions/0012-hedgerow.md).
@@ -131,11 +131,18 @@ class HedgerowClassifier(BoostingClassifier):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
         super().__init__(
-            epsilon, delta=delta, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger
+            epsilon,
+            delta=delta,
+            schema=schema,
+            adjacency=adjacency,
+            records_per_person=records_per_person,
+            random_state=random_state,
+            ledger=ledger,
         )
         self.n_estimators = n_estimators
         self.max_bins = max_bins

@@ -40,7 +40,7 @@ class PaperTree(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, schema, adjacency, random_state, ledger
+    epsilon, schema, adjacency, records_per_person, random_state, ledger
         See ``PrivateClassifier``.
     variant : {"private", "published"}
         The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
@@ -71,10 +71,18 @@ class PaperTree(PrivateClassifier):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
-        super().__init__(epsilon, schema=schema, adjacency=adjacency, random_state=random_state, ledger=ledger)
+        super().__init__(
+            epsilon,
+            schema=schema,
+            adjacency=adjacency,
+            records_per_person=records_per_person,
+            random_state=random_state,
+            ledger=ledger,
+        )
         self.variant = variant
         self.max_depth = max_depth
         self.max_bins = max_bins
@@ -108,7 +116,7 @@ class PaperForest(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``.
     n_estimators : int or None
         Number of trees. None: the system's default.
@@ -129,6 +137,7 @@ class PaperForest(PaperTree):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -139,6 +148,7 @@ class PaperForest(PaperTree):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -36,7 +36,7 @@ class RandomTreesClassifier(PaperForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperForest``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
     rule : {"chunks", "smooth"}
         diffprivlib's tests, all with two branches, or Fletcher and Islam's, with one branch for each code of a category;
@@ -69,6 +69,7 @@ class RandomTreesClassifier(PaperForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -80,6 +81,7 @@ class RandomTreesClassifier(PaperForest):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -34,7 +34,7 @@ class SmoothBoostClassifier(BoostedSystem):
 
     Parameters
     ----------
-    epsilon, delta, schema, n_estimators, max_bins, adjacency, random_state, ledger
+    epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``BoostedSystem``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
     weights : {"madaboost", "smoothboost"}
         min(1, exp(-margin / 2)) with votes of the log-odds; or SmoothBoost's, with equal votes.
@@ -77,6 +77,7 @@ class SmoothBoostClassifier(BoostedSystem):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -87,6 +88,7 @@ class SmoothBoostClassifier(BoostedSystem):
             delta=delta,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

@@ -27,7 +27,7 @@ class SuLQID3Classifier(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 2 tests on a path, 5 bins [our choice].
 
     Examples

@@ -49,7 +49,7 @@ class TpDPRFClassifier(PaperForest):
 
     Parameters
     ----------
-    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 4 trees of 4 tests, cuts on a grid of 128 cells
         [our choice].
 

@@ -36,7 +36,7 @@ class TraditionClassifier(PaperTree):
 
     Parameters
     ----------
-    epsilon, schema, variant, max_depth, max_bins, adjacency, random_state, ledger
+    epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 3 tests on a path (published: 5), 5 bins.
     split : {"exponential", "permute-and-flip"}
         The mechanism that chooses tests.
@@ -76,6 +76,7 @@ class TraditionClassifier(PaperTree):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
+        records_per_person: int = 1,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -86,6 +87,7 @@ class TraditionClassifier(PaperTree):
             max_bins=max_bins,
             schema=schema,
             adjacency=adjacency,
+            records_per_person=records_per_person,
             random_state=random_state,
             ledger=ledger,
         )

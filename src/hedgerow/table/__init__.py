@@ -3,6 +3,7 @@
 from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
+from hedgerow.table.persons import Keep, keep_of
 from hedgerow.table.reading import Coded, Reading, classes_of
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
@@ -16,6 +17,7 @@ __all__ = [
     "Coded",
     "Engine",
     "Frontier",
+    "Keep",
     "Memo",
     "MemoryTable",
     "Partition",
@@ -28,4 +30,5 @@ __all__ = [
     "Task",
     "WeightRule",
     "classes_of",
+    "keep_of",
 ]

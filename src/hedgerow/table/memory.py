@@ -16,6 +16,7 @@ from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
+from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each, for_slices
@@ -91,14 +92,15 @@ class MemoryTable:
         self._shares_codes = False
 
     @classmethod
-    def of(cls, encoder: Encoder, X: Any, y: Any) -> Self:
-        """Return records ``X`` with labels ``y`` as an encoder reads them."""
-        return cls.by(Coded(encoder), X, y)
+    def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
+        """Return records ``X`` with labels ``y`` as an encoder reads them; those that ``keep`` leaves out have no class."""
+        return cls.by(Coded(encoder), X, y, keep)
 
     @classmethod
-    def by(cls, reading: Reading, X: Any, y: Any) -> Self:
+    def by(cls, reading: Reading, X: Any, y: Any, keep: Keep | None = None) -> Self:
         """Return records ``X`` with labels ``y``, read in any other way."""
-        return cls(*reading.read(read_columns(X, reading.schema.features), y), reading.n_codes, reading.n_classes)
+        codes, labels = reading.read(read_columns(X, reading.schema.features), y)
+        return cls(codes, labels if keep is None else keep.labels(labels), reading.n_codes, reading.n_classes)
 
     @property
     def offsets(self) -> Integers:

@@ -1,0 +1,179 @@
+"""--person and --records-per-person: from the released schema to the report, under one ledger of persons."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+
+PERSON = ("--person", "id", "--records-per-person", "3")
+
+pytestmark = pytest.mark.filterwarnings("ignore:no range is promised", "ignore:the noisy number of records")
+
+
+@pytest.fixture
+def visits(folder):
+    """Records of persons who come several times, as CSV, in two files and as Parquet; and a ledger of persons."""
+    rng, count = np.random.default_rng(0), 3000
+    age = rng.integers(18, 90, count)
+    frame = pd.DataFrame({"age": age, "who": rng.choice(["a", "b"], count), "id": rng.integers(0, 900, count)})
+    frame["ill"] = np.where(age > 50, "yes", "no")
+    frame.to_csv("visits.csv", index=False)
+    frame[:1000].to_csv("part-1.csv", index=False)
+    frame[1000:].to_csv("part-2.csv", index=False)
+    frame.to_parquet("visits.parquet")
+    schema = hr.Schema(
+        {"age": hr.Integer(18, 90), "who": hr.Categorical(["a", "b"])}, classes=["no", "yes"], target="ill"
+    )
+    schema.save("visits.toml")
+    return folder
+
+
+def test_one_ledger_from_the_schema_to_the_report(visits, run):
+    where = ("--ledger", "b.db", "--dataset", "d")
+    assert run("budget", "create", *where, "--epsilon", "4", "--delta", "1e-5", *PERSON).exit_code == 0
+    release = (
+        "--target",
+        "ill",
+        "--numeric",
+        "age",
+        "--categorical",
+        "who",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--out",
+        "s.toml",
+    )
+    for command in (
+        ("schema", "release", "visits.csv", *release),
+        (
+            "train",
+            "visits.csv",
+            "--schema",
+            "s.toml",
+            "--epsilon",
+            "1",
+            "--out",
+            "m.h",
+            "--holdout",
+            "0.3",
+            "--holdout-epsilon",
+            "1",
+        ),
+        ("evaluate", "m.h", "visits.csv", "--epsilon", "1"),
+    ):
+        result = run(*command, *where, *PERSON)
+        assert result.exit_code == 0, result.output
+        assert "one person added or removed, of whom at most 3 records count" in result.stdout
+        assert "holds      yes" in result.stdout
+    ledger = hr.LedgerStore("b.db").ledger("d")
+    assert (ledger.spent, ledger.person, ledger.records_per_person) == (4, "id", 3)
+    ledger.store.verify("d")
+    assert "a person told by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
+    refused = run(
+        "train", "visits.csv", "--schema", "s.toml", "--epsilon", "1", "--out", "n.h", *where, "--person", "id"
+    )
+    assert refused.exit_code == 3
+    assert "one ledger counts one unit" in refused.output
+
+
+def test_streams_of_files_and_columns_in_memory_give_the_same_model(visits, run):
+    for data in ("visits.csv", "visits.parquet", "part-*.csv"):
+        options = (
+            "--schema",
+            "visits.toml",
+            "--epsilon",
+            "2",
+            "--system",
+            "edprf",
+            "--param",
+            "random_state=1",
+            "--force",
+            "--out",
+            "m.h",
+        )
+        assert run("train", data, *options, *PERSON).exit_code == 0
+        model = hr.load("m.h")
+        frame = pd.read_csv("visits.csv")
+        same = hr.EDPRFClassifier(epsilon=2, schema=model.schema_, records_per_person=3, random_state=1)
+        same.fit(frame[["age", "who"]], frame["ill"], groups=frame["id"])
+        assert same.certificate_ == model.certificate_
+        assert np.array_equal(same.predict_proba(frame[["age", "who"]]), model.predict_proba(frame[["age", "who"]]))
+
+
+def test_the_promise_needs_no_column(visits, run):
+    pd.read_csv("visits.csv").drop(columns="id").to_csv("visits.csv", index=False)
+    result = run(
+        "train", "visits.csv", "--schema", "visits.toml", "--epsilon", "1", "--out", "m.h", "--records-per-person", "3"
+    )
+    assert result.exit_code == 0, result.output
+    assert "nobody having more than 3 records, as the owner promises" in result.stdout
+    outlook = run(
+        "plan",
+        "--schema",
+        "visits.toml",
+        "--records",
+        "3000",
+        "--epsilon",
+        "1",
+        "--records-per-person",
+        "3",
+        "--no-data",
+        "--json",
+    )
+    assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "has the column 'id', about which the schema says nothing"),
+        (("--person", "nobody"), "lacks the column 'nobody'"),
+        (("--person", "age"), "ids would be learned from"),
+        (("--person", "ill"), "ids would be learned from"),
+        (("--person", "id", "--records-per-person", "0"), "--records-per-person"),
+        (("--person", "id", "--param", "records_per_person=2"), "write --records-per-person 2"),
+        (("--person", "id", "--variant", "published"), "protects nobody"),
+    ],
+)
+def test_wrong_options(visits, run, options, words):
+    result = run(
+        "train",
+        "visits.csv",
+        "--schema",
+        "visits.toml",
+        "--epsilon",
+        "1",
+        "--system",
+        "edprf",
+        "--out",
+        "m.h",
+        *options,
+    )
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_both_parts_of_a_holdout_add_up_for_a_person(visits, run):
+    train = (
+        "train",
+        "visits.csv",
+        "--schema",
+        "visits.toml",
+        "--epsilon",
+        "1",
+        "--out",
+        "m.h",
+        "--force",
+        "--holdout",
+        "0.3",
+        "--holdout-epsilon",
+        "1",
+    )
+    assert "a person of several lines may pay for both" in " ".join(run(*train, *PERSON).stdout.split())

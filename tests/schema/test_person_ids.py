@@ -1,0 +1,173 @@
+"""Ids of persons: exactly one for one person, whatever stands in a cell, and by that cell alone."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.schema.cells import object_array
+from hedgerow.schema.columns import read_groups
+from hedgerow.schema.persons import LONGEST, person_ids, person_text
+
+from schema.odd_cells import CELLS, ODD, WORST  # isort: skip
+
+KEY = bytes(32)
+BIG = 2**53
+
+
+def ids(*cells, missing=()):
+    return [tuple(row) for row in person_ids(object_array(cells, len(cells)), KEY, missing).tolist()]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        (7, 7.0, "7", " 7 ", "7.0", "007", np.int8(7), np.float32(7), Decimal("7.00"), b"7", "+7"),
+        (1, True, "1", np.bool_(True)),
+        (BIG + 1, str(BIG + 1), np.int64(BIG + 1)),
+        (10**25, str(10**25), 1e25 if int(1e25) == 10**25 else 10**25),
+        ("p-17", " p-17\n", b"p-17"),
+        ("2020-01-02", datetime.date(2020, 1, 2), np.datetime64("2020-01-02")),
+        (uuid.UUID(int=5), str(uuid.UUID(int=5))),
+        (-0.0, 0, "-0"),
+    ],
+)
+def test_one_person_is_one_id(same):
+    found = ids(*same)
+    assert len(set(found)) == 1
+    assert found[0] != (0, 0)
+
+
+def test_different_persons_are_different_ids():
+    """64-bit floats, which categories are compared as, would take some of these for one."""
+    different = [
+        BIG,
+        BIG + 1,
+        str(BIG + 2),
+        0.1,
+        "1e5",
+        "100000",
+        "12e4",
+        "120000",
+        "a",
+        "A",
+        "a b",
+        "ab",
+        b"\xff",
+        b"\xfe",
+        -1,
+        1,
+    ]
+    found = ids(*different)
+    assert len(set(found)) == len(different)
+    assert (0, 0) not in found
+
+
+@pytest.mark.parametrize(
+    "nobody",
+    [
+        None,
+        float("nan"),
+        "",
+        " ",
+        "nan",
+        "NaT",
+        "None",
+        "<NA>",
+        float("inf"),
+        "x" * (LONGEST + 1),
+        pd.NA,
+        pd.NaT,
+        [1],
+        {},
+        "\ud800",
+        np.datetime64("NaT"),
+        Decimal("NaN"),
+        Decimal("1e999999"),
+        1 + 2j,
+        object(),
+    ],
+)
+def test_what_is_no_id_is_nobodys(nobody):
+    assert ids(nobody) == [(0, 0)]
+
+
+def test_markers_of_missing_cells_are_nobodys():
+    assert ids("?", "-1", 5, missing=("?", "-1"))[:2] == [(0, 0)] * 2
+    assert ids("?", 5)[0] != (0, 0)
+
+
+@pytest.mark.parametrize("odd", range(len(ODD) + len(WORST)))
+def test_an_odd_cell_says_nothing_of_others(odd):
+    cell = [*ODD, *WORST][odd]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        alone, beside = ids(cell), ids("a", cell, 7, cell)
+    assert beside == [ids("a")[0], alone[0], ids(7)[0], alone[0]]
+
+
+@given(first=CELLS, second=CELLS)
+@settings(max_examples=300)
+def test_an_id_is_a_function_of_its_cell(first, second):
+    one, other = ids(first)[0], ids(second)[0]
+    assert ids(first, second, first) == [one, other, one]
+    assert (one == other) == (person_text(first) == person_text(second))
+
+
+def test_every_container_gives_the_same_ids():
+    numbers = [3, 1, 3, 2]
+    plain = person_ids(object_array(numbers, 4), KEY)
+    for column in (
+        np.array(numbers),
+        np.array(numbers, dtype=np.uint8),
+        np.array(numbers, dtype=float),
+        np.array(numbers).astype(str),
+        pd.Series(numbers),
+        pd.Series(numbers, dtype="Int64"),
+        pd.Series(map(str, numbers), dtype="category"),
+        pl.Series(numbers),
+        pa.array(numbers),
+        tuple(numbers),
+        pd.DataFrame({"id": numbers}),
+        {"id": numbers},
+    ):
+        groups = read_groups(column, 4, ())
+        assert np.array_equal(person_ids(groups.cells, KEY), plain), type(column)
+
+
+def test_a_key_hides_ids():
+    assert ids("a") != [tuple(row) for row in person_ids(object_array(["a"], 1), bytes([1] * 32)).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (pd.Series([1], name="patient"), "patient"),
+        (pl.Series("patient", [1]), "patient"),
+        (pd.DataFrame({"patient": [1]}), "patient"),
+        ({"patient": [1]}, "patient"),
+        ([1], ""),
+        (np.array([1]), ""),
+        (pd.Series([1], name=3), ""),
+    ],
+)
+def test_a_column_is_known_by_its_name(column, name):
+    assert read_groups(column, 1, ()).name == name
+
+
+@pytest.mark.parametrize(
+    "wrong", ["patient", [1, 2], np.ones((1, 2)), pd.DataFrame({"a": [1], "b": [1]}), {"a": [1], "b": [1]}, 5]
+)
+def test_what_is_no_column_is_refused_before_anything_is_booked(wrong):
+    with pytest.raises(ConfigurationError):
+        read_groups(wrong, 1, ())

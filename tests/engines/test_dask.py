@@ -56,7 +56,7 @@ def check_case(case, made, client, tmp_path):
     assert saved(estimator(case, schema).fit(on_dask(X, y, 1, client)), tmp_path / "dask") == whole
 
 
-@pytest.mark.parametrize("case", ["edprf", "hedgerow, delta"])
+@pytest.mark.parametrize("case", ["edprf", "hedgerow, delta", "dpada"])
 def test_a_fit_is_the_same_bits(case, client, tmp_path):
     check_case(case, random_records(5), client, tmp_path)
 

@@ -198,6 +198,18 @@ def columns_of(values: Floats) -> Floats:
     return values[:, None] if values.ndim == 1 else values
 
 
+@dataclass(frozen=True, eq=False)
+class TreeVotes:
+    """What a tree's nodes say, votes (nodes, classes) in fixed point: a value of its own, which a worker can be sent."""
+
+    tree: Forest
+    votes: Integers
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
+        self.tree.add_shares(codes, self.votes, margins)
+
+
 class BoostingPlan:
     """Private boosting that is about to be fitted.
 
@@ -256,10 +268,7 @@ class BoostingPlan:
         votes: list[Integers] = []
         for number in range(self._rounds):
             if number:  # what the last tree says nobody reads
-                tree, vote = trees[-1], votes[-1]
-                curator.update_margins(
-                    lambda codes, margins, tree=tree, vote=vote: tree.add_shares(codes, vote, margins)
-                )
+                curator.update_margins(TreeVotes(trees[-1], votes[-1]))
             tree, vote = self._round.run(curator, number)
             trees.append(tree)
             votes.append(vote)

@@ -57,6 +57,7 @@ NEEDS = {
     "docs/mlflow.md": ["mlflow"],
     "docs/scaling.md": ["pyarrow"],
     "docs/guide/gallery.md": ["matplotlib"],
+    "docs/comparisons/index.md": ["matplotlib"],
     "docs/curves.md": ["matplotlib"],
     "docs/index.md": ["matplotlib"],
 }

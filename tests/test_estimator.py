@@ -308,7 +308,7 @@ class Narrow(hr.EDPRFClassifier):
         (lambda: hr.PFDPDTClassifier(maxdepth=3), "PFDPDTClassifier takes no maxdepth: did you mean max_depth?"),
         (lambda: hr.HedgerowClassifier(epsilom=3), "HedgerowClassifier takes no epsilom: did you mean epsilon?"),
         (lambda: hr.DiffGenClassifier(zzz=3), "DiffGenClassifier takes no zzz: it takes epsilon, "),
-        (lambda: ForestClassifier(clas_weight=3), "ForestClassifier takes no clas_weight: it takes epsilon, "),
+        (lambda: ForestClassifier(clas_weight=3), "ForestClassifier takes no clas_weight: did you mean class_weight?"),
         (
             lambda: hr.EDPRFClassifier(class_weight="balanced"),
             "EDPRFClassifier takes no class_weight: the noise hides ",

@@ -15,7 +15,7 @@ RANKS = (
     {"document"},
     {"archive"},
     {"schema"},
-    {"parameters", "export"},
+    {"parameters", "export", "class_weights"},
     {"privacy"},
     {"mechanisms"},
     {"scores"},

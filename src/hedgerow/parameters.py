@@ -18,6 +18,7 @@ from hedgerow.errors import ConfigurationError, shown
 __all__ = [
     "Boolean",
     "Choice",
+    "ClassNumbers",
     "Constraint",
     "Exact",
     "Instance",
@@ -32,14 +33,16 @@ __all__ = [
     "stored_parameters",
 ]
 
-Stored = int | str | dict[str, int] | list[int] | None
+Stored = int | str | dict[str, int] | dict[str, int | float] | list[int] | None
 RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+LARGEST_WEIGHT = 1e300  # which a float holds
 
 WEIGHTLESS = {
     "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
     "class_weight": "the noise hides a record that counts once, whatever its class. Leave it out, and predict a rare class from "
-    "a lower predict_proba",
+    "a lower predict_proba, or take HedgerowClassifier or ForestClassifier, which have public weights",
 }
 
 
@@ -212,6 +215,51 @@ class Signs(_Plain):
 
     def __str__(self) -> str:
         return "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
+
+
+@dataclass(frozen=True)
+class ClassNumbers(_Plain):
+    """A positive number for some classes; None for all alike."""
+
+    def allows(self, value: object) -> bool:
+        """Say whether the value meets the rule."""
+        if value is None:
+            return True
+        return isinstance(value, Mapping) and all(map(_is_label, value)) and all(map(_is_weight, value.values()))
+
+    def plain(self, value: Any) -> dict[Any, int | float] | None:
+        """Return a new dictionary of Python's values: what the caller changes later changes no plan."""
+        return None if value is None else {_python(label): _python(weight) for label, weight in value.items()}
+
+    def stored(self, value: Any) -> dict[str, int | float] | None:
+        """Return the weights by the classes' text, which is read as the classes are: a file's names are text."""
+        if value is None:
+            return None
+        return {
+            str(int(label) if isinstance(label, bool) else label): weight
+            for label, weight in self.plain(value).items()  # type: ignore[union-attr]
+        }
+
+    def __str__(self) -> str:
+        return (
+            "a dict of classes to positive numbers that are public knowledge, or None, since 'balanced' would read how many "
+            "records each class has off the records themselves"
+        )
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, str | bool | np.bool_ | int | float | np.integer | np.floating)
+
+
+def _is_weight(value: object) -> bool:
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and 0 < _python(value) <= LARGEST_WEIGHT
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _are_signs(values: Iterable[object]) -> bool:

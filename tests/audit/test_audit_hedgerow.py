@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 from audit_helpers import Codes
 from helpers import data_sets, make_table, plan_at
@@ -14,6 +15,7 @@ import hedgerow as hr
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
 from hedgerow.boosting.additive_round import SplitRecipe
+from hedgerow.boosting.gradients import Gradients
 from hedgerow.boosting.weights import UNIT
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Geometric
@@ -31,8 +33,8 @@ def codes_as_they_are(monkeypatch):
     monkeypatch.setattr("hedgerow.survey.Encoder", Codes)
 
 
-def law(records, schema=SCHEMA):
-    boosted = plan_at(hr.HedgerowClassifier(epsilon=1.0, schema=schema, n_estimators=2), schema, Fraction(1))
+def law(records, schema=SCHEMA, **given):
+    boosted = plan_at(hr.HedgerowClassifier(epsilon=1.0, schema=schema, n_estimators=2, **given), schema, Fraction(1))
 
     def fit(source):
         curator = Queryable(make_table(records, (2, 2), len(schema.classes)), Fraction(1), source)
@@ -73,6 +75,22 @@ def test_records_of_the_only_class_leave_the_law_as_it_is():
     empty = law((), schema)
     types = tuple((*codes, 0) for codes in product((0, 1), repeat=2))
     assert all(worst_loss(law(records, schema), empty) == 0 for records in data_sets(2, types))
+
+
+@pytest.mark.parametrize("records", [(), TYPES[3:5]], ids=len)
+def test_weights_of_classes_leave_the_law_of_what_is_released_as_it_is(records):
+    assert worst_loss(law(records, class_weight={"yes": 9}), law(records)) == 0
+
+
+def test_weights_that_records_bring_into_rounds_are_caught_where_one_is_above_1(monkeypatch):
+    """Where class_weight multiplied what records add, without being taken over the largest weight."""
+    channels, weights = Gradients.__call__, np.array([1, 3])
+
+    def weighed(self, margins, labels):
+        return channels(self, margins, labels) * weights[labels][:, None]
+
+    monkeypatch.setattr(Gradients, "__call__", weighed)
+    assert worst(1) > 1
 
 
 # Split rounds: features of two, three and two codes, a record of each kind on each side of each cut.

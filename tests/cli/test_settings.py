@@ -71,6 +71,12 @@ def test_constraints_reach_the_model_and_inspect(folder, train, answer):
     assert answer("inspect", "m.hedgerow")["parameters"]["monotonic_cst"] == {"age": 1}
 
 
+def test_weights_of_classes_are_written_as_json():
+    for kind in (hr.HedgerowClassifier, hr.ForestClassifier):
+        assert read_parameters(kind, ['class_weight={"1": 3}']) == {"class_weight": {"1": 3}}
+        assert read_parameters(kind, ["class_weight=none"]) == {"class_weight": None}
+
+
 def test_anything_else_is_no_truth_value(train, is_refused):
     refused = train("--system", "cart-dps-adaboost", "--param", "as_coded=yes")
     is_refused(refused, 2, "as_coded takes true or false")

@@ -7,12 +7,13 @@ import inspect
 import re
 import sys
 import textwrap
+from typing import Any
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.estimator import PrivateClassifier
-from hedgerow.parameters import Boolean, Choice, Exact, Instance, Integer, RandomSource, Seed, Signs
+from hedgerow.parameters import Boolean, Choice, ClassNumbers, Exact, Instance, Integer, RandomSource, Seed, Signs
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.systems import system_class
 
@@ -38,6 +39,8 @@ def type_of(constraint):
         return constraint.kind | None
     if isinstance(constraint, Signs):
         return dict[str, int] | list[int] | None
+    if isinstance(constraint, ClassNumbers):
+        return dict[Any, float] | None
     plain = {Integer: int, Choice: str, Boolean: bool, Exact: float}[type(constraint)]
     return plain | None if getattr(constraint, "or_none", False) else plain
 

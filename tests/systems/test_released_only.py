@@ -13,8 +13,10 @@ from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
 
+from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.cells.specializer import Specializer
+from hedgerow.class_weights import ClassWeights
 from hedgerow.systems import system_class
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.leaves import LabelChoice
@@ -58,6 +60,11 @@ def test_a_fit_follows_from_what_is_released(name, delta, seed):
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_fit_as_it_comes_follows_from_what_is_released(name):
     same_everywhere(build(name, "private"), 0)
+
+
+@pytest.mark.parametrize(("name", "seed"), [("hedgerow", 0), ("hedgerow", 3), ("forest", 0)])
+def test_what_classes_weigh_follows_from_the_parameter(name, seed):
+    same_everywhere(small(name, class_weight={"yes": 7}), seed)
 
 
 CHOICES = [
@@ -134,7 +141,18 @@ def cut_no_interval_of_few_records(plant):
     plant.setattr(Specializer, "_choose_cuts", chosen)
 
 
+def weigh_classes_by_the_number_of_records(plant):
+    fit = AdditivePlan.fit
+
+    def boosted(self, curator):
+        self._weights = ClassWeights((1 / (1 + len(curator._table)), 1.0))
+        return fit(self, curator)
+
+    plant.setattr(AdditivePlan, "fit", boosted)
+
+
 PLANTED = {
+    "classes weigh what the number of records says": (weigh_classes_by_the_number_of_records, "hedgerow"),
     "a penalty comes from the exact number of records": (boost_by_the_exact_number, "hedgerow"),
     "a node without records is closed": (close_nodes_without_records, "edprf"),
     "a leaf without records gets the first class": (label_nodes_without_records_by_the_first_class, "pfdpdt"),

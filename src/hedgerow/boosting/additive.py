@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from hedgerow.boosting.additive_model import AdditiveModel, additive_model, restored_additive
 from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, DenseRecipe, OneRound, Scout, Shares
-from hedgerow.boosting.gradients import Gradients
+from hedgerow.boosting.gradients import Gradients, intercept_of
 from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
+from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.privacy.claim import Claim
@@ -45,6 +46,8 @@ class AdditivePlan:
         Rounds, and bins of a numeric feature; None: by the precision that the noisy number of records shows.
     monotone : Monotone or None
         How curves may go; steps are projected as soon as they are released.
+    weights : ClassWeights or None
+        What the classes count in the decision, which moves the released margins by a constant; None: all alike.
     fine : Encoder or None
         The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
     """
@@ -58,10 +61,11 @@ class AdditivePlan:
         rounds: int | None,
         bins: int | None,
         monotone: Monotone | None = None,
+        weights: ClassWeights | None = None,
         fine: Encoder | None = None,
     ) -> None:
         self._recipe, self._schema, self._claim = recipe, schema, claim
-        self._rounds, self._bins = rounds, bins
+        self._rounds, self._bins, self._weights = rounds, bins, weights
         self._monotone = Monotone.of(None, schema) if monotone is None else monotone
         self._menu = MENU if rounds is None else (rounds,)
         self._encoder = fine_encoder(schema) if fine is None else fine
@@ -83,6 +87,7 @@ class AdditivePlan:
             rounds=self._rounds,
             bins=self._bins,
             monotone=self._monotone,
+            weights=self._weights,
             fine=encoder,
         )
 
@@ -180,6 +185,8 @@ class AdditivePlan:
             found, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
             last = self._monotone.projected(found, steps)
             steps.append(last)
+        if self._weights:
+            intercept = intercept + intercept_of(self._weights.array())
         steps[0] = replace(steps[0], votes=steps[0].votes + intercept)
         measured = Measured.of(steps, one.noise, one.gradients)
         return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone)

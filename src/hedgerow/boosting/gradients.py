@@ -15,7 +15,7 @@ from hedgerow.boosting import kernels
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.shapes import check_shape
 
-__all__ = ["Gradients", "calibrated", "cap_of", "uncalibrated"]
+__all__ = ["Gradients", "calibrated", "cap_of", "intercept_of", "uncalibrated"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -181,3 +181,14 @@ def uncalibrated(shares: Floats) -> Floats:
         odds = shares / np.maximum(1, (1 - found) / cap)
         found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
     return np.asarray(found)
+
+
+def intercept_of(weights: Floats) -> Integers:
+    """Return the votes that every record gets where classes have these positive weights, (classes,).
+
+    With them the margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that
+    of the larger calibrated share times its weight, but for the rounding to a vote.
+    """
+    even = 1 / weights
+    odds = -np.log(uncalibrated(even / even.sum()))
+    return np.asarray(np.rint((odds - odds.mean()) * VOTE_STEPS), dtype=np.int64)

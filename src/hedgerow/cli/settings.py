@@ -69,7 +69,7 @@ def read_delta(kind: type[PrivateClassifier], delta: float | None) -> dict[str, 
 
 
 def _text(annotation: Any) -> str:
-    return inspect.formatannotation(annotation)
+    return inspect.formatannotation(annotation).replace("typing.", "")
 
 
 def _none(text: str) -> None:
@@ -98,6 +98,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "float": float,
     "dict[str, int]": _json(dict),
     "list[int]": _json(list),
+    "dict[Any, float]": _json(dict),
 }
 NOUNS = {
     "None": "none",
@@ -106,6 +107,7 @@ NOUNS = {
     "float": "a number",
     "dict[str, int]": 'an object such as {"age": 1}',
     "list[int]": "a list such as [1, 0]",
+    "dict[Any, float]": 'an object such as {"yes": 3}',
 }
 
 

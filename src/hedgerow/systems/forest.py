@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
-from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
@@ -119,6 +120,11 @@ class ForestClassifier(PrivateClassifier):
         What a leaf releases.
     voting : {"soft", "hard"}
         Whether leaves give their class shares to the sum, or one vote; soft needs counts. Post-processing.
+    class_weight : dict of class to float, or None
+        What the classes count, positive numbers of which the ratios matter; a class that is left out counts 1. Every leaf's
+        noisy counts are multiplied by them, so it needs counts; tests are chosen without them. ``predict_proba`` is the share of
+        weighted records. It is post-processing and costs nothing, and must be public knowledge: "balanced" is refused.
+        ``HedgerowClassifier`` is the other system that takes it.
     adjacency, records_per_person, random_state, ledger
         See ``EDPRFClassifier``.
 
@@ -152,6 +158,7 @@ class ForestClassifier(PrivateClassifier):
         "max_depth": Integer(0, 64, or_none=True),
         "max_bins": Integer(2, FINE, or_none=True),
         "bins": Choice(("survey", "equal-width")),
+        "class_weight": ClassNumbers(),
     }
 
     def __init__(
@@ -171,6 +178,7 @@ class ForestClassifier(PrivateClassifier):
         stop: str = "none",
         leaf: str = "counts",
         voting: str = "soft",
+        class_weight: dict[Any, float] | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
         records_per_person: int = 1,
@@ -198,6 +206,7 @@ class ForestClassifier(PrivateClassifier):
         self.stop = stop
         self.leaf = leaf
         self.voting = voting
+        self.class_weight = class_weight
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.voting == "soft" and self.leaf == "label":
@@ -223,6 +232,7 @@ class ForestClassifier(PrivateClassifier):
             stop=STOPS[self.stop],
             subspace=SUBSPACES[self.subspace],
             soft=self.voting == "soft",
+            weights=self._weights(schema),
         )
         size: dict[str, Any] = {
             "n_estimators": 1 if self.n_estimators is None else self.n_estimators,
@@ -232,6 +242,15 @@ class ForestClassifier(PrivateClassifier):
         if self.bins == "survey" and any(schema.is_numeric):
             return SurveyedForestPlan(recipe, SurveyRecipe(), schema, claim.pure, **size)
         return ForestPlan(recipe, schema, claim.pure, **size)
+
+    def _weights(self, schema: Schema) -> ClassWeights:
+        weights = ClassWeights.of(self.class_weight, schema)
+        if weights and self.leaf == "label":
+            raise ConfigurationError(
+                "class_weight multiplies noisy class counts, but leaves that release a label have none; pass leaf='counts' or "
+                "class_weight=None."
+            )
+        return weights
 
 
 def _split(selection: str, score: Score) -> Split:

@@ -16,9 +16,10 @@ from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
 from hedgerow.boosting.curves import explained, spread_by_feature, spread_of
 from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
-from hedgerow.parameters import Constraint, Integer, RandomSource, Signs
+from hedgerow.parameters import ClassNumbers, Constraint, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
@@ -94,6 +95,12 @@ class HedgerowClassifier(BoostingClassifier):
         falling, 0 for either. Of two classes, and of features with an order. Missing values stand outside of it. It is
         post-processing of released steps: it costs nothing, and must be public knowledge (docs/curves.md). This is the one system
         that takes it.
+    class_weight : dict of class to float, or None
+        What the classes count in the decision, positive numbers of which the ratios matter; a class that is left out counts 1.
+        Released margins move by a constant, in log-odds, and the shapes of curves stay as they are: of two classes ``predict``
+        says the one whose probability without weights, times its weight, is larger (docs/log-odds.md). It is post-processing and
+        costs nothing, and must be public knowledge: "balanced" is refused. ``ForestClassifier`` is the other system that takes
+        it.
 
     Attributes
     ----------
@@ -119,6 +126,7 @@ class HedgerowClassifier(BoostingClassifier):
         "n_estimators": Integer(1, 10_000, or_none=True),
         "max_bins": Integer(2, FINE, or_none=True),
         "monotonic_cst": Signs(),
+        "class_weight": ClassNumbers(),
     }
 
     def __init__(
@@ -128,6 +136,7 @@ class HedgerowClassifier(BoostingClassifier):
         n_estimators: int | None = None,
         max_bins: int | None = None,
         monotonic_cst: dict[str, int] | list[int] | None = None,
+        class_weight: dict[Any, float] | None = None,
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
@@ -147,10 +156,13 @@ class HedgerowClassifier(BoostingClassifier):
         self.n_estimators = n_estimators
         self.max_bins = max_bins
         self.monotonic_cst = monotonic_cst
+        self.class_weight = class_weight
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         monotone = Monotone.of(self.monotonic_cst, schema)
-        return AdditivePlan(RECIPE, schema, claim, rounds=self.n_estimators, bins=self.max_bins, monotone=monotone)
+        weights = ClassWeights.of(self.class_weight, schema)
+        rounds, bins = self.n_estimators, self.max_bins
+        return AdditivePlan(RECIPE, schema, claim, rounds=rounds, bins=bins, monotone=monotone, weights=weights)
 
     @property
     def _model(self) -> AdditiveModel:

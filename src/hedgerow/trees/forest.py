@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_votes_of_labels
@@ -131,17 +132,22 @@ def share_unit(terms: int) -> int:
     return 1 << (52 - (terms - 1).bit_length())
 
 
-def smoothed_shares(forest: Forest, pseudo_count: float) -> npt.NDArray[np.float64] | None:
+def smoothed_shares(
+    forest: Forest, pseudo_count: float, weights: ClassWeights | None = None
+) -> npt.NDArray[np.float64] | None:
     """Return the class shares of every leaf from its released counts; None where leaves released labels.
 
     Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
     much noise then say little. Counts below zero are taken as zero. Shares are rounded to units whose sums over the trees are
-    exact, so that every program that adds them up says the same.
+    exact, so that every program that adds them up says the same. ``weights`` are what the counts of the classes, with what was
+    added to them, are multiplied by.
     """
     if forest.counts is None:
         return None
     overall = np.maximum(forest.counts.sum(axis=0, dtype=np.float64), 1)  # a sum of integers could pass their range
     counts = np.maximum(forest.counts, 0) + pseudo_count * overall / overall.sum()
+    if weights:
+        counts = counts * weights.array()
     unit = share_unit(len(forest.roots))
     return np.asarray(np.rint(counts / counts.sum(axis=1, keepdims=True) * unit) / unit)
 
@@ -172,7 +178,7 @@ class ForestPlan:
         max_bins: int,
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
-        self._soft = recipe.soft
+        self._soft, self._weights = recipe.soft, recipe.weights
         self._schedule: Schedule = recipe.schedule(
             epsilon, self._encoder.n_codes, schema.is_numeric, n_estimators=n_estimators, max_depth=max_depth
         )
@@ -194,10 +200,14 @@ class ForestPlan:
 
     def model(self, forest: Forest) -> ForestModel:
         """Return a grown forest as a model that reads raw records."""
-        if not self._soft:
+        if not self._soft and not self._weights:
             return ForestModel(self._encoder, forest)
         noise = 1 / float(self._schedule.sampling.budget.amount)
-        return ForestModel(self._encoder, forest, smoothed_shares(forest, PSEUDO_COUNT * noise))
+        share = smoothed_shares(forest, PSEUDO_COUNT * noise, self._weights)
+        if self._weights and share is not None:  # a leaf's label is what it says
+            label = np.where(forest.test < 0, share.argmax(axis=1), -1).astype(np.int32)
+            forest = replace(forest, label=label)
+        return ForestModel(self._encoder, forest, share if self._soft else None)
 
     def fit(self, curator: Queryable) -> ForestModel:
         """Grow the model by asking a curator."""

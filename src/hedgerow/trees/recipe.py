@@ -10,6 +10,7 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget
 from hedgerow.mechanisms.noise import MOST_DRAWS
@@ -79,6 +80,8 @@ class Recipe:
         What is released of a leaf.
     soft : bool
         Whether leaves with counts give class shares to the vote, and not one vote; post-processing.
+    weights : ClassWeights or None
+        What the classes count in leaves with counts; None: all alike. Post-processing.
     stop : Stop or None
         When a node becomes a leaf early; None grows every path to its end.
     subspace : Subspace or None
@@ -97,6 +100,7 @@ class Recipe:
     split: Split = SelectTest()
     leaf: Leaf = SelectLabel()
     soft: bool = False
+    weights: ClassWeights | None = None
     stop: Stop | None = None
     subspace: Subspace | None = None
     prune: PessimisticPruning | None = None

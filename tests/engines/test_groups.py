@@ -132,6 +132,30 @@ def test_other_persons_in_a_source_that_was_read_before_are_noticed():
         model.fit(given)
 
 
+@pytest.mark.parametrize("kind", ["other order", "fewer", "more"])
+@pytest.mark.filterwarnings("ignore:no value", "ignore:delta is")
+def test_values_are_of_the_persons_that_were_told_apart(kind):
+    """Values are read twice: first who counts, then what; if the order differed, all records of one person could count."""
+    who = np.repeat(np.arange(100), 10)
+    other = {"other order": np.sort(who % 10), "fewer": who, "more": who}[kind]
+    batches = [[pd.DataFrame({"c": "x", "label": "no", "who": ids})] for ids in (who, other)]
+    batches[1] = {"fewer": [], "more": batches[1] * 2}.get(kind, batches[1])
+    passes = iter([batches[0], *batches])
+    given = hr.Records.from_batches(lambda: iter(next(passes)), label="label", group="who")
+    ledger = hr.Ledger(9, 0.1, records_per_person=2)
+    with pytest.raises(EngineError, match="not those that were read before"):
+        hr.private_schema(
+            given,
+            epsilon=9,
+            delta=0.01,
+            categorical=["c"],
+            classes=["no", "yes"],
+            records_per_person=2,
+            ledger=ledger,
+        )
+    assert ledger.entries[0].state == "failed"
+
+
 def test_what_is_refused_before_anything_is_booked():
     schema, X, y = random_records(5)
     who = persons_of(len(X))

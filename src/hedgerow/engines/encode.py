@@ -174,17 +174,35 @@ def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
 
 
 def counted_of(
-    blocks: Iterable[Block], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
-) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield for each block which of its records count, whether they have a label or not."""
+    blocks: Callable[[], Iterable[Block]], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
+) -> Iterator[tuple[Block, npt.NDArray[np.bool_]]]:
+    """Yield blocks, which are read twice, each with which of its records count, whether they have a label or not.
+
+    Raises
+    ------
+    EngineError
+        Where the second time a record is not of the person that it was of the first time: more could count than may.
+    """
     parts: list[Part] = []
+    whose: list[bytes] = []
     first = 0
-    for block in blocks:
+    for block in blocks():
         arrays = spill.arrays()
         arrays["ids"] = ids_of(block, missing, checksums.key_of_ids)
         arrays["labels"] = np.zeros(len(arrays["ids"]), dtype=np.int8)
+        whose.append(_digest(arrays["ids"]))
         parts.append((first, arrays))
         first += len(arrays["labels"])
         check_number(first)
     keep.in_parts(parts, at_once=FEWEST_AT_ONCE)
-    return (arrays["labels"] >= 0 for _, arrays in parts)
+    read = 0
+    for read, block in enumerate(blocks(), start=1):
+        if read > len(parts) or _digest(ids_of(block, missing, checksums.key_of_ids)) != whose[read - 1]:
+            raise changed()
+        yield block, parts[read - 1][1]["labels"] >= 0
+    if read < len(parts):
+        raise changed()
+
+
+def _digest(ids: Ids) -> bytes:
+    return hashlib.blake2b(ids.data, digest_size=32).digest()

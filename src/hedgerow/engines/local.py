@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, repeat
 from typing import Any
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.collect import Partial, Total
-from hedgerow.engines.encode import Checksums, changed, counted_of, partitions_of
+from hedgerow.engines.encode import Checksums, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.spill import Spill
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.schema import Schema
-from hedgerow.sources.streams import Layout, Stream
+from hedgerow.sources.streams import Block, Layout, Stream
 from hedgerow.table import Keep, Memo, Partition, PartitionedTable, Reading, Task
 from hedgerow.threads import available_threads, for_each
 
@@ -25,7 +25,6 @@ __all__ = ["LocalEngine", "LocalSource"]
 
 Integers = npt.NDArray[np.int64]
 
-NOBODY = np.zeros(0, dtype=np.bool_)
 FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
@@ -107,14 +106,14 @@ class LocalSource:
         """Return how many records have each value, of those that ``keep`` does not leave out."""
         total = asked.nothing
         with Spill(self.spill, self.memory // 2) as spill:
-            counted: Iterator[Any] = repeat(None)
+
+            def blocks() -> Iterator[Block]:
+                return self.stream.blocks(layout)
+
+            counted: Iterable[tuple[Block, Any]] = zip(blocks(), repeat(None), strict=False)
             if keep is not None:
-                missing, blocks = asked.schema.missing, self.stream.blocks(layout)
-                counted = counted_of(blocks, missing, spill, self.checksums, keep)
-            for block in self.stream.blocks(layout):
-                mine = next(counted, NOBODY)
-                if mine is not None and len(mine) != len(block.y):
-                    raise changed()
+                counted = counted_of(blocks, asked.schema.missing, spill, self.checksums, keep)
+            for block, mine in counted:
                 total = asked.sum(total, asked(block.X, block.y, mine))
                 progress.read(block.share)
         return total

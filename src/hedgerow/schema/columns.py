@@ -375,6 +375,8 @@ def read_groups(groups: Any, rows: int, missing: Sequence[str]) -> Groups | None
     if len(part) != rows:
         raise ConfigurationError("X and groups have different lengths, so it is open who the records are of.")
     cells = Columns(["groups"], len(part), parts=[part]).cells(0)
+    if isinstance(part, Part) and part.whole is not None and cells.dtype.kind == "f":
+        cells = part.whole(0, len(part))  # one missing cell must not make one person of two others
     return Groups(name if isinstance(name, str) else "", cells, tuple(missing))
 
 

@@ -57,12 +57,15 @@ class Part:
         Whether the cells come as machine numbers.
     holds
         What the type says of all cells; times are dates, moments, durations or times of day, which are no numbers.
+    whole
+        Of integers: reads them with all their digits, where missing cells among them make ``read`` return 64-bit floats.
     """
 
     length: int
     read: Read
     is_machine: bool = False
     holds: Holds = "anything"
+    whole: Read | None = None
 
     def __len__(self) -> int:
         return self.length
@@ -105,9 +108,20 @@ def _plain_part(series: nw.Series[Any]) -> Part:
     dtype = series.dtype
     holds = _series_holds(dtype)
     is_machine = bool(dtype.is_numeric()) and not isinstance(dtype, WIDE_NUMBERS)
+
+    def objects(start: int, stop: int) -> Cells:
+        return _python_objects(series[start:stop])
+
     if is_machine or dtype == nw.Boolean:
-        return Part(len(series), lambda start, stop: series[start:stop].to_numpy(), is_machine=is_machine, holds=holds)
-    return Part(len(series), lambda start, stop: _python_objects(series[start:stop]), holds=holds)
+        whole = objects if dtype.is_integer() else None
+        return Part(
+            len(series),
+            lambda start, stop: series[start:stop].to_numpy(),
+            is_machine=is_machine,
+            holds=holds,
+            whole=whole,
+        )
+    return Part(len(series), objects, holds=holds)
 
 
 def _python_objects(series: nw.Series[Any]) -> Cells:
@@ -181,6 +195,10 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
     # By pyarrow's own types: narwhals knows some of them in some versions only, and what it does not know looks nested.
     types, column, count = get_pyarrow().types, series.to_native(), len(series)
     kind = column.type
+
+    def objects(start: int, stop: int) -> Cells:
+        return _python_objects(series[start:stop])
+
     if _is_any(kind, types.is_integer, types.is_floating, types.is_boolean):
         is_machine = not types.is_boolean(kind)
         return Part(
@@ -188,13 +206,14 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
             lambda start, stop: column.slice(start, stop - start).to_numpy(),
             is_machine=is_machine,
             holds="numbers",
+            whole=objects if types.is_integer(kind) else None,
         )
     if _is_any(kind, types.is_string, types.is_large_string, types.is_string_view):
         return _arrow_text_part(column)
     binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
     if _is_any(kind, types.is_decimal, *binary):
         holds: Holds = "numbers" if types.is_decimal(kind) else "anything"
-        return Part(count, lambda start, stop: _python_objects(series[start:stop]), holds=holds)
+        return Part(count, objects, holds=holds)
     if _is_any(kind, types.is_dictionary, types.is_run_end_encoded):
         # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
         decoded = _guarded(lambda: _decoded(column))

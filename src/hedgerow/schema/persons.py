@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -80,7 +81,13 @@ def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
         text.encode()
     except Exception:
         return None
-    return None if len(text) > LONGEST + 2 or text[2:] in missing else text
+    return None if len(text) > LONGEST + 2 or (missing and text in _markers(tuple(missing))) else text
+
+
+@lru_cache(maxsize=64)
+def _markers(missing: tuple[str, ...]) -> frozenset[str | None]:
+    """Return what markers of missing cells are compared as: "-1.0" stands for -1 as well."""
+    return frozenset(map(person_text, missing))
 
 
 def _text(cell: object) -> str:
@@ -91,6 +98,12 @@ def _text(cell: object) -> str:
         if abs(cell.adjusted()) > LARGEST_EXPONENT:
             raise OverflowError
         return _number(Fraction(cell))
+    if type(cell) is np.clongdouble and cell.imag == 0:
+        cell = cell.real
+    if type(cell) is np.longdouble:
+        return _number(Fraction(*cell.as_integer_ratio()))
+    if type(cell) is Fraction and {id(type(cell.numerator)), id(type(cell.denominator))} <= EXACT:
+        return _number(Fraction(int(cell.numerator), int(cell.denominator)))
     if type(cell) is UUID:
         return f"t:{UUID.__str__(cell)}"
     if id(type(cell)) in BYTES:

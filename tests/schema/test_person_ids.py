@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
+import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_groups
@@ -92,6 +93,7 @@ def test_different_persons_are_different_ids():
         [1],
         {},
         "\ud800",
+        b"Jos\xe9".decode(errors="replace"),
         np.datetime64("NaT"),
         Decimal("NaN"),
         Decimal("1e999999"),
@@ -213,3 +215,16 @@ def test_a_missing_id_among_integers_makes_nobody_another(column, cells):
     alone = found(cells)
     assert len(set(alone)) == 3
     assert found([*cells, None]) == [*alone, (0, 0)]
+
+
+@pytest.mark.parametrize("name", ["x" * 1001, "\ud800"])
+def test_a_name_that_no_file_holds_is_refused_before_anything_is_booked(name):
+    """Otherwise a model whose budget is spent could be saved and not be loaded."""
+    schema, ledger = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"]), hr.Ledger(9, records_per_person=2)
+    model = hr.EDPRFClassifier(schema=schema, records_per_person=2, ledger=ledger)
+    with pytest.raises(ConfigurationError, match="Rename it"):
+        model.fit([[0.5]], ["no"], groups=pd.Series([1], name=name))
+    batches = hr.Records.from_batches([{"a": [0.5], "y": ["no"], name: [1]}], "y", group=name)
+    with pytest.raises(ConfigurationError, match="Rename it"):
+        model.fit(batches)
+    assert ledger.spent == 0

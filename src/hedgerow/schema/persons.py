@@ -10,7 +10,8 @@ Text
     Other text, dates and times as text, without the white space around it; bytes that are UTF-8 are text, others are themselves;
     a UUID is its text. At most 256 letters.
 None
-    A missing cell, infinity, longer text, and a cell of any other type, is no id. The record is then nobody's.
+    A missing cell, infinity, longer text, and a cell of any other type, is no id. The record is then nobody's. So is text with
+    U+FFFD, which readers of files put in the place of bytes that are no UTF-8: it may stand for several ids.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.errors import ConfigurationError
+from hedgerow.limits import LONGEST_WORDS
 from hedgerow.schema.cells import (
     DECIMAL,
     HASHABLE_IDS,
@@ -49,6 +52,7 @@ Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits, all zero where there is 
 LONGEST = 256  # letters of an id
 MOST_KNOWN = 1 << 20  # distinct cells that are remembered
 NOBODY = (0, 0)
+REPLACED = "\ufffd"  # what readers of files put in the place of bytes that are no text
 LARGEST_EXPONENT = 400  # of a Decimal: beyond it, its digits would take long to write
 # Types by their identity: comparing a cell's own could run code of its class.
 EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
@@ -72,6 +76,21 @@ class Groups:
     name: str
     cells: Cells | None = field(repr=False)
     missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.name) > LONGEST_WORDS or not _is_utf8(self.name):
+            raise ConfigurationError(
+                f"the column that says who the records are of has a name that no certificate holds; names have at most "
+                f"{LONGEST_WORDS} letters, all of UTF-8. Rename it."
+            )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
@@ -124,7 +143,7 @@ def _text(cell: object) -> str:
 
 def _of_text(text: str) -> str:
     text = text.strip(SPACE)
-    if is_missing_key(text) or len(text) > LONGEST:
+    if is_missing_key(text) or len(text) > LONGEST or REPLACED in text:
         raise ValueError("missing")
     if DECIMAL.fullmatch(text) and "e" not in text.lower():
         return _number(Fraction(text))

@@ -228,3 +228,32 @@ def test_a_partition_that_is_lost_ends_the_question_with_its_charge(people, monk
     with pytest.raises(hr.EngineError, match="lost"):
         asked[question]()
     assert (ledger.entries[0].state, ledger.spent) == ("failed", 1)
+
+
+class Told:
+    """What is told of how far a search is."""
+
+    def __init__(self):
+        self.heard = []
+
+    def read(self, share):
+        self.heard.append(share)
+
+    def counted(self, question, share):
+        self.heard.append((question, share))
+
+
+def test_progress_does_not_tell_how_many_runs_random_stopping_had(people):
+    """A known number k of them costs k times as much as one run, and what is shown may be in a log."""
+    fitted = hr.EDPRFClassifier(schema=SCHEMA, n_estimators=2)
+
+    def heard(seed):
+        told = Told()
+        given = hr.Records.from_batches(lambda: iter([people])).with_progress(told)
+        search = hr.PrivateSearchCV(
+            fitted, {"max_depth": [1, 2]}, strategy="random-stopping", epsilon=9, random_state=seed
+        ).fit(given)
+        assert search.best_params_["max_depth"] in (1, 2)
+        return [one for one in told.heard if not isinstance(one, tuple)]
+
+    assert [heard(seed) for seed in range(6)] == [[None]] * 6  # the last fit's reading alone

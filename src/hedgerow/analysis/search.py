@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.questions import RULES, promised
 from hedgerow.analysis.trials import Disjoint, Found, Stopping, Tables, Trials, planned
+from hedgerow.engines.progress import Silent
+from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
     PrivateClassifier,
@@ -175,7 +177,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         _, records, labels, named, persons = read_given(X, y, groups, schema, again=True)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
-        trials = Trials(self._candidates(grid, search), schema, Tables(schema, records, labels, keep), randomness)
+        tables = Tables(schema, self._unwatched(records), labels, keep)
+        trials = Trials(self._candidates(grid, search), schema, tables, randomness)
         strategy = self._strategy(trials, search)
         # Every candidate's last fit is planned now, so that the costliest is booked.
         refits = [] if last is None else self._candidates(grid, last)
@@ -264,6 +267,11 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         if "delta" in given:
             fixed["delta"] = 0.0
         return [type(self.estimator)(**{**given, **one, **fixed}) for one in grid]
+
+    def _unwatched(self, records: Any) -> Any:
+        """Return records that show no progress where it would tell the number of runs, which must stay hidden."""
+        watched = isinstance(records, Records) and self.strategy == "random-stopping"
+        return records.with_progress(Silent()) if watched else records
 
     def _strategy(self, trials: Trials, claim: Claim) -> Disjoint | Stopping:
         if self.strategy == "disjoint":

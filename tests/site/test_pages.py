@@ -76,6 +76,7 @@ def test_blocks_share_names_and_the_folder_and_show_what_they_end_with(tmp_path)
 
 def test_a_figure_is_written_once(tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("matplotlib.pyplot").close("all")  # what other tests left
     running = Page("page", tmp_path)
     drawn = running.run(Block("python", (), "import matplotlib.pyplot as plt\nplt.figure()\nx = 1", 1, 0))
     assert drawn.pictures == ("page-1.png",)

@@ -130,10 +130,22 @@ def test_the_promise_needs_no_column(visits, run):
     assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
 
 
+def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
+    check = ("schema", "check", "visits.csv", "--schema", "visits.toml")
+    refused = run(*check)
+    assert refused.exit_code == 2
+    assert "is named by --person and not declared" in refused.output
+    assert run(*check, "--person", "id").exit_code == 0
+    lacking = run(*check, "--person", "nobody")
+    assert lacking.exit_code == 2
+    assert "lacks the column 'nobody'" in lacking.output
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ((), "has the column 'id', about which the schema says nothing"),
+        ((), "is named by --person and not declared"),
         (("--person", "nobody"), "lacks the column 'nobody'"),
         (("--person", "age"), "ids would be learned from"),
         (("--person", "ill"), "ids would be learned from"),

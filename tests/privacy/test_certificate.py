@@ -80,6 +80,16 @@ def test_lines_name_each_kind_of_step_once_by_level():
     )
 
 
+def test_the_page_says_how_often_each_line_is_paid():
+    bins = Pure(Fraction(1, 10), "two-sided geometric noise, sensitivity 1", "bins")
+    chosen = Pure(Fraction(1, 10), "permute-and-flip, range 2", "candidate")
+    cells = Pure(Fraction(1, 10), "two-sided geometric noise, sensitivity 1", "cells")
+    page = str(certificate(Sequence((Sequence((bins,) * 4), *(Sequence((chosen, cells)),) * 3))))
+    assert "  4 times on the same records, each time at the cost below: bins\n" in page
+    assert "  3 times on the same records, each time at the cost below: candidate; cells\n" in page
+    assert "times" not in str(certificate(Sequence((bins, chosen))))
+
+
 def test_the_page_says_what_a_privacy_officer_needs():
     page = str(certificate())
     words = " ".join(page.split())

@@ -159,7 +159,7 @@ def test_a_certificate_holds_for_persons_only_where_the_plan_was_made_for_them()
             1,
             "",
             "add-remove",
-            ["of whom at most 1 record count", "a person being one id in groups=", "none without an id"],
+            ["of whom at most 1 record counts", "a person being one id in groups=", "none without an id"],
         ),
         (
             2,

@@ -82,7 +82,7 @@ def check_columns(table: TableFile, schema: Schema, data: Path, person: str | No
     if extra:
         raise SchemaError(
             f"{data} has {_named(extra)}, about which the schema says nothing public. Drop {it_or_them(extra)} from the "
-            f"file, or declare {it_or_them(extra)} in the schema."
+            f"file, or declare {it_or_them(extra)} in the schema{_or_person(person)}."
         )
     table.check_types(schema)
 
@@ -91,6 +91,10 @@ def check_records(lines: int, data: Path | str) -> None:
     """Raise ConfigurationError unless there is a record to fit a model on."""
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit rests on there being one. Add records.")
+
+
+def _or_person(person: str | None) -> str:
+    return "" if person is not None else "; a column that says who a record is of is named by --person and not declared"
 
 
 def _named(names: list[str]) -> str:

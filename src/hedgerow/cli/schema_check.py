@@ -12,6 +12,7 @@ from hedgerow.cli.columns import check_columns, check_records, compare_columns, 
 from hedgerow.cli.group import WRONG_USAGE
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import write_json
+from hedgerow.cli.persons import person_option
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
@@ -26,9 +27,10 @@ __all__ = ["check"]
 @data_argument
 @schema_option
 @target_option
+@person_option
 @separator_option
 @json_option
-def check(data: Path, schema_path: Path, target: str | None, separator: str, as_json: bool) -> None:
+def check(data: Path, schema_path: Path, target: str | None, person: str | None, separator: str, as_json: bool) -> None:
     """Count where the records of the file DATA and a schema disagree.
 
     The exit code is 2 where `hedgerow train` would refuse the file, and where a fit would learn nothing from the labels or
@@ -38,7 +40,7 @@ def check(data: Path, schema_path: Path, target: str | None, separator: str, as_
     is fitted to them is read off the records. DATA is CSV or Parquet by its name.
     """
     schema = load_schema(schema_path, target)
-    found, report = _count(data, schema, separator)
+    found, report = _count(data, schema, separator, person)
     if as_json:
         write_json(found)
     else:
@@ -52,13 +54,15 @@ def check(data: Path, schema_path: Path, target: str | None, separator: str, as_
         click.get_current_context().exit(WRONG_USAGE)
 
 
-def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], SchemaReport]:
+def _count(data: Path, schema: Schema, separator: str, person: str | None) -> tuple[dict[str, Any], SchemaReport]:
     """Return all counts as plain values for JSON, and as a report; columns that the file lacks have none."""
     label = str(schema.target)
     with open_table(data, separator) as table:
-        lacking, extra = compare_columns(table.header, schema, data)
+        lacking, extra = compare_columns(table.header, schema, data, person)
         place = None if label in lacking else f"the column {label!r}"
-        checker = Checker(schema, labels=place, remedy="pass the right --target", absent=lacking)
+        checker = Checker(
+            schema, labels=place, remedy="pass the right --target", absent=[name for name in lacking if name != person]
+        )
         for block in table.blocks():
             checker.add(block, None if place is None else block[label])
         malformed = table.malformed
@@ -74,14 +78,14 @@ def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], 
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "labels": labels and {"missing": labels.missing, "undeclared": labels.undeclared},
         "warnings": [*unreadable_cells(table), *report.findings],
-        "refusal": _refusal(table, schema, report.records, data),
+        "refusal": _refusal(table, schema, report.records, data, person),
     }, report
 
 
-def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | None:
+def _refusal(table: TableFile, schema: Schema, lines: int, data: Path, person: str | None) -> str | None:
     """Return why no model could be trained, in the words of ``hedgerow train``."""
     try:
-        check_columns(table, schema, data)
+        check_columns(table, schema, data, person)
         check_records(lines, data)
     except ConfigurationError as error:
         return str(error)

@@ -34,7 +34,9 @@ AFTER = """
 What to look for
   ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
   categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
-  ids         a column in which nearly every record has its own value: drop it from the data and from the draft
+  missing     a marker, such as ? or NA, among the values of a category: move it to the list missing
+  ids         a column that says who a record is of, such as a patient's number: drop it from the draft, and name it to `hedgerow
+              train --person`; any other in which nearly every record has its own value: drop it from the data, too
   classes     all that are publicly possible, and the right target
 
 How to confirm

@@ -29,8 +29,8 @@ MOST_VALUES = 12  # of a category that are listed
 MOST_FEATURES = 20  # whose importances are listed
 
 LIMITS = (
-    "The guarantee covers what the fit released, for each record by itself. It does not say that the model is right, fair, or "
-    "fit for a use.",
+    "The guarantee covers what the fit released, for each record, or each person where persons are protected, by itself. "
+    "It does not say that the model is right, fair, or fit for a use.",
     "What was done to the records before the fit (scaling, imputing, selecting by looking at them) is not covered, and neither "
     "are scores on raw test data or parameters that were chosen by them.",
     "Several fits on the same records add up. Only a ledger that all of them name knows the sum.",

@@ -385,10 +385,11 @@ def _rules(event: Event) -> Iterator[str]:
             for part in _runs(parts):
                 yield from _rules(part)
         case Sequence(parts):
-            kinds = list(_runs(parts))
-            if len(parts) > 1 and len(kinds) == 1:
-                yield f"{len(parts)} times the same, on the same records: the costs below are of one time"
-            for part in kinds:
+            for part, run in groupby(parts):
+                times = sum(1 for _ in run)
+                what = dict.fromkeys(line.purpose for line in _steps(part))
+                if times > 1 and what:
+                    yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
                 yield from _rules(part)
         case PerRecordAssignment(part, count):
             if count > 1:

@@ -40,7 +40,7 @@ class Unit:
         if self.who == "record":
             return change
         return f"{change}, {'with at most' if self.person is None else 'of whom at most'} {self._few}" + (
-            "" if self.person is None else " count"
+            "" if self.person is None else " counts" if self.records == 1 else " count"
         )
 
     @property

@@ -235,7 +235,7 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
         extra = [name for name in found if name not in declared]
         them = "it" if len(extra) == 1 else "them"
         raise SchemaError(
-            f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about it. "
+            f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about {them}. "
             f"Drop {them}, as with X[list(schema.names)], or declare {them}."
         )
     return list(names), [by_name[name] for name in names]

@@ -62,11 +62,11 @@ class ROCDisplay(_Display):
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
-    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
+    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
     >>> [(name, curve)] = hr.ROCDisplay.from_report(card).lines
     >>> name, len(curve.x) == len(curve.y)
     ('high', True)
@@ -107,11 +107,11 @@ class PrecisionRecallDisplay(_Display):
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
-    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
+    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
     >>> [(name, curve)] = hr.PrecisionRecallDisplay.from_report(card).lines
     >>> name, len(curve.x) == len(curve.y)
     ('high', True)
@@ -151,11 +151,11 @@ class CalibrationDisplay(_Display):
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
-    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
+    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
     >>> [(name, bins)] = hr.CalibrationDisplay.from_report(card).lines
     >>> name, len(bins.predicted) == len(bins.observed)
     ('high', True)
@@ -203,11 +203,11 @@ class ConfusionMatrixDisplay(_Display):
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
-    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
+    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
     >>> [name for name, row in hr.ConfusionMatrixDisplay.from_report(card).lines]
     ['low', 'high']
     """

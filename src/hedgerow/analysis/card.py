@@ -69,11 +69,11 @@ class ReportCard:
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
     >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
-    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:1000], y[:1000])
-    >>> card = hr.evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X[:3000], y[:3000])
+    >>> card = hr.evaluate(model, X[3000:], y[3000:], epsilon=1.0)
     >>> low, high = card.interval("accuracy")
     >>> bool(low <= card.accuracy <= high), card.confusion_matrix.shape
     (True, (2, 2))

@@ -38,8 +38,8 @@ class Mutant:
 
     @cached_property
     def key(self) -> str:
-        """What results are kept under: it changes with any change of the module."""
-        return hashlib.sha256(f"{self.module}\n{self.source}".encode()).hexdigest()
+        """What results are kept under: another one after any change of the module."""
+        return hashlib.sha256(f"{self.module}\n{self.source}".encode()).hexdigest()[:16]
 
     @property
     def change(self) -> str:

@@ -1,7 +1,7 @@
 """Mutation testing of the code that carries the guarantee: `make mutants` (docs/mutants.md).
 
 Each module that modules.toml names is changed in one place, the tests named beside it are run, and a change that no test
-notices survives. Results stay in build/mutants, so that a run goes on where it was broken off. It ends well if every
+notices survives. Outcomes stay in mutation/outcomes, so that a run goes on where another was broken off. It ends well if every
 survivor is judged in judged.toml and every judgement is of a survivor.
 """
 
@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
-import json
 import os
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from mutants import Mutant, mutants_of
@@ -24,6 +23,7 @@ from trial import Outcome, Trials
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
+OUTCOMES = ROOT / "mutation" / "outcomes"
 HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "narwhals", "pandas", "polars", "pyarrow", "pytest",
          "_pytest.assertion.rewrite", "hypothesis", "hypothesis.extra.numpy", "sklearn.base", "sklearn.utils.validation",
          "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
@@ -60,25 +60,23 @@ def modules() -> list[Module]:
 
 
 class Results:
-    """The outcomes of one module's trials, a line of JSON each; the last line of a mutant counts."""
+    """The outcomes of one module's trials: a line each of the mutant's key, what became of it, and its tests' key."""
 
-    def __init__(self, module: Module, folder: Path) -> None:
-        self.path = folder / f"{module.path.replace('/', '.')}.jsonl"
-        self.tests_key = module.tests_key
-        self._known = {line["key"]: line for line in self._lines()}
+    def __init__(self, module: Module) -> None:
+        self.path = OUTCOMES / f"{module.path.replace('/', '.')}.txt"
+        self.tests_key = module.tests_key[:12]
+        self._known = {line[0]: (line[1], line[2]) for line in self._lines()}
 
-    def _lines(self) -> Iterator[dict[str, str]]:
+    def _lines(self) -> Iterator[list[str]]:
         if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                if line.endswith("}"):  # a run that was broken off may leave half a line
-                    yield json.loads(line)
+            for line in map(str.split, self.path.read_text().splitlines()):
+                if len(line) == 3:  # a run that was broken off may leave half a line
+                    yield line
 
     def of(self, mutant: Mutant) -> str | None:
         """Return what became of a mutant; None if that is not known, or if it passed tests that have changed since."""
-        line = self._known.get(mutant.key)
-        if line is None or line["state"] == "broken" or (line["state"] == "passed" and line["tests"] != self.tests_key):
-            return None
-        return line["state"]
+        state, tests = self._known.get(mutant.key, (None, ""))
+        return None if state == "broken" or (state == "passed" and tests != self.tests_key) else state
 
     def forget(self) -> None:
         """Begin anew."""
@@ -87,13 +85,15 @@ class Results:
 
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Keep an outcome."""
-        line = {"key": mutant.key, "tests": self.tests_key, "line": mutant.line, "change": mutant.change} | asdict(
-            outcome
-        )
-        self._known[mutant.key] = line
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._known[mutant.key] = (outcome.state, self.tests_key)
         with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(f"{mutant.key} {outcome.state} {self.tests_key}\n")
+
+    def tidy(self, mutants: list[Mutant]) -> None:
+        """Keep the last outcome of every mutant that there still is, in their order."""
+        kept = [(mutant.key, *self._known[mutant.key]) for mutant in mutants if mutant.key in self._known]
+        if kept:
+            self.path.write_text("".join(" ".join(line) + "\n" for line in kept))
 
 
 def judgements() -> dict[tuple[str, str], str]:
@@ -186,8 +186,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="try nothing, say what is known")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     options = parser.parse_args()
-    folder = ROOT / "build" / "mutants"
-    folder.mkdir(parents=True, exist_ok=True)
+    OUTCOMES.mkdir(exist_ok=True)
     chosen = [module for module in modules() if not options.names or module.path in options.names]
     if not chosen or len(chosen) < len(set(options.names)):
         parser.error("no such module in mutation/modules.toml")
@@ -195,11 +194,12 @@ def main() -> int:
     judged, rows, left = judgements(), {}, []
     for module in chosen:
         mutants = list(mutants_of(module.path, module.source))
-        results = Results(module, folder)
+        results = Results(module)
         if options.fresh:
             results.forget()
         if not options.list:
             try_module(module, mutants, results, options.jobs)
+            results.tidy(mutants)
         rows[module.path], remaining = report(module, mutants, results, judged)
         left += remaining
     print("\n".join([*left, "", table(rows)]))

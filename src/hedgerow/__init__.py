@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.tpdprf import TpDPRFClassifier
     from hedgerow.systems.tradition import TraditionClassifier
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 _PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
 

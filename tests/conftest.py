@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import settings
-from seeds import move_seeds, pin
+from seeds import move_seeds, name_keys, pin
 
 FEWEST = 12700
 OUTCOMES = ("passed", "skipped", "xfailed")
@@ -18,10 +18,12 @@ settings.load_profile("no deadline")
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item):
     pin(item.get_closest_marker("pinned") is not None)
+    name_keys(None if item.get_closest_marker("entropy") else item.nodeid)
     try:
         return (yield)
     finally:
         pin(False)
+        name_keys(None)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -2,19 +2,24 @@
 
 A test of a sample has a stated alpha, the probability with which a right library fails it over all seeds (``FITS`` where it says
 nothing else), and any other test passes with every seed. A test of this seed's very outcome is marked ``pinned``.
+
+Fits without a seed take keys of the test's name, so that a run can be repeated; in tests marked ``entropy`` and in processes that
+tests start they take them from the operating system.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from hedgerow.mechanisms import randomness
 
-__all__ = ["FITS", "move_seeds", "moved_key", "pin"]
+__all__ = ["FITS", "move_seeds", "moved_key", "name_keys", "pin"]
 
 FITS = 1e-6
 """A law fits where its p-value is above this: the alpha of every test of a sample, over all seeds.
@@ -39,6 +44,18 @@ def move_seeds() -> None:
     if SHIFT:
         np.random.default_rng = _of_seeds(np.random.default_rng)
         randomness._seeded_key = _of_seeds(randomness._seeded_key)
+
+
+def name_keys(test: str | None) -> None:
+    """Let fits without a seed take keys of this name from now on, or of the operating system."""
+    number, process, moved = count(), os.getpid(), 0 if _pinned else SHIFT
+
+    def key() -> bytes:
+        if test is None or os.getpid() != process:
+            return os.urandom(32)
+        return hashlib.sha256(f"{test} {moved} {next(number)}".encode()).digest()
+
+    randomness._fresh_key = key
 
 
 def moved_key(key: bytes) -> bytes:

@@ -9,6 +9,8 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import next_word
 
+pytestmark = pytest.mark.entropy
+
 
 class Words:
     """A mechanism that returns its stream's first words."""

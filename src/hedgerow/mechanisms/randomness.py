@@ -90,7 +90,7 @@ class Randomness:
 
     def __init__(self, random_state: object = None) -> None:
         self.seeded = random_state is not None
-        self._key = os.urandom(32) if random_state is None else _seeded_key(random_state)
+        self._key = _fresh_key() if random_state is None else _seeded_key(random_state)
         self._draws = Atomic(0)
         self._process = os.getpid()
 
@@ -122,6 +122,11 @@ def _next(number: int) -> int:
     if number >= LAST_DRAW:
         raise BudgetExceeded("no stream is left: another draw would repeat the noise of one before it.")
     return number + 1
+
+
+def _fresh_key() -> bytes:
+    """Return a key that nobody knows."""
+    return os.urandom(32)
 
 
 def _seeded_key(random_state: object) -> bytes:

@@ -179,10 +179,13 @@ class AdditivePlan:
             rounds, left = max(rounds, dense), scout.left
         one = self._round(left, rounds, share)
         curvature = one.gradients.first_curvature(records or 0.0, said)
+        alone = 0.0 if share is None else self._dense(left).alone * len(encoder.n_codes)
         steps: list[Step] = []
+        visits = one.visits()
         for number in range(rounds):
-            splits = self._splits(curator, encoder, steps, rounds, number, records)
-            found, curvature = one.run(curator.open_round(one.gradients, last, splits), encoder, splits, curvature)
+            splits = None if number < alone else self._splits(curator, encoder, steps, rounds, number, records)
+            asked = curator.open_round(one.gradients, last, splits)
+            found, curvature = one.run(asked, encoder, splits, curvature, steps, visits)
             last = self._monotone.projected(found, steps)
             steps.append(last)
         if self._weights:

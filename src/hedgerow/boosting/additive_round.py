@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -9,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.gradients import Gradients, uncalibrated
+from hedgerow.boosting.plan import columns_of, lead
 from hedgerow.boosting.smoothing import Smoothing
-from hedgerow.boosting.steps import Step, one_sided, two_sided
+from hedgerow.boosting.steps import Step, one_sided, own_votes, two_sided
+from hedgerow.boosting.visits import Visits
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable, Round, Splits
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
@@ -99,8 +102,8 @@ class DenseRecipe:
         and the mean score so many deviations of the noise of one.
     share : Fraction
         The share of a round's budget that its selection then gets.
-    per_feature : float
-        Rounds for each feature, where nearly all are alike.
+    per_feature, alone : float
+        Rounds for each feature, where nearly all are alike, and those of them that go before the first splits.
     least : float
         The precision from which features that stand out by themselves count, and without a delta any are asked for.
     per_clear : float
@@ -112,7 +115,8 @@ class DenseRecipe:
     even: float = 0.9
     clear: float = 1.6
     share: Fraction = Fraction(1, 12)
-    per_feature: float = 3.0
+    per_feature: float = 4.0
+    alone: float = 2.0
     least: float = 1000.0
     per_clear: float = 2.0
 
@@ -202,10 +206,24 @@ class OneRound:
             )
         )
 
-    def run(self, asked: Round, encoder: Encoder, splits: Splits | None, curvature: Floats) -> tuple[Step, Floats]:
+    def visits(self) -> Visits:
+        """Return what rounds on a feature make of all that they measured."""
+        deviation = self.noise.deviation / UNIT
+        return Visits(self.recipe.smoothing, deviation, deviation / self.gradients.curvature)
+
+    def run(
+        self,
+        asked: Round,
+        encoder: Encoder,
+        splits: Splits | None,
+        curvature: Floats,
+        before: Several[Step],
+        visits: Visits,
+    ) -> tuple[Step, Floats]:
         """Return what the round adds, and the curvature of all records.
 
-        The curvature is known from what was released before: its sum over the records for each scored channel.
+        The curvature is known from what was released before: its sum over the records for each scored channel. ``before`` are the
+        steps of the rounds before, and ``visits`` those of them that measured one feature.
         """
         penalty = self.penalty(encoder.n_codes, curvature)
         if splits is not None:
@@ -223,14 +241,17 @@ class OneRound:
         after = self.gradients.curvature_of(measured.sum(axis=0))
         numeric = encoder.schema.is_numeric
         if chosen < len(numeric):
-            return replace(
-                one_sided(chosen, self._votes(gradient, measured, numeric=numeric[chosen])), sums=sums
-            ), after
+            own = own_votes(before, chosen, int(encoder.n_codes[chosen]), self.gradients.n_classes)
+            said = columns_of(lead(own / VOTE_STEPS))
+            visit = visits.visit(chosen, gradient, measured, said, numeric=numeric[chosen])
+            return replace(one_sided(chosen, self._votes(visit.steps)), sums=sums), after
         assert splits is not None
         split = splits[chosen - len(numeric)]
+        deviation = self.noise.deviation / UNIT
+        noise = deviation, deviation / self.gradients.curvature
         sides = zip(np.split(gradient, 2), np.split(measured, 2), strict=True)
-        votes = [self._votes(*side, numeric=numeric[split.feature]) for side in sides]
-        return replace(two_sided(split, np.concatenate(votes)), sums=sums), after
+        steps = [self.recipe.smoothing.steps(*side, *noise, numeric[split.feature]) for side in sides]
+        return replace(two_sided(split, self._votes(np.concatenate(steps))), sums=sums), after
 
     def penalty(self, n_cells: Integers, curvature: Floats, factor: float = 1.0) -> Integers:
         """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""
@@ -248,9 +269,8 @@ class OneRound:
         chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
         return cells * self.noise.deviation * self.gradients.scored, cells * chance
 
-    def _votes(self, gradient: Floats, measured: Floats, *, numeric: bool) -> Integers:
-        curvature, deviation = self.gradients.curvature, self.noise.deviation / UNIT
-        steps = self.recipe.smoothing.steps(gradient, measured, deviation, deviation / curvature, numeric)
+    def _votes(self, steps: Floats) -> Integers:
+        """Return steps (cells, columns) as votes, (cells, classes)."""
         if self.gradients.n_classes == 2:
             steps = np.hstack([-steps / 2, steps / 2])
         steps = np.clip(steps, -LONGEST, LONGEST)

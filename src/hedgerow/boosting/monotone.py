@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.linalg import block_diag
 from sklearn.isotonic import isotonic_regression
 
-from hedgerow.boosting.steps import Step
+from hedgerow.boosting.steps import Step, own_votes
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.schema import Numeric, Schema
 
@@ -86,7 +86,7 @@ class Monotone:
         cells = np.unique(step.into, return_index=True)[1]
         of_cells = step.votes[:, cells, 1].astype(np.float64)
         if len(step.votes) == 1:
-            so_far = curve_so_far(before, step.feature, step.votes.shape[1])
+            so_far = own_votes(before, step.feature, *step.votes.shape[1:])[:, 1]
             after = _rounded(_isotonic(of_cells[0] + so_far, weights, sign))
             return _with_second(step, (after - so_far)[None])
         sides = of_cells
@@ -120,12 +120,6 @@ class Monotone:
             if across and np.any(across * (second[1] - second[0]) < 0):
                 return False
         return True
-
-
-def curve_so_far(steps: Sequence[Step], feature: int, codes: int) -> Integers:
-    """Return the second class's votes of the one-sided steps of a feature, added up, (codes,)."""
-    own = [step.votes[0, :, 1] for step in steps if len(step.votes) == 1 and step.feature == feature]
-    return np.sum(own, axis=0) if own else np.zeros(codes, dtype=np.int64)
 
 
 def cell_weights(sums: Integers) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-__all__ = ["Smoothing"]
+__all__ = ["Smoothing", "denoised"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,8 +36,8 @@ class Smoothing:
     """
 
     spreads: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
-    rough: tuple[float, ...] = (0.1, 0.25)
-    smooth: tuple[float, ...] = (0.5,)
+    rough: tuple[float, ...] = (0.1,)
+    smooth: tuple[float, ...] = (0.3, 1.0)
     common: float = 1.0
 
     def steps(self, gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, numeric: bool) -> Floats:
@@ -45,22 +45,29 @@ class Smoothing:
 
         ``curvature`` is of that shape too; ``noise`` and ``curvature_noise`` are their standard deviations.
         """
-        curvature = _denoised(curvature, curvature_noise)
-        variance = noise**2 + curvature + 1e-9
+        curvature = denoised(curvature, curvature_noise)
+        return self.posterior(gradient, curvature, noise**2 + curvature + 1e-9, numeric)[1]
+
+    def posterior(self, gradient: Floats, curvature: Floats, variance: Floats, numeric: bool) -> tuple[Floats, Floats]:
+        """Return the log likelihood of each column's gradients, but for a constant, and the step of each bin.
+
+        All are of shape (bins, columns) but for the likelihoods, (columns,); ``variance`` is that of gradients around curvature
+        times step.
+        """
         dependent = numeric and len(gradient) >= 3
         if dependent:
             priors = self._priors(len(gradient), numeric)
-        columns = []
-        for k in range(gradient.shape[1]):
-            sums = gradient[:, k], curvature[:, k], variance[:, k]
+        likelihoods, columns = [], []
+        for sums in zip(gradient.T, curvature.T, variance.T, strict=True):
             if dependent:
                 found = [_dependent(*sums, prior) for prior in priors]
             else:
                 found = [_independent(*sums, spread, self.common) for spread in self.spreads]
             likelihood = np.array([likelihood for likelihood, _ in found])
             weights = np.exp(likelihood - likelihood.max())
+            likelihoods.append(likelihood.max() + np.log(weights.mean()))
             columns.append((weights / weights.sum()) @ np.stack([steps for _, steps in found]))
-        return np.stack(columns, axis=1)
+        return np.array(likelihoods), np.stack(columns, axis=1)
 
     def gains(
         self, gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, numeric: bool
@@ -70,7 +77,7 @@ class Smoothing:
         The steps are these gains times the gradients; weights of the spreads are taken as they are. The curvatures, of the shape
         of ``curvature``, are those that ``steps`` reckons with.
         """
-        curvature = _denoised(curvature, curvature_noise)
+        curvature = denoised(curvature, curvature_noise)
         variance = noise**2 + curvature + 1e-9
         priors, found = self._priors(len(gradient), numeric), []
         for g, h, v in zip(gradient.T, curvature.T, variance.T, strict=True):
@@ -102,7 +109,7 @@ class Smoothing:
         return [np.pad(law, (0, 1)) + np.diag(np.arange(bins) == bins - 1) for law in laws]
 
 
-def _denoised(curvature: Floats, noise: float) -> Floats:
+def denoised(curvature: Floats, noise: float) -> Floats:
     """Return curvatures (bins, classes or 1) with what is below their noise taken back towards the mean of their class."""
     rows = np.ascontiguousarray(curvature.T)
     mean = np.maximum(rows.mean(axis=1, keepdims=True), 1e-9)

@@ -19,6 +19,7 @@ __all__ = [
     "constant",
     "largest",
     "one_sided",
+    "own_votes",
     "splits_of",
     "test_of",
     "two_sided",
@@ -69,6 +70,12 @@ def two_sided(split: Split, votes: Integers) -> Step:
     """Return the step of a split with these votes by its cells, (cells, classes)."""
     of_sides = votes.reshape(2, -1, votes.shape[-1])[:, split.into]
     return Step(split.by, (~split.first).astype(np.int64), split.feature, np.ascontiguousarray(of_sides), split.into)
+
+
+def own_votes(steps: Sequence[Step], feature: int, codes: int, classes: int) -> Integers:
+    """Return the votes of a feature's one-sided steps, added up, (codes, classes)."""
+    own = [step.votes[0] for step in steps if len(step.votes) == 1 and step.feature == feature]
+    return np.sum(own, axis=0) if own else np.zeros((codes, classes), dtype=np.int64)
 
 
 def can_be_cut(encoder: Encoder) -> npt.NDArray[np.bool_]:

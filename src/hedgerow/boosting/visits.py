@@ -1,0 +1,122 @@
+"""Rounds that come back to a feature: what all of them measured of its curve counts together.
+
+Post-processing of released sums, by public rules (docs/proofs/hedgerow.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from hedgerow.boosting.smoothing import Smoothing, denoised
+
+__all__ = ["Visit", "Visits"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """How a round's step came about.
+
+    ``number`` is how many visits are taken together, this one included, and ``steps`` (bins, columns) what it adds. ``trust``
+    (columns,) is how far the curve goes to what all of them say together, the rest of the step being by this visit alone;
+    ``gradient`` and ``curvature`` (bins, columns) are their means. Later visits are taken together with this one alone where
+    it begins ``anew``.
+    """
+
+    number: int
+    steps: Floats
+    trust: Floats
+    gradient: Floats
+    curvature: Floats
+    anew: bool
+
+
+@dataclass
+class _Pool:
+    """Visits that count together: gradients, measured curvatures, and the curve before each, (bins, columns)."""
+
+    gradients: list[Floats] = field(default_factory=list)
+    curvatures: list[Floats] = field(default_factory=list)
+    said: list[Floats] = field(default_factory=list)
+
+    def add(self, gradient: Floats, curvature: Floats, said: Floats) -> None:
+        """Take another visit."""
+        self.gradients.append(gradient)
+        self.curvatures.append(curvature)
+        self.said.append(said)
+
+    def needed(self, curvature: Floats) -> Floats:
+        """Return, of each visit, the gradient that it would have met at the curve before the first, (visits, bins, columns)."""
+        return np.array(self.gradients) + curvature * (np.array(self.said) - self.said[0])
+
+
+class Visits:
+    """The one-sided rounds of a fit by their feature.
+
+    A round on a feature measures the whole of what its curve lacks, with fresh noise, so all rounds on it together say
+    more than the last: the mean of m gradients, each moved back to where the curve stood before the first, has the noise of one
+    over the root of m. But what other features say in between may move the curve that is best. So the last gradients are
+    compared with the earlier ones: the step follows all rounds as far as they are more likely to be of one curve than not.
+
+    Parameters
+    ----------
+    smoothing : Smoothing
+        What is known of steps beforehand.
+    noise, curvature_noise : float
+        The standard deviations of the noise of a gradient and of a curvature.
+    """
+
+    def __init__(self, smoothing: Smoothing, noise: float, curvature_noise: float) -> None:
+        self._smoothing, self._noise, self._curvature_noise = smoothing, noise, curvature_noise
+        self._pools: dict[int, _Pool] = {}
+
+    def visit(self, feature: int, gradient: Floats, curvature: Floats, said: Floats, *, numeric: bool) -> Visit:
+        """Return the next visit of a feature.
+
+        Parameters
+        ----------
+        feature : int
+            The feature.
+        gradient, curvature : ndarray of shape (bins, columns)
+            What was released: noisy sums of gradients, and of curvatures.
+        said : ndarray of shape (bins, columns)
+            The feature's own curve before.
+        numeric : bool
+            Whether neighboring bins are alike.
+        """
+        alone = self._smoothing.steps(gradient, curvature, self._noise, self._curvature_noise, numeric)
+        pool = self._pools.setdefault(feature, _Pool())
+        pool.add(gradient, curvature, said)
+        number = len(pool.gradients)
+        if number == 1:
+            return Visit(1, alone, np.zeros(gradient.shape[1]), gradient, curvature, anew=False)
+        level = denoised(np.mean(pool.curvatures, axis=0), self._curvature_noise / np.sqrt(number))
+        needed = pool.needed(level)
+        together, trust = self._together(needed, level, pool, numeric)
+        steps = alone + trust * (together - (said - pool.said[0]) - alone)
+        anew = bool(trust.mean() < 0.5)
+        if anew:
+            self._pools[feature] = _Pool([gradient], [curvature], [said])
+        return Visit(number, steps, trust, needed.mean(axis=0), np.mean(pool.curvatures, axis=0), anew)
+
+    def _together(self, needed: Floats, level: Floats, pool: _Pool, numeric: bool) -> tuple[Floats, Floats]:
+        """Return the curve that all visits say, (bins, columns), and the probability that there is one, (columns,).
+
+        Where there is one, gradients moved back are its curvature times the curve plus the noise of each, and what sampling
+        adds once; where there is none, the last gradients are of a curve of their own. Both are as likely beforehand.
+        """
+        number, noise, sampled = len(needed), self._noise**2, level + 1e-9
+        before, after = needed[:-1].mean(axis=0), needed.mean(axis=0)
+        earlier, _ = self._smoothing.posterior(before, level, noise / (number - 1) + sampled, numeric)
+        likely, together = self._smoothing.posterior(after, level, noise / number + sampled, numeric)
+        last = denoised(pool.curvatures[-1], self._curvature_noise)
+        alone, _ = self._smoothing.posterior(pool.gradients[-1], last, noise + last + 1e-9, numeric)
+        # The last gradients less the mean of the others do not depend on the curve.
+        apart, spread = needed[-1] - before, noise * number / (number - 1)
+        likely = likely - 0.5 * (apart**2 / spread + np.log(spread)).sum(axis=0)
+        return together, expit(likely - earlier - alone)

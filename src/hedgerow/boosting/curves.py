@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.boosting.bands import Errors
 from hedgerow.boosting.monotone import Monotone, averages_of
 from hedgerow.boosting.plan import columns_of, lead
+from hedgerow.boosting.visits import Visits
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 
@@ -34,8 +36,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-FOUND = 0.7  # of an error, that the gradients of a later round show: those of capped records do not move
 MOST_CELLS = 1024  # of a curve with a band
+MOST_ERRORS = 1 << 24  # of a curve with a band: its cells times the sums behind it
 SURE = 3  # deviations of its noise that a curvature is above where there are records
 RULE = (
     "a feature adds what its curves say more than their mean; a curve on two sides of a cut counts for the feature whose curve "
@@ -99,8 +101,8 @@ class Piece:
     """One round: the values of its cells, (cells, columns), those of the first side first, and how noise came into them.
 
     ``into`` (codes,) is the cell of each code of ``feature`` on a side, ``side`` (codes of ``by``,) says on which side each code
-    is; without a ``by`` there is one side. ``measured`` (cells,) is the released curvature of the cells. ``averages`` says which
-    means a constraint makes of steps (cells,), None where there is none.
+    is; without a ``by`` there is one side. ``sums`` are the released gradients and curvatures, each (cells, columns), None where
+    they are not known. ``averages`` says which means a constraint makes of steps (cells,), None where there is none.
     """
 
     feature: int
@@ -108,7 +110,7 @@ class Piece:
     into: Integers
     side: Integers
     values: Floats
-    measured: Floats
+    sums: tuple[Floats, Floats] | None
     respond: Callable[[], Response | None]
     averages: Callable[[Floats], Floats] | None = None
 
@@ -120,6 +122,11 @@ class Piece:
             return found
         averages = self.averages(found.steps[:, 0])
         return replace(found, gain=averages @ found.gain, averages=averages)
+
+    @property
+    def measured(self) -> Floats:
+        """The released curvature of the cells, (cells,); ones where it is not known."""
+        return np.ones(len(self.values)) if self.sums is None else self.sums[1].sum(axis=1)
 
     @property
     def mass(self) -> Floats:
@@ -184,12 +191,11 @@ def _piece(model: AdditiveModel, feature: int, by: int | None, side: Integers, f
     codes = int(model.encoder.n_codes[feature])
     leaves = np.concatenate([np.arange(first, first + codes) for first in firsts])
     if model.measured is None:
-        mass = np.ones(len(leaves))
-        return Piece(feature, by, np.arange(codes), side, _columns(model.share[leaves]), mass, lambda: None)
+        return Piece(feature, by, np.arange(codes), side, _columns(model.share[leaves]), None, lambda: None)
     cells, at, into = np.unique(model.measured.cell[leaves], return_index=True, return_inverse=True)
-    gradient, curvature = model.measured.of_cells(cells)
-    respond = partial(_response, model, gradient, curvature, feature, len(firsts))
-    return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), curvature.sum(axis=1), respond)
+    sums = model.measured.of_cells(cells)
+    respond = partial(_response, model, *sums, feature, len(firsts))
+    return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), sums, respond)
 
 
 def _columns(votes: Floats) -> Floats:
@@ -213,11 +219,7 @@ def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
-    """Return what a feature adds by itself, with its noise.
-
-    An error that noise left in an earlier round is seen, for its most part, by the gradients of later rounds on the feature,
-    and taken back as far as their steps follow gradients: so errors of rounds do not simply add up.
-    """
+    """Return what a feature adds by itself, with its noise."""
     codes = int(model.encoder.n_codes[feature])
     pieces = [piece for piece in pieces_of(model) if feature in (piece.feature, piece.by)]
     columns = _columns(np.zeros((1, len(model.encoder.schema.classes)))).shape[1]
@@ -228,23 +230,58 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
         values += piece.onto(feature) @ piece.values
     values -= mass @ values
     seen = _seen(model, codes, [piece for piece in pieces if piece.by is None])
-    if model.measured is None or codes > MOST_CELLS:
-        return Curve(values, None, mass, seen)
-    centred = np.eye(codes) - mass
-    errors = np.zeros((columns, codes, codes))
+    variance = None if codes > MOST_CELLS else _variance(model, feature, pieces, mass, columns)
+    return Curve(values, None if variance is None else np.sqrt(_of_centred_classes(variance)), mass, seen)
+
+
+def _variance(model: AdditiveModel, feature: int, pieces: list[Piece], mass: Floats, columns: int) -> Floats | None:
+    """Return the variance that noise adds to each code of a feature's curve, (codes, columns); None where that is not known."""
+    draws = sum(len(piece.values) for piece in pieces)
+    if model.measured is None or len(mass) * draws > MOST_ERRORS:
+        return None
+    visits = Visits(model.smoothing, *model.measured.deviations)
+    errors = [Errors(len(mass), draws) for _ in range(columns)]
+    said = np.zeros((len(mass), columns))
     for piece in pieces:
+        if piece.by is None:
+            _visit(model, piece, visits, said, errors)
+            said = said + piece.values
+            continue
         if piece.response is None:
-            return Curve(values, None, mass, seen)
+            return None
         onto, means = piece.onto(feature), piece.means(feature, mass)
-        for k in range(columns):
-            gain = onto @ piece.response.gain[k]
-            # An isotonic regression takes means of all that the curve holds, errors of earlier rounds too.
-            averages = piece.response.averages
-            before = np.eye(codes) if averages is None or piece.by is not None else averages
-            kept = before - FOUND * (gain * piece.response.curvature[:, k]) @ means
-            errors[k] = kept @ errors[k] @ kept.T + (gain * piece.response.variance[:, k]) @ gain.T
-    variance = np.stack([np.diag(centred @ error @ centred.T) for error in errors], axis=1)
-    return Curve(values, np.sqrt(_of_centred_classes(variance)), mass, seen)
+        for k, error in enumerate(errors):
+            response = piece.response
+            error.alone(onto @ response.gain[k], response.curvature[:, k], response.variance[:, k], means)
+    return np.stack([error.variance(mass) for error in errors], axis=1)
+
+
+def _visit(model: AdditiveModel, piece: Piece, visits: Visits, said: Floats, errors: list[Errors]) -> None:
+    """Take a one-sided round of a curve that said so much before."""
+    assert model.measured is not None
+    assert piece.sums is not None
+    numeric, columns = bool(model.encoder.schema.is_numeric[piece.feature]), said.shape[1]
+    visit = visits.visit(piece.feature, *piece.sums, said, numeric=numeric)
+    noise, curvature_noise = model.measured.deviations
+    root = np.sqrt(visit.number)
+    gains, _ = model.smoothing.gains(*piece.sums, noise, curvature_noise, numeric)
+    mean_gains, levels = model.smoothing.gains(
+        visit.gradient, visit.curvature, noise / root, curvature_noise / root, numeric
+    )
+    longest = LONGEST.get(columns, 1.0)
+    steps = np.clip(visit.steps, -longest, longest)
+    averages = None if piece.averages is None else piece.averages(steps[:, 0])
+    for k, error in enumerate(errors):
+        error.visited(
+            (gains[k], mean_gains[k]),
+            levels[:, k],
+            noise**2 + (steps[:, k] * curvature_noise) ** 2,
+            number=visit.number,
+            trust=float(visit.trust[k]),
+            anew=visit.anew,
+            cut=np.abs(visit.steps[:, k]) >= longest,
+            averages=averages,
+        )
 
 
 def _seen(model: AdditiveModel, codes: int, pieces: list[Piece]) -> npt.NDArray[np.bool_]:

@@ -103,7 +103,8 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
     for what, value in (
         ("even", 2.0),
         ("clear", 1.25),
-        ("per_feature", 4.0),
+        ("per_feature", 3.0),
+        ("alone", 4.0),
         ("share", SHIPPED.share),
         ("least", 400.0),
     ):
@@ -112,7 +113,7 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
         yield f"by mass {by_mass}", replace(SHIPPED, survey=replace(SHIPPED.survey, by_mass=by_mass))
     for spreads in ((1.0,), (0.5, 1.0), (0.125, 0.25, 0.5, 1.0)):
         yield f"spreads {spreads}", replace(SHIPPED, smoothing=Smoothing(spreads=spreads))
-    for rough, smooth in (((0.25,), ()), ((), (0.5,)), ((0.1,), (0.3, 1.0))):
+    for rough, smooth in (((0.25,), ()), ((), (0.5,)), ((0.1, 0.25), (0.5,)), ((0.1, 0.25), (0.5, 1.0, 4.0))):
         yield f"reach {rough} {smooth}", replace(SHIPPED, smoothing=Smoothing(rough=rough, smooth=smooth))
 
 

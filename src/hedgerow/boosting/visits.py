@@ -5,7 +5,8 @@ Post-processing of released sums, by public rules (docs/proofs/hedgerow.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,23 +37,31 @@ class Visit:
     anew: bool
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Pool:
-    """Visits that count together: gradients, measured curvatures, and the curve before each, (bins, columns)."""
+    """Visits that count together: gradients, measured curvatures, and the curve before each, (visits, bins, columns)."""
 
-    gradients: list[Floats] = field(default_factory=list)
-    curvatures: list[Floats] = field(default_factory=list)
-    said: list[Floats] = field(default_factory=list)
+    gradients: Floats
+    curvatures: Floats
+    said: Floats
 
-    def add(self, gradient: Floats, curvature: Floats, said: Floats) -> None:
-        """Take another visit."""
-        self.gradients.append(gradient)
-        self.curvatures.append(curvature)
-        self.said.append(said)
+    @classmethod
+    def of(cls, gradient: Floats, curvature: Floats, said: Floats) -> Self:
+        """Return one visit alone."""
+        return cls(gradient[None], curvature[None], said[None])
+
+    def then(self, later: _Pool) -> _Pool:
+        """Return these visits and later ones."""
+        return _Pool(
+            np.concatenate([self.gradients, later.gradients]),
+            np.concatenate([self.curvatures, later.curvatures]),
+            np.concatenate([self.said, later.said]),
+        )
 
     def needed(self, curvature: Floats) -> Floats:
         """Return, of each visit, the gradient that it would have met at the curve before the first, (visits, bins, columns)."""
-        return np.array(self.gradients) + curvature * (np.array(self.said) - self.said[0])
+        needed: Floats = self.gradients + curvature * (self.said - self.said[0])
+        return needed
 
 
 class Visits:
@@ -90,19 +99,21 @@ class Visits:
             Whether neighboring bins are alike.
         """
         alone = self._smoothing.steps(gradient, curvature, self._noise, self._curvature_noise, numeric)
-        pool = self._pools.setdefault(feature, _Pool())
-        pool.add(gradient, curvature, said)
+        last = pool = _Pool.of(gradient, curvature, said)
+        if feature in self._pools:
+            pool = self._pools[feature].then(last)
+        self._pools[feature] = pool
         number = len(pool.gradients)
         if number == 1:
             return Visit(1, alone, np.zeros(gradient.shape[1]), gradient, curvature, anew=False)
-        level = denoised(np.mean(pool.curvatures, axis=0), self._curvature_noise / np.sqrt(number))
+        level = denoised(pool.curvatures.mean(axis=0), self._curvature_noise / np.sqrt(number))
         needed = pool.needed(level)
         together, trust = self._together(needed, level, pool, numeric)
         steps = alone + trust * (together - (said - pool.said[0]) - alone)
         anew = bool(trust.mean() < 0.5)
         if anew:
-            self._pools[feature] = _Pool([gradient], [curvature], [said])
-        return Visit(number, steps, trust, needed.mean(axis=0), np.mean(pool.curvatures, axis=0), anew)
+            self._pools[feature] = last
+        return Visit(number, steps, trust, needed.mean(axis=0), pool.curvatures.mean(axis=0), anew)
 
     def _together(self, needed: Floats, level: Floats, pool: _Pool, numeric: bool) -> tuple[Floats, Floats]:
         """Return the curve that all visits say, (bins, columns), and the probability that there is one, (columns,).

@@ -31,6 +31,7 @@ SHIFT = int(os.environ.get("HEDGEROW_SEED_SHIFT", "0"))
 STEP = 1_000_003  # further than the seeds of any test are apart
 
 _pinned = False
+_fresh_key = randomness._fresh_key  # the library's own
 
 
 def pin(pinned: bool) -> None:
@@ -47,15 +48,15 @@ def move_seeds() -> None:
 
 
 def name_keys(test: str | None) -> None:
-    """Let fits without a seed take keys of this name from now on, or of the operating system."""
+    """Let fits without a seed take keys of this name from now on, or those that the library takes by itself."""
     number, process, moved = count(), os.getpid(), 0 if _pinned else SHIFT
 
     def key() -> bytes:
-        if test is None or os.getpid() != process:
-            return os.urandom(32)
+        if os.getpid() != process:
+            return _fresh_key()
         return hashlib.sha256(f"{test} {moved} {next(number)}".encode()).digest()
 
-    randomness._fresh_key = key
+    randomness._fresh_key = _fresh_key if test is None else key
 
 
 def moved_key(key: bytes) -> bytes:

@@ -3,7 +3,7 @@
 import pytest
 from seeds import name_keys
 
-from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms import Randomness, randomness
 from hedgerow.mechanisms.kernels import next_word
 
 
@@ -23,6 +23,12 @@ def words(name):
 def test_a_name_has_its_own_keys_and_has_them_again():
     assert words("one") == words("one")
     assert len({*words("one"), *words("another")}) == 40
+
+
+@pytest.mark.entropy
+def test_a_test_of_entropy_meets_the_library_itself():
+    assert randomness._fresh_key.__module__ == randomness.__name__
+    assert randomness._fresh_key() != randomness._fresh_key()
 
 
 @pytest.mark.entropy

@@ -110,6 +110,8 @@ def test_files_hold_what_bands_are_made_of(tmp_path):
     plan = plan_of(model, model.schema_, claim_of(model), ())
     without = {name: array for name, array in arrays.items() if name not in ("sums", "cell", "noise")}
     assert curve_of(plan.restore(without), 0).deviation is None
+    shared = arrays["cell"].copy()  # two leaves of a side that was not cut
+    shared[shared > 0] -= 1
     damages = (
         {"sums": arrays["sums"].astype(float)},
         {"sums": arrays["sums"][:, :1]},
@@ -121,6 +123,7 @@ def test_files_hold_what_bands_are_made_of(tmp_path):
         {"cell": np.where(arrays["cell"] == arrays["cell"].max(), 0, arrays["cell"]).astype(np.int32)},
         {"cell": arrays["cell"][None]},
         {"cell": arrays["cell"].astype(np.int64)},
+        {"cell": shared},
         {"noise": np.zeros(2, dtype=np.int64)},
         {"noise": arrays["noise"][:1]},
     )

@@ -1,13 +1,14 @@
 """Rounds that come back to a feature: what they say together."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.boosting.plan import columns_of, lead
+from hedgerow.boosting.curves import _visits, pieces_of
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.visits import Visits
-from hedgerow.boosting.weights import VOTE_STEPS
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
 CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
@@ -71,28 +72,39 @@ def test_after_a_curve_moved_visits_count_together_from_there():
     assert visits.visit(0, gradient, np.full_like(CURVE, LEVEL), -2 * CURVE, numeric=True).number == 2
 
 
+@pytest.mark.parametrize("weights", [None, {0: 1, 1: 5}], ids=["alike", "weighted"])
+@pytest.mark.parametrize(("records", "epsilon"), [(4000, 4.0), (300, 0.5)])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_votes_of_a_fit_follow_from_the_sums_that_it_keeps(classes):
-    """A round on a feature uses what was released of it and nothing else: the kept sums give its votes again."""
-    generator = np.random.default_rng(5)
-    X = generator.random((4000, 3))
+def test_visits_are_worked_out_again_from_the_sums_that_a_model_keeps(classes, records, epsilon, weights, monkeypatch):
+    """Bands rest on it. What the model starts at, the classes' shares or weights, is no part of what a round added."""
+    generator, fitted = np.random.default_rng(5), []
+    X = generator.random((records, 3))
     y = (X.sum(axis=1) * classes / 3).astype(int)
     schema = hr.Schema({f"f{i}": hr.Numeric(0, 1) for i in range(3)}, classes=list(range(classes)))
-    model = hr.HedgerowClassifier(4.0, delta=1e-6, schema=schema, n_estimators=10, random_state=0).fit(X, y).model_
-    visits = Visits(model.smoothing, *model.measured.deviations)
-    said = {
-        feature: np.zeros((int(n), 1 if classes == 2 else classes)) for feature, n in enumerate(model.encoder.n_codes)
-    }
-    again, share = 0, model.whole_votes()[0] / VOTE_STEPS
-    for _, feature, firsts in model.rounds():
-        leaves = np.arange(firsts[0], firsts[0] + len(said[feature]))
-        gradient, curvature = model.measured.of_cells(model.measured.cell[leaves])
-        found = visits.visit(feature, gradient, curvature, said[feature], numeric=True)
-        steps = np.clip(found.steps, -2, 2) if classes == 2 else np.clip(found.steps, -1, 1)
-        steps = steps if classes == 2 else steps - steps.mean(axis=1, keepdims=True)
-        kept = columns_of(lead(share[leaves]))
-        # Votes are cut to whole steps.
-        np.testing.assert_allclose(kept, steps, atol=2 / VOTE_STEPS + 1e-3)
-        said[feature] = said[feature] + kept
-        again += found.number > 1
-    assert again >= 5
+    visit = Visits.visit
+
+    def recorded(self, feature, *given, **named):
+        fitted.append((feature, visit(self, feature, *given, **named)))
+        return fitted[-1][1]
+
+    monkeypatch.setattr(Visits, "visit", recorded)
+    weights = weights and {label: weights.get(label, 1) for label in range(classes)}
+    learner = hr.HedgerowClassifier(
+        epsilon, delta=1e-6, schema=schema, n_estimators=10, random_state=0, class_weight=weights
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = learner.fit(X, y).model_
+    monkeypatch.undo()
+    again = []
+    for feature in range(3):
+        pieces = [piece for piece in pieces_of(model) if piece.by is None and piece.feature == feature]
+        again += [(feature, found) for found in _visits(model, pieces, 1 if classes == 2 else classes)]
+    fitted.sort(key=lambda pair: pair[0])
+    assert len(fitted) == len(again) > 3
+    for (feature, before), (same, after) in zip(fitted, again, strict=True):
+        assert feature == same
+        assert before.number == after.number
+        np.testing.assert_allclose(after.trust, before.trust, atol=0.02)
+        np.testing.assert_allclose(after.steps, before.steps, atol=0.02)
+    assert any(visit.number > 1 for _, visit in again)

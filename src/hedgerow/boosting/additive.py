@@ -179,9 +179,9 @@ class AdditivePlan:
             rounds, left = max(rounds, dense), scout.left
         one = self._round(left, rounds, share)
         curvature = one.gradients.first_curvature(records or 0.0, said)
-        alone = 0.0 if share is None else self._dense(left).alone * len(encoder.n_codes)
+        alone = 0.0 if share is None else min(self._dense(left).alone * len(encoder.n_codes), 2 * rounds // 3)
         steps: list[Step] = []
-        visits = one.visits()
+        visits = one.begin()
         for number in range(rounds):
             splits = None if number < alone else self._splits(curator, encoder, steps, rounds, number, records)
             asked = curator.open_round(one.gradients, last, splits)

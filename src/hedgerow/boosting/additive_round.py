@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
+from collections import abc
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -206,10 +206,15 @@ class OneRound:
             )
         )
 
-    def visits(self) -> Visits:
-        """Return what rounds on a feature make of all that they measured."""
-        deviation = self.noise.deviation / UNIT
-        return Visits(self.recipe.smoothing, deviation, deviation / self.gradients.curvature)
+    def begin(self) -> Visits:
+        """Return what records the rounds of a fit by their feature."""
+        return Visits(self.recipe.smoothing, *self.deviations)
+
+    @property
+    def deviations(self) -> tuple[float, float]:
+        """The standard deviations of the noise of a gradient and of a curvature."""
+        gradient = self.noise.deviation / UNIT
+        return gradient, gradient / self.gradients.curvature
 
     def run(
         self,
@@ -217,7 +222,7 @@ class OneRound:
         encoder: Encoder,
         splits: Splits | None,
         curvature: Floats,
-        before: Several[Step],
+        before: abc.Sequence[Step],
         visits: Visits,
     ) -> tuple[Step, Floats]:
         """Return what the round adds, and the curvature of all records.
@@ -247,10 +252,8 @@ class OneRound:
             return replace(one_sided(chosen, self._votes(visit.steps)), sums=sums), after
         assert splits is not None
         split = splits[chosen - len(numeric)]
-        deviation = self.noise.deviation / UNIT
-        noise = deviation, deviation / self.gradients.curvature
         sides = zip(np.split(gradient, 2), np.split(measured, 2), strict=True)
-        steps = [self.recipe.smoothing.steps(*side, *noise, numeric[split.feature]) for side in sides]
+        steps = [self.recipe.smoothing.steps(*side, *self.deviations, numeric[split.feature]) for side in sides]
         return replace(two_sided(split, self._votes(np.concatenate(steps))), sums=sums), after
 
     def penalty(self, n_cells: Integers, curvature: Floats, factor: float = 1.0) -> Integers:

@@ -9,8 +9,6 @@ __all__ = ["Errors"]
 
 Floats = npt.NDArray[np.float64]
 
-FOUND = 0.7  # of an error, that the gradients of a later round show: those of capped records do not move
-
 
 class Errors:
     """The errors of one column of a feature's curve: matrices (codes, draws) through which independent draws of variance 1 come.
@@ -22,9 +20,12 @@ class Errors:
     ----------
     codes, draws : int
         How many codes the feature has, and how many sums its rounds released.
+    found : float
+        How much of an error the gradients of a later round show.
     """
 
-    def __init__(self, codes: int, draws: int) -> None:
+    def __init__(self, codes: int, draws: int, found: float) -> None:
+        self._found = found
         self._of_curve = np.zeros((codes, draws))
         self._own = np.zeros((codes, draws))  # of the feature's one-sided rounds alone
         self._before = np.zeros((codes, draws))  # these, at the first of the rounds that are taken together
@@ -38,7 +39,7 @@ class Errors:
         ``variance`` (cells,) that of their noise, and ``means`` (cells, codes) average the curve over each cell.
         """
         noise = self._draw(variance)
-        self._of_curve += gain @ (noise - FOUND * curvature[:, None] * (means @ self._of_curve))
+        self._of_curve += gain @ (noise - self._found * curvature[:, None] * (means @ self._of_curve))
 
     def visited(
         self,
@@ -61,7 +62,7 @@ class Errors:
         if number == 1:
             self._begin()
         noise = self._draw(variance)
-        gradient = noise - FOUND * curvature[:, None] * self._of_curve
+        gradient = noise - self._found * curvature[:, None] * self._of_curve
         moved = self._own - self._before
         self._needed += gradient + curvature[:, None] * moved
         step = (1 - trust) * (gains[0] @ gradient) + trust * (gains[1] @ self._needed / number - moved)

@@ -17,7 +17,7 @@ from hedgerow.boosting.additive_model import AdditiveModel
 from hedgerow.boosting.bands import Errors
 from hedgerow.boosting.monotone import Monotone, averages_of
 from hedgerow.boosting.plan import columns_of, lead
-from hedgerow.boosting.visits import Visits
+from hedgerow.boosting.visits import Visit, Visits
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 
@@ -36,8 +36,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+FOUND = {1: 0.4}  # of an error, that gradients of later rounds show, for two classes; 0.7 for more
 MOST_CELLS = 1024  # of a curve with a band
-MOST_ERRORS = 1 << 24  # of a curve with a band: its cells times the sums behind it
+MOST_ERRORS = 1 << 25  # numbers that are worked with at once: four for each pair of a cell and a sum behind it
 SURE = 3  # deviations of its noise that a curvature is above where there are records
 RULE = (
     "a feature adds what its curves say more than their mean; a curve on two sides of a cut counts for the feature whose curve "
@@ -83,17 +84,15 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How noise came into a round: its ``steps`` (cells, columns) are ``gain`` (columns, cells, cells) times its gradients.
+    """How noise came into a two-sided round: ``steps`` (cells, columns) are ``gain`` (columns, cells, cells) times gradients.
 
     ``curvature`` (cells, columns) is how a gradient follows its margin, and ``variance`` (cells, columns) that of its noise.
-    ``averages`` (cells, cells) are the means that a constraint made of the steps, which ``gain`` holds already.
     """
 
     gain: Floats
     curvature: Floats
     variance: Floats
     steps: Floats
-    averages: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +101,8 @@ class Piece:
 
     ``into`` (codes,) is the cell of each code of ``feature`` on a side, ``side`` (codes of ``by``,) says on which side each code
     is; without a ``by`` there is one side. ``sums`` are the released gradients and curvatures, each (cells, columns), None where
-    they are not known. ``averages`` says which means a constraint makes of steps (cells,), None where there is none.
+    they are not known. ``averages`` says which means a constraint makes of steps (cells,), None where there is none. Values of
+    the one that ``opens`` the model hold its intercept too.
     """
 
     feature: int
@@ -113,15 +113,15 @@ class Piece:
     sums: tuple[Floats, Floats] | None
     respond: Callable[[], Response | None]
     averages: Callable[[Floats], Floats] | None = None
+    opens: bool = False
 
     @cached_property
     def response(self) -> Response | None:
-        """How noise came into it; None where that is not known, or too much to work out."""
+        """How noise came into it, of two sides; None where that is not known, or too much to work out."""
         found = self.respond()
         if found is None or self.averages is None:
             return found
-        averages = self.averages(found.steps[:, 0])
-        return replace(found, gain=averages @ found.gain, averages=averages)
+        return replace(found, gain=self.averages(found.steps[:, 0]) @ found.gain)
 
     @property
     def measured(self) -> Floats:
@@ -161,13 +161,14 @@ def pieces_of(model: AdditiveModel) -> Iterator[Piece]:
     """Yield the rounds of a model in their order."""
     candidates, n_codes = model.forest.candidates, model.encoder.n_codes
     so_far: dict[int, Floats] = {}
-    for test, feature, firsts in model.rounds():
+    for number, (test, feature, firsts) in enumerate(model.rounds()):
         if len(firsts) == 1:
             piece = _piece(model, feature, None, np.zeros(int(n_codes[feature]), dtype=np.int64), firsts)
         else:
             by = int(candidates.feature[test])
             side = candidates.branches([test])[0, : int(n_codes[by])].astype(np.int64)
             piece = _piece(model, feature, by, side, firsts)
+        piece = replace(piece, opens=number == 0)
         yield piece if model.monotone is None else _constrained(piece, model.monotone, so_far)
 
 
@@ -194,7 +195,7 @@ def _piece(model: AdditiveModel, feature: int, by: int | None, side: Integers, f
         return Piece(feature, by, np.arange(codes), side, _columns(model.share[leaves]), None, lambda: None)
     cells, at, into = np.unique(model.measured.cell[leaves], return_index=True, return_inverse=True)
     sums = model.measured.of_cells(cells)
-    respond = partial(_response, model, *sums, feature, len(firsts))
+    respond = partial(_response, model, *sums, feature) if by is not None else lambda: None
     return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), sums, respond)
 
 
@@ -202,14 +203,14 @@ def _columns(votes: Floats) -> Floats:
     return columns_of(lead(votes))
 
 
-def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature: int, sides: int) -> Response | None:
+def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature: int) -> Response | None:
     if model.measured is None or len(gradient) > MOST_CELLS:
         return None
     noise, curvature_noise = model.measured.deviations
     numeric = bool(model.encoder.schema.is_numeric[feature])
     cells, columns = gradient.shape
     gains, levels = np.zeros((columns, cells, cells)), np.zeros_like(curvature)
-    for part in np.split(np.arange(cells), sides):
+    for part in np.split(np.arange(cells), 2):
         found, levels[part] = model.smoothing.gains(gradient[part], curvature[part], noise, curvature_noise, numeric)
         gains[:, part[:, None], part] = found
     steps = np.einsum("kij,jk->ik", gains, gradient)
@@ -237,51 +238,71 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
 def _variance(model: AdditiveModel, feature: int, pieces: list[Piece], mass: Floats, columns: int) -> Floats | None:
     """Return the variance that noise adds to each code of a feature's curve, (codes, columns); None where that is not known."""
     draws = sum(len(piece.values) for piece in pieces)
-    if model.measured is None or len(mass) * draws > MOST_ERRORS:
+    if model.measured is None or 4 * len(mass) * draws > MOST_ERRORS:
         return None
-    visits = Visits(model.smoothing, *model.measured.deviations)
-    errors = [Errors(len(mass), draws) for _ in range(columns)]
-    said = np.zeros((len(mass), columns))
+    if any(piece.by is not None and piece.response is None for piece in pieces):
+        return None
+    visits, variance = _visits(model, pieces, columns), []
+    for k in range(columns):
+        errors = Errors(len(mass), draws, FOUND.get(columns, 0.7))
+        for piece, visit in zip(pieces, visits, strict=True):
+            if visit is not None:
+                _take_visit(model, piece, visit, k, errors)
+            elif piece.response is not None:
+                gain, response = piece.onto(feature) @ piece.response.gain[k], piece.response
+                errors.alone(gain, response.curvature[:, k], response.variance[:, k], piece.means(feature, mass))
+        variance.append(errors.variance(mass))
+    return np.stack(variance, axis=1)
+
+
+def _visits(model: AdditiveModel, pieces: list[Piece], columns: int) -> list[Visit | None]:
+    """Return how the one-sided rounds of one curve came about, worked out again from their sums; None for those of two sides."""
+    assert model.measured is not None
+    again, said = Visits(model.smoothing, *model.measured.deviations), np.zeros((1, columns))
+    found: list[Visit | None] = []
     for piece in pieces:
-        if piece.by is None:
-            _visit(model, piece, visits, said, errors)
-            said = said + piece.values
+        if piece.by is not None or piece.sums is None:
+            found.append(None)
             continue
-        if piece.response is None:
-            return None
-        onto, means = piece.onto(feature), piece.means(feature, mass)
-        for k, error in enumerate(errors):
-            response = piece.response
-            error.alone(onto @ response.gain[k], response.curvature[:, k], response.variance[:, k], means)
-    return np.stack([error.variance(mass) for error in errors], axis=1)
+        said = np.broadcast_to(said, piece.values.shape)
+        numeric = bool(model.encoder.schema.is_numeric[piece.feature])
+        visit = again.visit(piece.feature, *piece.sums, said, numeric=numeric)
+        found.append(visit)
+        said = said + piece.values
+        if piece.opens:  # the fit knew the curve without the intercept, which is what stands here beside the step
+            steps = _cut(visit.steps)
+            steps = steps - steps.mean(axis=1, keepdims=True) if columns > 1 else steps
+            said = said - piece.mass @ (piece.values - steps) / piece.mass.sum()
+    return found
 
 
-def _visit(model: AdditiveModel, piece: Piece, visits: Visits, said: Floats, errors: list[Errors]) -> None:
-    """Take a one-sided round of a curve that said so much before."""
+def _cut(steps: Floats) -> Floats:
+    longest = LONGEST.get(steps.shape[1], 1.0)
+    return np.clip(steps, -longest, longest)
+
+
+def _take_visit(model: AdditiveModel, piece: Piece, visit: Visit, k: int, errors: Errors) -> None:
+    """Let the noise of one column of a one-sided round into the errors of its curve."""
     assert model.measured is not None
     assert piece.sums is not None
-    numeric, columns = bool(model.encoder.schema.is_numeric[piece.feature]), said.shape[1]
-    visit = visits.visit(piece.feature, *piece.sums, said, numeric=numeric)
+    numeric = bool(model.encoder.schema.is_numeric[piece.feature])
     noise, curvature_noise = model.measured.deviations
     root = np.sqrt(visit.number)
-    gains, _ = model.smoothing.gains(*piece.sums, noise, curvature_noise, numeric)
-    mean_gains, levels = model.smoothing.gains(
-        visit.gradient, visit.curvature, noise / root, curvature_noise / root, numeric
+    gradient, curvature = (part[:, [k]] for part in piece.sums)
+    (own,), _ = model.smoothing.gains(gradient, curvature, noise, curvature_noise, numeric)
+    together = visit.gradient[:, [k]], visit.curvature[:, [k]]
+    (mean,), level = model.smoothing.gains(*together, noise / root, curvature_noise / root, numeric)
+    steps = _cut(visit.steps)
+    errors.visited(
+        (own, mean),
+        level[:, 0],
+        noise**2 + (steps[:, k] * curvature_noise) ** 2,
+        number=visit.number,
+        trust=float(visit.trust[k]),
+        anew=visit.anew,
+        cut=steps[:, k] != visit.steps[:, k],
+        averages=None if piece.averages is None else piece.averages(steps[:, 0]),
     )
-    longest = LONGEST.get(columns, 1.0)
-    steps = np.clip(visit.steps, -longest, longest)
-    averages = None if piece.averages is None else piece.averages(steps[:, 0])
-    for k, error in enumerate(errors):
-        error.visited(
-            (gains[k], mean_gains[k]),
-            levels[:, k],
-            noise**2 + (steps[:, k] * curvature_noise) ** 2,
-            number=visit.number,
-            trust=float(visit.trust[k]),
-            anew=visit.anew,
-            cut=np.abs(visit.steps[:, k]) >= longest,
-            averages=averages,
-        )
 
 
 def _seen(model: AdditiveModel, codes: int, pieces: list[Piece]) -> npt.NDArray[np.bool_]:

@@ -109,13 +109,18 @@ class Measured:
 
 
 def _in_order(cell: npt.NDArray[np.int32], leaves: Sequence[Sequence[slice]], cells: int) -> bool:
-    """Say whether the cells of all rounds stand one behind the other, and both sides of a round have alike ones."""
+    """Say whether the cells of all rounds stand one behind the other, and both sides of a round have alike ones.
+
+    On one side each leaf has a cell of its own.
+    """
     if cell.ndim != 1:
         return False
     first, used = 0, np.zeros(len(cell), dtype=np.bool_)
     for sides in leaves:
         own = cell[sides[0]]
         distinct = np.unique(own)
+        if len(sides) == 1 and len(distinct) < len(own):
+            return False
         if not np.array_equal(distinct, np.arange(first, first + len(distinct))):
             return False
         for side, places in enumerate(sides):

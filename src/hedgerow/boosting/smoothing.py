@@ -56,7 +56,7 @@ class Smoothing:
         """
         dependent = numeric and len(gradient) >= 3
         if dependent:
-            priors = self._priors(len(gradient), numeric)
+            priors = self._priors(len(gradient))
         likelihoods, columns = [], []
         for sums in zip(gradient.T, curvature.T, variance.T, strict=True):
             if dependent:
@@ -79,24 +79,21 @@ class Smoothing:
         """
         curvature = denoised(curvature, curvature_noise)
         variance = noise**2 + curvature + 1e-9
-        priors, found = self._priors(len(gradient), numeric), []
-        for g, h, v in zip(gradient.T, curvature.T, variance.T, strict=True):
-            gains, likelihood = [], []
-            # In units of each gradient's deviation, where no matrix is nearly singular, whatever a file holds.
-            root = np.sqrt(v)
-            scaled = h / root
-            for prior in priors:
-                solved = np.linalg.inv(scaled[:, None] * prior * scaled + np.eye(len(h)))
-                gains.append((prior * scaled) @ solved / root)
-                likelihood.append((np.linalg.slogdet(solved)[1] - g / root @ solved @ (g / root)) / 2)
-            weights = np.exp(np.array(likelihood) - max(likelihood))
-            found.append(np.tensordot(weights / weights.sum(), gains, axes=1))
+        found = []
+        priors = self._priors(len(gradient)) if numeric and len(gradient) >= 3 else None
+        for sums in zip(gradient.T, curvature.T, variance.T, strict=True):
+            if priors is not None:
+                each = [_dependent_gain(*sums, prior) for prior in priors]
+            else:
+                each = [_independent_gain(*sums, spread, self.common) for spread in self.spreads]
+            likelihood = np.array([likelihood for likelihood, _ in each])
+            weights = np.exp(likelihood - likelihood.max())
+            found.append(np.tensordot(weights / weights.sum(), [gain for _, gain in each], axes=1))
         return np.stack(found), curvature
 
-    def _priors(self, bins: int, numeric: bool) -> list[Floats]:
-        """Return the covariances of steps, each (bins, bins), for every law and spread."""
-        alike = self._alike(bins) if numeric and bins >= 3 else [np.eye(bins)]
-        return [spread**2 * law + self.common**2 for law in alike for spread in self.spreads]
+    def _priors(self, bins: int) -> list[Floats]:
+        """Return the covariances of a numeric feature's steps, each (bins, bins), for every law and spread."""
+        return [spread**2 * law + self.common**2 for law in self._alike(bins) for spread in self.spreads]
 
     def _alike(self, bins: int) -> list[Floats]:
         """Return the correlations of steps, each (bins, bins), under every law; the last bin is for missing cells."""
@@ -144,3 +141,24 @@ def _independent(
     likelihood = -0.5 * float((np.log(total) + gradient**2 / total).sum())
     likelihood += 0.5 * shared**2 * precision - 0.5 * float(np.log(common**2 * precision))
     return likelihood, shared + spread**2 * curvature * (gradient - curvature * shared) / total
+
+
+def _dependent_gain(gradient: Floats, curvature: Floats, variance: Floats, prior: Floats) -> tuple[float, Floats]:
+    """Return the log likelihood, but for a constant, and how each step follows each gradient, (bins, bins)."""
+    # In units of each gradient's deviation, where no matrix is nearly singular, whatever a file holds.
+    root = np.sqrt(variance)
+    scaled = curvature / root
+    solved = np.linalg.inv(scaled[:, None] * prior * scaled + np.eye(len(scaled)))
+    likelihood = np.linalg.slogdet(solved)[1] - gradient / root @ solved @ (gradient / root)
+    return float(likelihood) / 2, (prior * scaled) @ solved / root
+
+
+def _independent_gain(
+    gradient: Floats, curvature: Floats, variance: Floats, spread: float, common: float
+) -> tuple[float, Floats]:
+    """Do the same where steps share a common part only."""
+    likelihood, _ = _independent(gradient, curvature, variance, spread, common)
+    total = variance + (spread * curvature) ** 2
+    precision = 1 / common**2 + float((curvature**2 / total).sum())
+    own = spread**2 * curvature / total
+    return likelihood, np.diag(own) + np.outer((1 - own * curvature) / precision, curvature / total)

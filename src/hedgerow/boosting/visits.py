@@ -16,6 +16,8 @@ from hedgerow.boosting.smoothing import Smoothing, denoised
 
 __all__ = ["Visit", "Visits"]
 
+EVEN = 0.5  # the trust below which a curve is more likely to have moved
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -71,6 +73,8 @@ class Visits:
     more than the last: the mean of m gradients, each moved back to where the curve stood before the first, has the noise of one
     over the root of m. But what other features say in between may move the curve that is best. So the last gradients are
     compared with the earlier ones: the step follows all rounds as far as they are more likely to be of one curve than not.
+    Gradients are moved back as if they followed their own class's margin alone and in full: with three classes and more, and
+    where residuals are capped, they follow a little differently, and large curves are then taken for ones that moved.
 
     Parameters
     ----------
@@ -85,7 +89,7 @@ class Visits:
         self._pools: dict[int, _Pool] = {}
 
     def visit(self, feature: int, gradient: Floats, curvature: Floats, said: Floats, *, numeric: bool) -> Visit:
-        """Return the next visit of a feature.
+        """Record the next visit of a feature, and return it.
 
         Parameters
         ----------
@@ -110,7 +114,7 @@ class Visits:
         needed = pool.needed(level)
         together, trust = self._together(needed, level, pool, numeric)
         steps = alone + trust * (together - (said - pool.said[0]) - alone)
-        anew = bool(trust.mean() < 0.5)
+        anew = bool(trust.mean() < EVEN)
         if anew:
             self._pools[feature] = last
         return Visit(number, steps, trust, needed.mean(axis=0), pool.curvatures.mean(axis=0), anew)
@@ -121,7 +125,7 @@ class Visits:
         Where there is one, gradients moved back are its curvature times the curve plus the noise of each, and what sampling
         adds once; where there is none, the last gradients are of a curve of their own. Both are as likely beforehand.
         """
-        number, noise, sampled = len(needed), self._noise**2, level + 1e-9
+        number, noise, sampled = len(needed), self._noise**2 + 1e-9, level + 1e-9
         before, after = needed[:-1].mean(axis=0), needed.mean(axis=0)
         earlier, _ = self._smoothing.posterior(before, level, noise / (number - 1) + sampled, numeric)
         likely, together = self._smoothing.posterior(after, level, noise / number + sampled, numeric)

@@ -326,6 +326,16 @@ def normal(odds, n=5000):
     return values, np.where(generator.random(n) < 1 / (1 + np.exp(-odds(values))), "yes", "no")
 
 
+def test_of_very_many_records_each_third_round_alone_has_splits(monkeypatch):
+    splits = replace(hedgerow.RECIPE.splits, many_records=100.0)
+    monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, splits=splits))
+    columns, y = xor()
+    model = hr.HedgerowClassifier(5.0, delta=1e-6, schema=XOR, n_estimators=18, random_state=0).fit(columns, y)
+    two_sided = [number for number, (_, _, firsts) in enumerate(model.model_.rounds()) if len(firsts) > 1]
+    assert two_sided
+    assert all(number >= 3 and number % 3 == 0 for number in two_sided)
+
+
 def visited(model):
     forest = model.model_.forest
     return {int(test) for test in forest.test[forest.roots]}

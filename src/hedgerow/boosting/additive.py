@@ -246,7 +246,11 @@ class AdditivePlan:
         recipe, can = self._recipe.splits, can_be_cut(encoder)
         if rounds < recipe.least_rounds or number < recipe.after or len(can) < 2:
             return None
-        part = 2 if records is not None and records > recipe.many_records else 1
+        part = 1
+        if records is not None and records > recipe.many_records:
+            part = 2
+            if (number - recipe.after) % recipe.every:
+                return None
         by = largest(steps, can, recipe.largest // part)
         others = can.copy()
         others[by] = False

@@ -69,8 +69,8 @@ class SplitRecipe:
     after : int
         The rounds of single features before the first splits.
     largest, drawn : int
-        How many features are cut in a round: those with the largest curves, and others by public coins; half of them where the
-        released number of records is above ``many_records``, so that a round stays affordable.
+        How many features are cut in a round: those with the largest curves, and others by public coins; half of them, and in each
+        ``every``-th round alone, where the released number of records is above ``many_records``, so that a fit stays affordable.
     penalty, many : float
         The factor of a split's penalty, and of what splits lose together for being many: the logarithm of how many there are for
         each feature, over the rate of the selection.
@@ -83,6 +83,7 @@ class SplitRecipe:
     penalty: float = 1.2
     many: float = 2.0
     many_records: float = 250_000.0
+    every: int = 3
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,18 @@ def test_a_float_is_its_shortest_decimal(value):
 
 
 REFUSED = [True, False, np.bool_(True), math.nan, math.inf, -math.inf, 0, 0.0, -1, -0.1, "", "one", "1,0", "nan", "1/0"]
-REFUSED += [None, [1.0], 1j, b"1", Decimal("NaN"), Decimal("Infinity"), 9.99e-10, 10**9 + 1, Fraction(-1, 3), np.float64("nan")]
+REFUSED += [
+    None,
+    [1.0],
+    1j,
+    b"1",
+    Decimal("NaN"),
+    Decimal("Infinity"),
+    9.99e-10,
+    10**9 + 1,
+    Fraction(-1, 3),
+    np.float64("nan"),
+]
 
 
 @pytest.mark.parametrize("value", REFUSED)

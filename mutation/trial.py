@@ -130,6 +130,7 @@ def _arguments(tests: Sequence[str]) -> list[str]:
         "-W",
         imported_before,
         *("-p", "no:terminal", "-p", "no:xdist", "-p", "no:faulthandler"),
+        *("-k", "not postgresql"),  # every trial would start a server of its own
     ]
 
 

@@ -165,6 +165,15 @@ def test_what_reaches_a_threshold_passes():
         np.testing.assert_allclose(mechanism.law(count), [1 - yes, yes], rtol=1e-9, atol=1e-12)
 
 
+def test_a_threshold_costs_an_epsilon_of_one_record_and_the_delta_of_all():
+    noise, delta = Geometric(Fraction(1, 2)), Fraction(1, 1000)
+    event = PassesThreshold(noise, delta, 3).event("values")
+    assert (event.epsilon, event.delta, event.records) == (noise.rate.fraction, delta, 3)
+    for wrong in ((Fraction(0), 1), (-delta, 1), (delta, 0)):
+        with pytest.raises(ValueError, match="must be positive"):
+            PassesThreshold(noise, *wrong)
+
+
 # rounded normal
 
 
@@ -291,3 +300,4 @@ def test_a_quantile_is_the_least_integer_that_noise_reaches_so_rarely(noise, cha
     reached = noise.law(0, outcomes)[::-1].cumsum()[::-1]  # by noise of at least so much
     assert reached[least - 1] <= chance * (1 + 1e-9)
     assert least == 1 or reached[least - 2] > chance
+    assert noise.quantile(0.99) == 1

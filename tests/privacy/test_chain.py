@@ -1,4 +1,4 @@
-"""What a chain must say to be sound, whoever wrote it: with all hashes right, its sums must still follow from its certificates."""
+"""A chain that somebody wrote anew, with all hashes right, is found where its sums do not follow from its certificates."""
 
 import copy
 from dataclasses import replace

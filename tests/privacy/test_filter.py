@@ -88,7 +88,19 @@ def test_children_are_as_many_as_said_and_begin_where_their_parents_stood():
 
 @pytest.mark.parametrize(
     ("generation", "index"),
-    [(0, [1, 0]), (0, [0, 0]), (0, [-1]), (0, [-1, 0]), (0, [3]), (0, [0, 3]), (-1, [0]), (1, [0]), (1, [])],
+    [
+        (0, [1, 0]),
+        (0, [0, 0]),
+        (0, [0, 1, 1]),
+        (0, [0, 2, 1]),
+        (0, [-1]),
+        (0, [-1, 0]),
+        (0, [3]),
+        (0, [0, 3]),
+        (-1, [0]),
+        (1, [0]),
+        (1, []),
+    ],
 )
 def test_a_node_that_is_none_is_refused(generation, index):
     opened = ONE.assigned(None, 1, 3)

@@ -61,6 +61,13 @@ def test_deltas_of_one_record_replaced_are_rounded_up_and_hardly():
         assert found.within(2 * epsilon, right * (1 + Fraction(1, 10**9)))
 
 
+@pytest.mark.parametrize("parts", [(ONE, OTHER), (OTHER, ONE), (ONE, ONE)])
+def test_sums_and_maxima_of_costs_for_one_record_replaced_are_those_of_the_plans(parts):
+    one, other = (cost(part).under("replace-one") for part in parts)
+    assert one + other == cost(Sequence(parts)).under("replace-one")
+    assert one | other == cost(Parallel(parts)).under("replace-one")
+
+
 def test_beside_normal_noise_they_are_added():
     noise = Gaussian(Fraction(1, 100), 10, "p")
     both = cost(Sequence((noise, ONE)))

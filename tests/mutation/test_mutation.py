@@ -134,6 +134,27 @@ def f(x: int | None, *, low=0) -> list[int] | None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("clause", "changed"),
+    [
+        ("except KeyError:", ["except StopAsyncIteration:"]),
+        ("except sql.Error as error:", ["except StopAsyncIteration as error:"]),
+        (
+            "except (sql.Error, KeyError):",
+            ["except (StopAsyncIteration, KeyError):", "except (sql.Error, StopAsyncIteration):"],
+        ),
+        ("except (KeyError):", ["except (StopAsyncIteration):"]),
+        ("except:", []),
+    ],
+)
+def test_an_exception_is_caught_no_more_and_those_beside_it_are(clause, changed):
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from mutants import mutants_of
+
+    text = f"try:\n    a = b\n{clause}\n    a = c\n"
+    assert [mutant.after for mutant in mutants_of("m.py", text)] == changed
+
+
 def test_every_module_under_trial_and_its_tests_exist():
     listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
     for module, tests in listed.items():

@@ -75,6 +75,7 @@ def test_what_a_user_may_name():
     assert Ceiling.of(None, rho=1, draws=2**60).draws == 2**60
     assert Ceiling.of(None, rho=1, draws=1).draws == 1
     assert Ceiling.of(1, records_per_person=MOST_RECORDS).records_per_person == MOST_RECORDS
+    assert Ceiling.of(1, person="p").person == "p"
     assert Ceiling.of(1, person="p" * LONGEST_WORDS).person == "p" * LONGEST_WORDS
 
 
@@ -144,6 +145,10 @@ def test_what_a_rho_is_worth_is_rounded_up_and_hardly(epsilon, adjacency):
     assert exact * (1 + FLOAT_GUARD / 2) < ceiling.delta_at(epsilon) < exact * (1 + 1e-6)
 
 
+def test_a_large_delta_leaves_hardly_an_epsilon_and_never_less_than_none():
+    assert 0 < Ceiling.of(None, rho="1e-9").epsilon_at("0.5") < 1e-12
+
+
 def test_beyond_the_largest_float_no_delta_is_left():
     for ceiling in (Ceiling.of(None, rho=1), Ceiling.of(None, "1e-6", rho=1, adjacency="replace-one")):
         assert 1 < ceiling.delta_at(1e6) < math.inf
@@ -165,8 +170,10 @@ def test_an_epsilon_holds_for_its_delta_and_any_larger_one():
 @pytest.mark.parametrize(("epsilon", "finite"), [(699, True), (700, True), (Fraction(7001, 10), False)])
 def test_a_delta_of_one_record_replaced_is_1_where_no_float_holds_it(epsilon, finite):
     delta = Fraction(1, 10**310)
-    counted = Ceiling.of(10**6, "0.5", adjacency="replace-one").amount(fit(epsilon, delta))
+    ceiling = Ceiling.of(10**6, "0.5", adjacency="replace-one")
+    counted = ceiling.amount(fit(epsilon, delta))
     assert counted.epsilon == 2 * epsilon
+    assert ceiling.amount(fit(epsilon)) == Amount(2 * Fraction(epsilon), fits=1)
     if finite:
         assert float(counted.delta) == pytest.approx(math.exp(float(epsilon) - 310 * math.log(10)), rel=1e-9)
     else:

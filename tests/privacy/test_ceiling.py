@@ -69,6 +69,7 @@ def test_a_sum_has_as_many_digits_as_can_be_written_and_no_more(part):
 
 
 def test_what_a_user_may_name():
+    assert Ceiling(Fraction(1)) == Ceiling(Fraction(1), Fraction(0), None, 0, "add-remove", 1, None)
     assert Ceiling.of(1, "0.0003") == Ceiling(Fraction(1), Fraction(3, 10**4), None, 0, "add-remove", 1, None)
     unit = {"adjacency": "replace-one", "records_per_person": 2, "person": "id"}
     assert Ceiling.of(None, "0.0003", rho="0.1", draws=10, **unit) == replace(BY_RHO, rho=Fraction(1, 10), **unit)

@@ -11,6 +11,7 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.limits import LONGEST_WORDS
 from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
+from hedgerow.privacy.events import Gaussian
 from hedgerow.privacy.unit import MOST_RECORDS
 
 TINY, THIRD = Fraction(1, 10**40), Fraction(1, 3)
@@ -128,6 +129,15 @@ def test_a_ceiling_is_raised_in_one_part_and_lowered_in_none(ceiling, part, more
 def test_a_ceiling_keeps_its_kind(change):
     with pytest.raises(ConfigurationError, match="keeps its kind"):
         BY_RHO.raised_to(replace(BY_RHO, draws=20, **change))
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+def test_what_one_fit_counts(seeded):
+    noise = Gaussian(Fraction(1, 50), 7, "sums")
+    found = Ceiling.of(None, rho=1).amount(fit(1, "1/100", event=noise, seeded=seeded))
+    assert found == Amount(rho=Fraction(1, 100), draws=7, fits=1, seeded=int(seeded))
+    found = Ceiling.of(2, "1/10").amount(fit(1, "1/100", event=noise, seeded=seeded))
+    assert found == Amount(Fraction(1), Fraction(1, 100), fits=1, seeded=int(seeded))
 
 
 def test_what_is_left():

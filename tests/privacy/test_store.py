@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 import sqlalchemy as sa
 from sklearn.base import clone
+from sqlalchemy.dialects import postgresql
 from test_ledger import fit, normal
 
 import hedgerow as hr
@@ -196,6 +197,34 @@ def test_a_share_is_booked_in_both_or_in_neither(made):
     assert (one.parent, whole.parent) == ("whole", None)
     for name in made.names():
         made.verify(name)
+
+
+@pytest.fixture
+def locked():
+    """The ledgers whose rows PostgreSQL would have been asked to lock; SQLite locks the whole file, and leaves the words out."""
+    names = []
+
+    def listen(connection, element, *rest):
+        asked = element.compile(dialect=postgresql.dialect())
+        if "FOR UPDATE" in str(asked):
+            names.extend(asked.params.values())
+
+    sa.event.listen(sa.Engine, "before_execute", listen)
+    yield names
+    sa.event.remove(sa.Engine, "before_execute", listen)
+
+
+def test_whoever_writes_locks_the_ledgers_above_first(tmp_path, locked):
+    made = hr.LedgerStore(tmp_path / "b.db")
+    made.create("whole", epsilon=1)
+    part = made.create("part", epsilon=1, parent="whole")
+    assert (part.spent, len(part.entries), made.names(), locked) == (0, 0, ("part", "whole"), [])
+    with part.reserve(fit("0.1")):
+        assert locked == ["whole", "part"]
+    assert locked == ["whole", "part"] * 2
+    made.raise_ceiling("whole", epsilon=2, reason="more")
+    made.close_ledger("part", reason="done")
+    assert locked[4:] == ["whole", "part"]
 
 
 def test_every_ledger_counts_by_its_own_adjacency_and_kind(made):

@@ -154,6 +154,11 @@ def test_a_threshold_is_rounded_up_and_hardly():
         assert PassesThreshold(noise, Fraction(ten) * (1 + error)).threshold == threshold
 
 
+def test_a_threshold_is_above_what_one_person_has_whatever_delta_is():
+    """Noise of a small rate takes a count of 1 above 0 hardly more often than not."""
+    assert PassesThreshold(Geometric(Fraction(1, 5)), Fraction(9, 10)).threshold == 2
+
+
 def test_what_reaches_a_threshold_passes():
     noise, values = Geometric(Fraction(1, 2)), np.arange(1, 60)
     mechanism = PassesThreshold(noise, Fraction(1, 1000))

@@ -66,6 +66,12 @@ def test_a_change_fails_a_test_hangs_or_survives():
     assert "test_one_record_replaced" in found[2][1]
 
 
+def test_a_constant_that_has_no_value_is_noticed():
+    tests = "tests/privacy/test_exact_numbers.py::test_tiny_numbers_are_printed"
+    found = outcomes("privacy/exact.py", tests, ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4000 / None"))
+    assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
+
+
 def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
     """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
     line = "d = _rotated(np.uint32(d ^ a), np.uint32(8))"

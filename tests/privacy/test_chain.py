@@ -50,6 +50,7 @@ def said(written):
 def test_a_ledger_that_was_written_is_sound(said):
     assert [values["kind"] for values in said] == ["created", "reserved", "finished", "raised", "reserved", "closed"]
     assert checked(said) == said
+    assert linked(said)[0].previous == "0" * 64  # stores hold it
 
 
 def change(*path, to):

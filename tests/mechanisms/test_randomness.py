@@ -68,7 +68,7 @@ def test_without_a_seed_the_key_is_the_operating_systems(monkeypatch):
         return bytes(size)
 
     monkeypatch.setattr("os.urandom", urandom)
-    Randomness()
+    assert Randomness()._key == bytes(32)
     Randomness(3)
     assert asked == [32]
 

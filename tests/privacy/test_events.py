@@ -155,6 +155,7 @@ def test_an_inclusion_is_a_probability_above_0(inclusion):
 def test_what_is_not_said_of_an_event_is_nothing():
     pure, normal, shown = Pure(Fraction(1), "m", "p"), Gaussian(Fraction(1), 1, "p"), Thresholded(Fraction(1), "m", "p")
     assert (pure.level, normal.level, shown.level, shown.delta, shown.records) == (0, 0, 0, 0, 1)
+    assert "records" not in event_to_dict(shown)  # as it was written before persons
 
 
 # What a file may hold: each limit is reached, and not passed.

@@ -1,4 +1,4 @@
-"""Which changes are made to the code: cosmic-ray's operators, one or two targets each, and five that it lacks.
+"""Which changes are made to the code: cosmic-ray's operators, one or two targets each, and six that it lacks.
 
 Every change that could matter to a guarantee is there once: a bound moved to its edge and turned around, a number one more
 and one less, a sum for a difference, a larger for a smaller, a condition negated, a statement or a keyword left out.
@@ -51,7 +51,6 @@ OTHERS = (
     "ReplaceOrWithAnd",
     "ReplaceBreakWithContinue",
     "ReplaceContinueWithBreak",
-    "ExceptionReplacer",
     "NumberReplacer",
     "ZeroIterationForLoop",
 )
@@ -149,6 +148,35 @@ class LeaveOutKeyword(OneChange):
         return parso.python.tree.Name("**{}", node.start_pos, node.get_first_leaf().prefix)
 
 
+class NotCaught(Operator):
+    """An exception that is caught no more: one that nothing raises in its place, which leaves the others beside it caught."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the place of each exception of an except clause."""
+        for caught in self._caught(node):
+            yield caught.start_pos, caught.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """Put the other exception in the place of one of them."""
+        caught = self._caught(node)[index]
+        name = parso.python.tree.Name("StopAsyncIteration", caught.start_pos, caught.get_first_leaf().prefix)
+        caught.parent.children[caught.parent.children.index(caught)] = name
+        return node
+
+    @staticmethod
+    def _caught(node: Any) -> list[Any]:
+        if node.type != "except_clause":
+            return []
+        what = node.children[1]
+        inner = what.children[1] if what.type == "atom" else what
+        return list(inner.children[::2]) if inner.type == "testlist_comp" else [inner]
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        """Give none: the tests of this folder do."""
+        return ()
+
+
 def _operators() -> Iterator[Operator]:
     provider = OperatorProvider()
     for before, after in BINARY.items():
@@ -158,7 +186,7 @@ def _operators() -> Iterator[Operator]:
             yield provider[f"ReplaceComparisonOperator_{before}_{after}"]()
     for name in OTHERS:
         yield provider[name]()
-    yield from (SwapName(), SwapAugmented(), NotIn(), LeaveOut(), LeaveOutKeyword())
+    yield from (SwapName(), SwapAugmented(), NotIn(), LeaveOut(), LeaveOutKeyword(), NotCaught())
 
 
 OPERATORS = tuple(_operators())

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hedgerow.mechanisms import Budget, Exponential, Geometric, PermuteAndFlip, RoundedNormal
 from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.events import BoundedRange, Gaussian, Pure
+from hedgerow.privacy.claim import Claim, NoAmountError
+from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
 
 AMOUNTS = st.fractions(Fraction(1, 10**4), 20, max_denominator=10**6)
 UNITS = st.sampled_from([1, 3, 1 << 16])
@@ -39,6 +40,35 @@ def test_shares_add_up_and_keep_what_they_are_of(amount, share, concentrated, un
 def test_records_weigh_one_unless_it_is_said():
     assert Budget(Fraction(1)).noise() == Geometric(Fraction(1), 1)
     assert Budget(Fraction(1), concentrated=True).noise() == RoundedNormal(Fraction(2), Fraction(1))
+
+
+def test_norms_go_to_the_noise_that_they_are_for():
+    assert Budget(Fraction(1)).noise_for(3, 5) == Geometric(Fraction(1), 3)
+    assert Budget(Fraction(1), concentrated=True).noise_for(3, 5) == RoundedNormal(Fraction(2), Fraction(5))
+
+
+def rounds(budget):
+    return Sequence((budget.noise(2).event("counts", draws=8),) * 3)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_part_of_a_claim_is_a_share_of_its_epsilon_or_a_rho_of_which_all_parts_keep_to_it(adjacency):
+    pure = Claim(Fraction(1), adjacency=adjacency)
+    assert Budget.of(pure, rounds, 3) == Budget(pure.pure / 3)
+    assert Budget.of(pure, rounds) == Budget(pure.pure)
+    claim = Claim(Fraction(1), Fraction(1, 10**6), adjacency)
+    found = Budget.of(claim, rounds, 3)
+    assert found.concentrated
+    assert claim.covers(rounds(found))
+    assert not claim.covers(rounds(found * Fraction(1001, 1000)))
+
+
+def test_where_no_rho_keeps_to_a_claim_its_epsilon_is_divided():
+    """The samplers' error of 24 draws, times e^200, is above any delta."""
+    claim = Claim(Fraction(200), Fraction(1, 10**6))
+    assert Budget.of(claim, rounds, 3) == Budget(Fraction(200, 3))
+    with pytest.raises(NoAmountError, match="no plan of this kind keeps to delta"):
+        Budget.of(claim, rounds, 2)  # three parts of a half are too many
 
 
 def test_a_root_that_a_float_rounds_up_costs_no_more_than_the_amount():

@@ -10,7 +10,7 @@ from goodness import FITS, p_value, tally
 from scipy.stats import norm
 from seeds import moved_key
 
-from hedgerow.mechanisms import AtMost, Geometric, RoundedNormal
+from hedgerow.mechanisms import AtMost, Geometric, PassesThreshold, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
@@ -145,6 +145,40 @@ def test_at_most_with_a_threshold_out_of_reach():
     np.testing.assert_array_equal(AtMost(Geometric(Fraction(1)), threshold=-(2**40)).law(0), [1, 0])
 
 
+# PassesThreshold
+
+
+def test_a_threshold_is_rounded_up_and_hardly():
+    noise, ten = Geometric(Fraction(1)), math.exp(-9) / (1 + math.exp(-1))  # noise of 9, which one record takes to 10
+    for error, threshold in ((-Fraction(1, 2**44), 11), (Fraction(1, 2**30), 10)):
+        assert PassesThreshold(noise, Fraction(ten) * (1 + error)).threshold == threshold
+
+
+def test_a_threshold_is_above_what_one_person_has_whatever_delta_is():
+    """Noise of a small rate takes a count of 1 above 0 hardly more often than not."""
+    assert PassesThreshold(Geometric(Fraction(1, 5)), Fraction(9, 10)).threshold == 2
+
+
+def test_what_reaches_a_threshold_passes():
+    noise, values = Geometric(Fraction(1, 2)), np.arange(1, 60)
+    mechanism = PassesThreshold(noise, Fraction(1, 1000))
+    passes = noise.sample(stream(3), values) >= mechanism.threshold
+    np.testing.assert_array_equal(mechanism.sample(stream(3), values), passes)
+    assert 0 < passes.sum() < len(values)
+    for count in (1, 5, mechanism.threshold, 40):
+        yes = noise.law(count, np.arange(mechanism.threshold, 200)).sum()
+        np.testing.assert_allclose(mechanism.law(count), [1 - yes, yes], rtol=1e-9, atol=1e-12)
+
+
+def test_a_threshold_costs_an_epsilon_of_one_record_and_the_delta_of_all():
+    noise, delta = Geometric(Fraction(1, 2)), Fraction(1, 1000)
+    event = PassesThreshold(noise, delta, 3).event("values")
+    assert (event.epsilon, event.delta, event.records) == (noise.rate.fraction, delta, 3)
+    for wrong in ((Fraction(0), 1), (-delta, 1), (delta, 0)):
+        with pytest.raises(ValueError, match="must be positive"):
+            PassesThreshold(noise, *wrong)
+
+
 # rounded normal
 
 
@@ -271,3 +305,4 @@ def test_a_quantile_is_the_least_integer_that_noise_reaches_so_rarely(noise, cha
     reached = noise.law(0, outcomes)[::-1].cumsum()[::-1]  # by noise of at least so much
     assert reached[least - 1] <= chance * (1 + 1e-9)
     assert least == 1 or reached[least - 2] > chance
+    assert noise.quantile(0.99) == 1

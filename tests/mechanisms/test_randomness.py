@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.mechanisms import Randomness
+from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.mechanisms.kernels import next_word
 
 pytestmark = pytest.mark.entropy
@@ -68,7 +68,7 @@ def test_without_a_seed_the_key_is_the_operating_systems(monkeypatch):
         return bytes(size)
 
     monkeypatch.setattr("os.urandom", urandom)
-    Randomness()
+    assert Randomness()._key == bytes(32)
     Randomness(3)
     assert asked == [32]
 
@@ -99,3 +99,27 @@ def test_seeded_says_where_the_entropy_came_from():
 def test_anything_else_is_refused(state):
     with pytest.raises(ConfigurationError, match="random_state"):
         Randomness(state)
+
+
+def test_coins_and_words_have_keys_of_their_own_that_are_never_shown():
+    """Same numbers, another use; same use, another number; and none is the fit's own."""
+    keys = []
+    for seed in (1, 2):
+        one, other = Randomness(seed), Randomness(seed)
+        keys += [one._key, *(one.coins(PerRecordCoin(4)).key for _ in range(3)), *(other.words().key for _ in range(3))]
+    assert len(set(keys)) == 14
+    assert {len(key) for key in keys} == {32}
+    randomness = Randomness(1)
+    coins, words = randomness.coins(PerRecordCoin(4)), randomness.words()
+    assert repr(coins.key) not in repr(coins)
+    assert repr(words.key) not in repr(words)
+
+
+def test_coins_and_words_are_read_at_each_records_row():
+    randomness = Randomness(1)
+    coins, words = randomness.coins(PerRecordCoin(1000)), randomness.words()
+    for read in (coins.parts, words.of):
+        whole = read(0, 500)
+        assert len(set(whole.tolist())) > 300
+        np.testing.assert_array_equal(np.concatenate([read(0, 3), read(3, 290), read(293, 207)]), whole)
+    assert words.of(0, 500).dtype == np.uint64

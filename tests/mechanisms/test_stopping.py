@@ -37,5 +37,13 @@ def test_laws():
         assert law.sum() == pytest.approx(1)
     assert RandomStopping(2).law(2)[1] / RandomStopping(2).law(2)[0] == pytest.approx(0.75 / 2)
     assert (RandomStopping(2).factor, RandomStopping(2, logarithmic=False).factor) == (2, 3)
+    np.testing.assert_allclose(RandomStopping(2, logarithmic=False).law(3), [1 / 4, 3 / 16, 9 / 64])
+    np.testing.assert_allclose(RandomStopping(1).law(3), np.array([1 / 2, 1 / 8, 1 / 24]) / np.log(2))
+    assert RandomStopping(1).logarithmic
+
+
+@pytest.mark.parametrize("bits", [0, -1, 31])
+def test_gamma_is_from_2_to_the_minus_30_to_a_half(bits):
+    assert (RandomStopping(1).bits, RandomStopping(30).bits) == (1, 30)
     with pytest.raises(ConfigurationError, match="gamma"):
-        RandomStopping(0)
+        RandomStopping(bits)

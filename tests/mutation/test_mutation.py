@@ -66,6 +66,12 @@ def test_a_change_fails_a_test_hangs_or_survives():
     assert "test_one_record_replaced" in found[2][1]
 
 
+def test_a_constant_that_has_no_value_is_noticed():
+    tests = "tests/privacy/test_exact_numbers.py::test_tiny_numbers_are_printed"
+    found = outcomes("privacy/exact.py", tests, ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4000 / None"))
+    assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
+
+
 def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
     """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
     line = "d = _rotated(np.uint32(d ^ a), np.uint32(8))"
@@ -132,6 +138,27 @@ def f(x: int | None, *, low=0) -> list[int] | None:
             "return total if x in ( 6, low) else -low", "return total if x in ( 4, low) else -low",
             "return total if x not in (5, low) else -low", "return total if x in (5, low) else low")),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("clause", "changed"),
+    [
+        ("except KeyError:", ["except StopAsyncIteration:"]),
+        ("except sql.Error as error:", ["except StopAsyncIteration as error:"]),
+        (
+            "except (sql.Error, KeyError):",
+            ["except (StopAsyncIteration, KeyError):", "except (sql.Error, StopAsyncIteration):"],
+        ),
+        ("except (KeyError):", ["except (StopAsyncIteration):"]),
+        ("except:", []),
+    ],
+)
+def test_an_exception_is_caught_no_more_and_those_beside_it_are(clause, changed):
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from mutants import mutants_of
+
+    text = f"try:\n    a = b\n{clause}\n    a = c\n"
+    assert [mutant.after for mutant in mutants_of("m.py", text)] == changed
 
 
 def test_every_module_under_trial_and_its_tests_exist():

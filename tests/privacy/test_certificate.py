@@ -2,13 +2,28 @@
 
 import json
 import math
+import warnings
 from fractions import Fraction
 
 import pytest
 
-from hedgerow.errors import FileFormatError
-from hedgerow.privacy.certificate import Certificate, CertificateLine
-from hedgerow.privacy.events import BoundedRange, Gaussian, Parallel, PerRecordAssignment, Pure, Sequence, Unprotected
+import hedgerow as hr
+from hedgerow.errors import BudgetExceeded, FileFormatError
+from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
+from hedgerow.privacy.certificate import Certificate, CertificateLine, certify, warn_of_delta
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import (
+    BoundedRange,
+    Gaussian,
+    OneOf,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+    Thresholded,
+    Unprotected,
+)
 
 SPLIT = Pure(Fraction(2, 5), "permute-and-flip, Gini score, range 2048", "test of a node", 1)
 LEAF = Pure(Fraction(3, 5), "permute-and-flip, class counts, range 1", "leaf label", 2)
@@ -210,6 +225,135 @@ def test_with_a_delta_the_certificate_says_how_the_steps_add_up():
     assert "spent      delta " in str(made)
     assert "zero-concentrated DP" in str(made)
     assert made.spent == 1  # the sum of the pure steps alone, which is not what is claimed
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"epsilon": -1}, "not negative"),
+        ({"delta": -1}, "from 0 to below 1"),
+        ({"delta": 1}, "from 0 to below 1"),
+        ({"seeded": 1}, "from 0 to below 1"),
+        ({"records_per_person": 0}, "at least one record"),
+    ],
+)
+def test_what_no_certificate_can_claim(parts, words):
+    fields = {"epsilon": Fraction(0), "delta": Fraction(0), "adjacency": "add-remove", "event": Sequence(())}
+    assert Certificate("S", "private", **fields).holds
+    with pytest.raises(ValueError, match=words):
+        Certificate("S", "private", **{**fields, **parts})
+
+
+def paged(event, epsilon, delta=0):
+    return " ".join(str(certificate(event, Fraction(epsilon), Fraction(delta))).split())
+
+
+def test_the_page_says_what_a_claim_is_worth():
+    for epsilon, weak, endless in (
+        ("9.99", False, False),
+        ("10", True, False),
+        ("700", True, False),
+        ("701", True, True),
+    ):
+        page = paged(Pure(Fraction(epsilon), "m", "p"), epsilon)
+        assert ("hardly any protection" in page) == weak
+        assert ("a factor of more than 1e300" in page) == endless
+    assert "by a factor of at most 1 " in paged(Sequence(()), 0)
+    for delta, weak in (("1/1000", True), ("999/1000000", False)):
+        assert ("may give whole records away" in paged(FOREST, 1, delta)) == weak
+    assert "whoever sees the schema can" in str(
+        certify("private_schema", FOREST, None, variant="p", claim=ONE, seeded=False)
+    )
+
+
+def test_the_page_says_what_is_left_and_why():
+    assert "unspent" not in paged(Gaussian(Fraction(1, 100), 1, "p"), 1, "1/100000")
+    assert "0 unspent; no noise of a plan with delta" in paged(FOREST, 1, "1/100000")
+    assert "no noise" not in paged(FOREST, 1)
+    for lost, said in (("1e-7", True), ("1e-5", False), ("0", False)):
+        assert ("(lost to rounding down)" in paged(FOREST, 1 + Fraction(lost))) == said
+    shown = Thresholded(Fraction(1), "threshold", "values", delta=Fraction(1, 10**7))
+    page = paged(shown, 1, "1/1000000")
+    assert "spent epsilon 1 on the costliest path, delta 1.001e-7 by thresholds" in page  # rounded up
+    assert "values epsilon 1, delta 1e-7 threshold" in page
+    assert "zero-concentrated" in paged(Sequence((shown, Gaussian(Fraction(1, 10**4), 1, "p"))), 2, "1/1000")
+
+
+def test_the_page_says_which_records_pay_for_what():
+    assert "2 trees; every record is in one of them" in paged(PerRecordAssignment(LEAF, 2), 1)
+    assert "trees" not in paged(PerRecordAssignment(LEAF, 1), 1)
+    sample = paged(Subsampled(FOREST, Fraction(1, 4)), 1)
+    assert "in a tree's sample with probability 0.25" in sample
+    assert "35 trees" in sample
+    choice = certificate(OneOf((PerRecordAssignment(LEAF, 2), SPLIT), "the best is fitted"))
+    assert "the best is fitted; each of the 2 choices costs no more" in str(choice)
+    assert "2 trees" in str(choice)
+    assert [line.purpose for line in choice.lines] == ["leaf label"]
+
+
+def test_a_file_holds_as_much_of_a_certificate_as_its_limits_and_no_more():
+    words = "w" * LONGEST_WORDS
+    most = {"system": words, "variant": words, "person": words, "records_per_person": LARGEST_INTEGER - 1}
+    for name, value in most.items():
+        found = Certificate.from_dict({**GOOD, name: value})
+        assert getattr(found, name) == value
+        with pytest.raises(FileFormatError):
+            Certificate.from_dict({**GOOD, name: value + ("w" if name != "records_per_person" else 1)})
+    found = Certificate.from_dict({**GOOD, "releases": [words] * 1001, "assumptions": ["one", words]})
+    assert (len(found.releases), found.assumptions) == (1000, ("one", words))
+    for wrong in ([words + "w"], [3], 3):
+        with pytest.raises(FileFormatError):
+            Certificate.from_dict({**GOOD, "releases": wrong})
+    assert Certificate.from_dict(found.to_dict()) == found
+
+
+def test_a_digest_is_of_all_that_a_certificate_says():
+    made = [
+        certificate(),
+        certificate(seeded=True),
+        certificate(delta="0.1"),
+        certificate(epsilon=2),
+        certificate(LEAF),
+    ]
+    assert len({one.digest for one in made}) == 5
+    assert certificate().digest == certificate().digest
+    assert len(certificate().digest) == 64
+
+
+# certificates of plans that are about to run
+
+ONE = Claim(Fraction(1))
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
+
+
+def test_a_plan_above_its_claim_never_runs():
+    with pytest.raises(BudgetExceeded, match="nothing was drawn"):
+        certify("S", Pure(Fraction(2), "m", "p"), SCHEMA, variant="private", claim=ONE, seeded=False)
+    made = certify("S", Pure(Fraction(1), "m", "p"), SCHEMA, variant="private", claim=ONE, seeded=False)
+    assert made.holds
+    assert made == Certificate("S", "private", Fraction(1), Fraction(0), "add-remove", made.event)
+    half = Claim(Fraction(1), Fraction(0), "replace-one", 3)
+    made = certify("S", Pure(half.pure, "m", "p"), SCHEMA, variant="private", claim=half, seeded=True, person="id")
+    assert (made.claim, made.person, made.seeded, made.covers_its_steps) == (half, "id", True, True)
+    with pytest.raises(BudgetExceeded):
+        certify("S", Pure(half.pure * 2, "m", "p"), SCHEMA, variant="private", claim=half, seeded=False)
+
+
+def test_a_schema_that_was_read_off_the_records_is_a_reason():
+    with pytest.warns(hr.PrivacyLeakWarning):
+        inferred = hr.Schema.infer({"a": [0.0, 1.0]}, [0, 1])
+    made = certify("S", Pure(Fraction(1), "m", "p"), inferred, variant="private", claim=ONE, seeded=False)
+    assert not made.holds
+    assert "read off the data" in made.unprotected[0]
+    assert made.spent is None
+
+
+def test_a_warning_of_delta_points_at_the_call():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        warn_of_delta(Fraction(999, 10**6), stacklevel=1)
+        warn_of_delta(Fraction(1, 1000), stacklevel=1)
+    assert [one.filename for one in told] == [__file__]
 
 
 def test_a_large_delta_is_said_to_protect_nothing():

@@ -1,5 +1,6 @@
 """Claims: what they leave to a pure plan, and the largest plan of a kind that they cover."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -63,3 +64,23 @@ def test_the_largest_amount_is_within_the_claim_and_hardly_more_is_not(adjacency
     amount = claim.largest(build)
     assert cost(build(amount)).under(adjacency).within(claim.epsilon, claim.delta)
     assert not claim.covers(build(amount * Fraction(1001, 1000)))
+
+
+@pytest.mark.parametrize("records", [1, 3])
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "3", "20"])
+def test_the_delta_of_one_person_added_is_rounded_down_and_hardly(epsilon, records):
+    """One removed and one added are (epsilon/2, delta)-DP each, and delta (1 + e^(epsilon/2)) together."""
+    epsilon, delta = Fraction(epsilon), Fraction(1, 10**6)
+    claim = Claim(epsilon, delta, "replace-one", records)
+    assert claim.pure * records * 2 == epsilon
+    with localcontext(prec=50):
+        half = Decimal(epsilon.numerator) / (2 * Decimal(epsilon.denominator))
+        right = Fraction(Decimal("1e-6") / (1 + half.exp()))
+    assert right * (1 - Fraction(1, 2**28)) < claim.pure_delta <= right
+    assert Claim(epsilon, delta, records_per_person=records).pure_delta == delta
+    assert Claim(epsilon, adjacency="replace-one").pure_delta == 0
+    assert Claim(Fraction(10**6), delta, "replace-one").pure_delta == 0  # nothing is left of it
+
+
+def test_a_claim_is_of_one_record_added_or_removed_unless_it_says_so():
+    assert Claim(Fraction(1)) == Claim(Fraction(1), Fraction(0), "add-remove", 1)

@@ -9,12 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import FileFormatError
+from hedgerow.limits import DEEPEST_EVENT, LARGEST_AMOUNT, LONGEST_WORDS, MOST_EVENTS, SMALLEST_AMOUNT
 from hedgerow.privacy.events import (
     Gaussian,
+    OneOf,
     Parallel,
     PerRecordAssignment,
     Pure,
     Sequence,
+    Subsampled,
+    Thresholded,
     Unprotected,
     event_from_dict,
     event_to_dict,
@@ -24,6 +28,7 @@ amounts = st.fractions(0, 10**6)
 leaves = st.one_of(
     st.builds(Pure, amounts, st.text(), st.text(), st.integers(0, 100)),
     st.builds(Gaussian, amounts, st.integers(0, 10**12), st.text(), st.integers(0, 100)),
+    st.builds(Thresholded, amounts, st.text(), st.text(), st.integers(0, 100), amounts, st.integers(1, 3)),
     st.builds(Unprotected, st.text()),
 )
 events = st.recursive(
@@ -31,7 +36,9 @@ events = st.recursive(
     lambda parts: st.one_of(
         st.lists(parts, max_size=4).map(tuple).map(Sequence),
         st.builds(Parallel, st.lists(parts, max_size=4).map(tuple), st.text()),
+        st.builds(OneOf, st.lists(parts, min_size=1, max_size=4).map(tuple), st.text()),
         st.builds(PerRecordAssignment, parts, st.integers(1, 1000)),
+        st.builds(Subsampled, parts, st.fractions(Fraction(1, 1000), 1)),
     ),
     max_leaves=15,
 )
@@ -122,8 +129,90 @@ def test_an_event_that_no_mechanism_can_have_is_refused(data):
         lambda: Gaussian(Fraction(-1), 1, "p"),
         lambda: Gaussian(Fraction(1), -1, "p"),
         lambda: PerRecordAssignment(Sequence(()), -1),
+        lambda: Thresholded(Fraction(-1), "m", "p"),
+        lambda: Thresholded(Fraction(1), "m", "p", delta=Fraction(-1)),
     ],
 )
 def test_an_event_cannot_give_budget_back(make):
     with pytest.raises(ValueError, match="negative"):
         make()
+
+
+@pytest.mark.parametrize("records", [0, -1])
+def test_a_threshold_is_for_one_record_or_more(records):
+    assert Thresholded(Fraction(1), "m", "p", records=2).records == 2
+    with pytest.raises(ValueError, match="nobody's"):
+        Thresholded(Fraction(1), "m", "p", records=records)
+
+
+@pytest.mark.parametrize("inclusion", ["0", "-1/2", "3/2"])
+def test_an_inclusion_is_a_probability_above_0(inclusion):
+    assert Subsampled(Sequence(()), Fraction(1)).inclusion == 1
+    with pytest.raises(ValueError, match="inclusion probability"):
+        Subsampled(Sequence(()), Fraction(inclusion))
+
+
+def test_what_is_not_said_of_an_event_is_nothing():
+    pure, normal, shown = Pure(Fraction(1), "m", "p"), Gaussian(Fraction(1), 1, "p"), Thresholded(Fraction(1), "m", "p")
+    assert (pure.level, normal.level, shown.level, shown.delta, shown.records) == (0, 0, 0, 0, 1)
+    assert "records" not in event_to_dict(shown)  # as it was written before persons
+
+
+# What a file may hold: each limit is reached, and not passed.
+
+
+def nested(depth, within):
+    return PURE if depth == 0 else within(nested(depth - 1, within))
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda part: {"event": "Sequence", "parts": [part]},
+        lambda part: {"event": "PerRecordAssignment", "part": part, "count": 2},
+    ],
+)
+def test_events_are_as_deep_as_the_limit_and_no_deeper(within):
+    assert event_to_dict(event_from_dict(nested(DEEPEST_EVENT, within))) == nested(DEEPEST_EVENT, within)
+    with pytest.raises(FileFormatError):
+        event_from_dict(nested(DEEPEST_EVENT + 1, within))
+
+
+def test_there_are_as_many_events_as_the_limit_and_no_more():
+    parts = [PURE, PURE | {"level": 2}] * (MOST_EVENTS // 2)
+    assert len(event_from_dict({"event": "Sequence", "parts": parts[1:]}).parts) == MOST_EVENTS - 1
+    with pytest.raises(FileFormatError):
+        event_from_dict({"event": "Sequence", "parts": parts})
+
+
+def test_words_are_as_long_as_the_limit_and_no_longer():
+    assert event_from_dict(PURE | {"purpose": "p" * LONGEST_WORDS}).purpose == "p" * LONGEST_WORDS
+    with pytest.raises(FileFormatError):
+        event_from_dict(PURE | {"purpose": "p" * (LONGEST_WORDS + 1)})
+
+
+@pytest.mark.parametrize("edge", [SMALLEST_AMOUNT, LARGEST_AMOUNT])
+def test_amounts_are_within_their_bounds_and_not_beyond(edge):
+    assert event_from_dict(PURE | {"epsilon": str(Fraction(edge))}).epsilon == edge
+    beyond = Fraction(edge) * Fraction(999, 1000) ** (1 if edge < 1 else -1)
+    with pytest.raises(FileFormatError):
+        event_from_dict(PURE | {"epsilon": str(beyond)})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "bits"),
+    [
+        (2**4096 + 1, 2**4095 + 1, 8192),  # odd, with no common factor
+        (2**4095, 2**4096 + 1, 8192),
+        (2**4096, 2**4096 + 1, 8193),
+    ],
+)
+def test_the_common_denominator_of_all_amounts_is_as_long_as_the_limit_and_no_longer(one, other, bits):
+    assert math.lcm(one, other).bit_length() == bits
+    amounts = [Fraction(below - 2, below) if below % 2 else Fraction(below - 1, below) for below in (one, other)]
+    data = {"event": "Sequence", "parts": [PURE | {"epsilon": str(amount)} for amount in amounts]}
+    if bits <= 2**13:
+        assert [part.epsilon for part in event_from_dict(data).parts] == amounts
+    else:
+        with pytest.raises(FileFormatError):
+            event_from_dict(data)

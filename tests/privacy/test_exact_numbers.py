@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.exact import decimal_text, dyadic_below, exact, exact_delta, upper_text
+from hedgerow.privacy.exact import decimal_text, dyadic_below, exact, exact_delta, read_fraction, upper_text
 
 positive = st.fractions(min_value=Fraction(1, 10**12), max_value=10**12)
 
@@ -44,7 +44,18 @@ def test_a_float_is_its_shortest_decimal(value):
 
 
 REFUSED = [True, False, np.bool_(True), math.nan, math.inf, -math.inf, 0, 0.0, -1, -0.1, "", "one", "1,0", "nan", "1/0"]
-REFUSED += [None, [1.0], 1j, b"1", Decimal("NaN"), Decimal("Infinity"), 1e-10, 1e10, Fraction(-1, 3), np.float64("nan")]
+REFUSED += [
+    None,
+    [1.0],
+    1j,
+    b"1",
+    Decimal("NaN"),
+    Decimal("Infinity"),
+    9.99e-10,
+    10**9 + 1,
+    Fraction(-1, 3),
+    np.float64("nan"),
+]
 
 
 @pytest.mark.parametrize("value", REFUSED)
@@ -133,6 +144,8 @@ def test_what_no_dyadic_number_can_say_is_refused():
         dyadic_below(Fraction(1, 2**53), digits=43, bits=52)
     with pytest.raises(ValueError, match="too large"):
         dyadic_below(Fraction(2**43), digits=43, bits=52)
+    with pytest.raises(ValueError, match="too large"):
+        dyadic_below(Fraction(2**43), digits=43, bits=0)
     assert dyadic_below(Fraction(1, 2**52), digits=43, bits=52) == (1, 52)
     assert dyadic_below(Fraction(2**43 - 1), digits=43, bits=52) == (2**43 - 1, 0)
 
@@ -145,6 +158,8 @@ def test_what_no_dyadic_number_can_say_is_refused():
         (Fraction(1), "1"),
         (Fraction(100), "100"),
         (Fraction(123456789), "123456789"),
+        (Fraction(1, 10**4), "0.0001"),
+        (Fraction(1, 10**5), "1e-5"),
         (Fraction(1, 10**6), "1e-6"),
         (Fraction(1, 3), "0.333333..."),
         (Fraction(2, 3), "0.666666..."),
@@ -179,12 +194,28 @@ def test_tiny_numbers_are_printed():
 @pytest.mark.parametrize("value", [Fraction(-1, 3), Fraction(-2, 3)])
 def test_negative_numbers_are_not_rounded_up(value):
     assert Fraction(decimal_text(value).removesuffix("...")) <= value
+    assert decimal_text(Fraction(-1), digits=1) == "-1"
 
 
 @pytest.mark.parametrize("text", ["1e999999999", "1e-999999999", "1" * 5000, "1/" + "9" * 5000])
 def test_texts_that_would_fill_the_memory_are_refused(text):
     with pytest.raises(ConfigurationError):
         exact(text)
+
+
+def test_a_text_is_as_long_as_the_limit_and_no_longer():
+    assert read_fraction("1" * 4000) == (10**4000 - 1) // 9
+    assert read_fraction("1e1000") == 1 / read_fraction("1e-1000") == 10**1000
+    for text in ("1" * 4001, "1e1001", "1e-1001", None, 3, 0.5, b"1"):
+        with pytest.raises(ValueError, match=r"short text|out of all bounds"):
+            read_fraction(text)
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 2**3499), Fraction(2**3499 - 1, 2**3499)])
+def test_a_budget_is_as_many_bits_as_the_limit_and_no_more(number):
+    assert exact_delta(number) == number
+    with pytest.raises(ConfigurationError):
+        exact_delta(number / 2)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +233,7 @@ def test_texts_that_would_fill_the_memory_are_refused(text):
         (Fraction(10**12 - 1, 10**12), "0.999999999999"),
         (1 - 2**-53, "0.9999999999999999"),
         (0.99991, "0.99991"),
+        (0.9999123, "0.99992"),
         (0.9998, "0.9998"),
         (9.99991, "10"),
         (1.00000001, "1.001"),

@@ -4,8 +4,12 @@ import copy
 import multiprocessing
 import os
 import pickle
+import socket
 import threading
 import time
+import warnings
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -19,7 +23,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.ledger import Ledger, LedgerEntry, who_am_i
 
 
 def fit(epsilon, delta=0, adjacency="add-remove", *, event=None, seeded=False, system="Forest"):
@@ -322,6 +326,39 @@ def test_who_booked_is_shown_by_terminals(monkeypatch):
     assert entry.who.startswith("?[2Janna??x")
     assert entry.who.isprintable()
     assert len(entry.who) == 200
+
+
+@pytest.mark.parametrize("error", [OSError, KeyError, ImportError])
+def test_a_user_without_a_name_is_known_by_number(error, monkeypatch):
+    def unknown():
+        raise error("no name")
+
+    monkeypatch.setattr("hedgerow.privacy.ledger.getuser", unknown)
+    assert who_am_i() == f"{os.getuid()}@{socket.gethostname()}"
+
+
+def test_an_entry_says_nothing_that_it_was_not_told():
+    entry = LedgerEntry("Forest", Fraction(1), Fraction(0), fit(1))
+    assert (entry.rho, entry.draws, entry.state, entry.through) == (0, 0, "unfinished", None)
+    assert (entry.who, entry.process, entry.time.tzinfo) == (who_am_i(), os.getpid(), UTC)
+    assert timedelta(0) <= entry.age < timedelta(minutes=5)
+    assert replace(entry, time=datetime.now(UTC) + timedelta(hours=1)).age == timedelta(0)
+    assert replace(entry, time=datetime.now(UTC) - timedelta(hours=1)).age >= timedelta(hours=1)
+
+
+def test_a_warning_of_a_ceiling_points_at_whoever_made_it():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        Ledger(1, 1e-3)
+    assert [one.filename for one in told] == [__file__]
+
+
+def test_what_a_ledger_of_rho_prints():
+    ledger = Ledger(rho="0.1", draws=7, records_per_person=2, person="id")
+    assert repr(ledger) == (
+        "Ledger(rho=0.1, delta=0, draws=7, adjacency='add-remove', records_per_person=2, person='id', spent=0 in 0 fits)"
+    )
+    assert (ledger.draws, Ledger(1).draws, Ledger(1).rho) == (7, 0, None)
 
 
 def test_what_it_prints():

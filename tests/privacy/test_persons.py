@@ -195,6 +195,11 @@ def test_certificates_of_records_are_written_as_before_and_others_are_read_back(
             Certificate.from_dict({**certificate(pure(1)).to_dict(), name: value})
 
 
+def test_whoever_has_two_records_is_a_person():
+    assert (Unit(1).who, Unit(2).who, Unit(1, "id").who) == ("record", "person", "person")
+    assert "nobody having more than 2 records" in Unit(2).rests_on
+
+
 LEDGERS = [
     (RECORD, RECORD, True),
     (RECORD, Unit(1, ""), False),  # one record less of a person brings another one in
@@ -257,8 +262,9 @@ def test_a_replace_one_ledger_of_persons_counts_a_person_removed_and_one_added()
     assert pairs.spent == Fraction(2, 10)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2", 2**40])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2", 2**31 + 1])
 def test_a_number_of_records_is_a_whole_number(wrong):
+    assert hr.Ledger(1, records_per_person=2**31).records_per_person == 2**31
     with pytest.raises(ConfigurationError, match="records_per_person"):
         hr.Ledger(1, records_per_person=wrong)
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])

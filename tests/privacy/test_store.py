@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 import sqlalchemy as sa
 from sklearn.base import clone
+from sqlalchemy.dialects import postgresql
 from test_ledger import fit, normal
 
 import hedgerow as hr
@@ -141,7 +142,7 @@ def test_names_are_used_once_and_a_missing_one_is_said(made):
     assert made.names() == ()
     made.create("b", epsilon=1)
     made.create("a", epsilon=1)
-    assert made.names() == ("a", "b")
+    assert made.names() == hr.LedgerStore(made.address).names() == ("a", "b")
     with pytest.raises(ConfigurationError, match="already"):
         made.create("a", epsilon=2)
     with pytest.raises(ConfigurationError, match="there is no ledger 'c'"):
@@ -149,8 +150,9 @@ def test_names_are_used_once_and_a_missing_one_is_said(made):
     assert made.ledger("a").epsilon == 1
 
 
-@pytest.mark.parametrize("name", ["", " a", "a\n", "x" * 201, 3, None])
+@pytest.mark.parametrize("name", ["", " a", "a\n", "a\tb", "x" * 201, 3, None])
 def test_a_name_is_a_line(made, name):
+    assert made.create("x" * 200, epsilon=1).name == "x" * 200
     with pytest.raises(ConfigurationError, match="name is"):
         made.create(name, epsilon=1)
 
@@ -195,6 +197,34 @@ def test_a_share_is_booked_in_both_or_in_neither(made):
     assert (one.parent, whole.parent) == ("whole", None)
     for name in made.names():
         made.verify(name)
+
+
+@pytest.fixture
+def locked():
+    """The ledgers whose rows PostgreSQL would have been asked to lock; SQLite locks the whole file, and leaves the words out."""
+    names = []
+
+    def listen(connection, element, *rest):
+        asked = element.compile(dialect=postgresql.dialect())
+        if "FOR UPDATE" in str(asked):
+            names.extend(asked.params.values())
+
+    sa.event.listen(sa.Engine, "before_execute", listen)
+    yield names
+    sa.event.remove(sa.Engine, "before_execute", listen)
+
+
+def test_whoever_writes_locks_the_ledgers_above_first(tmp_path, locked):
+    made = hr.LedgerStore(tmp_path / "b.db")
+    made.create("whole", epsilon=1)
+    part = made.create("part", epsilon=1, parent="whole")
+    assert (part.spent, len(part.entries), made.names(), locked) == (0, 0, ("part", "whole"), [])
+    with part.reserve(fit("0.1")):
+        assert locked == ["whole", "part"]
+    assert locked == ["whole", "part"] * 2
+    made.raise_ceiling("whole", epsilon=2, reason="more")
+    made.close_ledger("part", reason="done")
+    assert locked[4:] == ["whole", "part"]
 
 
 def test_every_ledger_counts_by_its_own_adjacency_and_kind(made):
@@ -271,6 +301,48 @@ def test_nothing_is_booked_behind_a_damaged_end(made, address, statement):
     tamper(address, statement)
     with pytest.raises(hr.LedgerDamaged):
         ledger.reserve(fit("0.1"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(f"INSERT INTO hedgerow_{table} SELECT * FROM hedgerow_{table}" for table in ("store", "ledgers", "links")),
+        *(f"UPDATE hedgerow_links SET {column} = NULL" for column in ("previous", "hash", "body")),
+        *(f"UPDATE hedgerow_ledgers SET {column} = NULL" for column in ("number", "hash")),
+        "UPDATE hedgerow_store SET format = NULL",
+    ],
+)
+def test_the_tables_hold_nothing_twice_and_no_link_without_its_parts(made, address, statement):
+    some(made)
+    with pytest.raises(sa.exc.IntegrityError):
+        tamper(address, statement)
+    made.verify("a")
+
+
+def test_a_store_says_once_which_one_it_is(made, address):
+    ledger = some(made)
+    tamper(address, "DELETE FROM hedgerow_store")
+    with pytest.raises(hr.LedgerDamaged, match=r"does not say which ledger store it is; nothing was booked"):
+        ledger.reserve(fit("0.1"))
+
+
+def test_a_parent_that_is_gone_is_found(made, address):
+    made.create("whole", epsilon=1)
+    made.create("part", epsilon=1, parent="whole").reserve(fit("0.5"))
+    tamper(address, "DELETE FROM hedgerow_links WHERE ledger = 'whole'")
+    tamper(address, "DELETE FROM hedgerow_ledgers WHERE name = 'whole'")
+    with pytest.raises(hr.LedgerDamaged, match="'part' is damaged at link 0: its parent 'whole' is missing"):
+        made.verify("part")
+    with pytest.raises(ConfigurationError, match="there is no ledger 'whole'"):
+        made.verify("whole")
+
+
+def test_ledgers_that_are_made_shares_of_each_other_book_nothing_and_end(made, address):
+    made.create("whole", epsilon=1)
+    part = made.create("part", epsilon=1, parent="whole")
+    tamper(address, "UPDATE hedgerow_ledgers SET parent = 'part' WHERE name = 'whole'")
+    with pytest.raises(hr.LedgerDamaged, match="it names another parent"):
+        part.reserve(fit("0.5"))
 
 
 def test_a_chain_that_was_written_again_is_found_by_a_head_that_was_kept(made, address):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -32,7 +33,7 @@ def test_sums():
     assert cost(ONE).thresholds == Fraction(1, 1000)
     assert cost(Sequence((ONE, ONE, ONE, OTHER))).thresholds == Fraction(3, 1000)
     assert cost(Parallel((ONE, ONE))).thresholds == Fraction(2, 1000)
-    assert cost(OneOf((ONE, OTHER))).thresholds == Fraction(1, 1000)
+    assert cost(OneOf((ONE, OTHER, ONE))).thresholds == Fraction(1, 1000)
     assert cost(PerRecordAssignment(ONE, 5)).thresholds == Fraction(5, 1000)
     assert not cost(Subsampled(ONE, Fraction(1, 2))).protected
     assert cost(ONE).by(Concentrated).rho == cost(OTHER).by(Concentrated).rho
@@ -48,6 +49,23 @@ def test_within_is_exact_and_takes_thresholds_twice_for_one_record_replaced():
     needed = Fraction(2, 1000) * (1 + Fraction(math.e))
     assert replaced.within(Fraction(2), needed * Fraction(10**6 + 1, 10**6))
     assert not replaced.within(Fraction(2), needed * Fraction(10**6 - 1, 10**6))
+
+
+def test_deltas_of_one_record_replaced_are_rounded_up_and_hardly():
+    for step in range(1, 200):
+        epsilon, delta = Fraction(step, 50), Fraction(step, 10**6)
+        found = cost(Thresholded(epsilon, "m", "p", delta=delta)).under("replace-one")
+        with localcontext(prec=50):
+            right = delta * (1 + Fraction((Decimal(step) / 50).exp()))
+        assert not found.within(2 * epsilon, right - Fraction(1, 10**30))
+        assert found.within(2 * epsilon, right * (1 + Fraction(1, 10**9)))
+
+
+@pytest.mark.parametrize("parts", [(ONE, OTHER), (OTHER, ONE), (ONE, ONE)])
+def test_sums_and_maxima_of_costs_for_one_record_replaced_are_those_of_the_plans(parts):
+    one, other = (cost(part).under("replace-one") for part in parts)
+    assert one + other == cost(Sequence(parts)).under("replace-one")
+    assert one | other == cost(Parallel(parts)).under("replace-one")
 
 
 def test_beside_normal_noise_they_are_added():

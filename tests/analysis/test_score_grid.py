@@ -1,0 +1,67 @@
+"""The cells of a report card: which one a record is in, and what counts of them say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedgerow.analysis.scores import ScoreGrid
+
+TWO, THREE = ScoreGrid(2, 4), ScoreGrid(3, 4)
+
+
+def chance(odds):
+    return 1 / (1 + np.exp(-np.array(odds)))
+
+
+def test_bins_are_of_equal_width_in_log_odds_up_to_seven():
+    grid = ScoreGrid(2, 4)
+    np.testing.assert_allclose(grid.inner, chance([-3.5, 0, 3.5]), rtol=1e-12)
+    lower, upper = grid.ends
+    np.testing.assert_array_equal(lower, [0, *grid.inner])
+    np.testing.assert_array_equal(upper, [*grid.inner, 1])
+
+
+@pytest.mark.parametrize(("grid", "histograms", "codes"), [(TWO, 1, [8]), (THREE, 4, [9, 8, 8, 8])])
+def test_a_record_is_in_one_cell_of_each_histogram(grid, histograms, codes):
+    assert grid.histograms == histograms
+    assert grid.n_codes.tolist() == codes
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet(np.full(grid.n_classes, 0.2), 500)
+    found = grid.codes(probabilities, generator.integers(0, grid.n_classes, 500))
+    assert found.shape == (500, histograms)
+    assert (found >= 0).all()
+    assert (found < grid.n_codes).all()
+    assert all(len(set(column)) == size for column, size in zip(found.T.tolist(), codes, strict=True))
+
+
+def test_the_cells_of_two_classes_are_a_label_and_a_bin_on_the_side_of_the_prediction():
+    second = chance([-4, -1, 1, 4])
+    probabilities = np.column_stack((1 - second, second))
+    assert TWO.codes(probabilities, np.zeros(4, dtype=int))[:, 0].tolist() == [0, 1, 2, 3]
+    assert TWO.codes(probabilities, np.ones(4, dtype=int))[:, 0].tolist() == [4, 5, 6, 7]
+    # Where rounding left the second class's probability on the other side, the prediction decides.
+    odd = np.array([[0.4999, 0.4998], [0.5001, 0.5002], [0.5001, 0.50005], [0.4, 0.49]])
+    assert TWO.codes(odd, np.zeros(4, dtype=int))[:, 0].tolist() == [1, 2, 1, 2]
+
+
+def test_the_cells_of_more_classes_are_label_and_prediction_and_for_each_whether_it_is_and_its_bin():
+    probabilities = np.array([[0.01, 0.3, 0.69], [0.98, 0.01, 0.01]])
+    assert THREE.codes(probabilities, np.array([1, 0])).tolist() == [[1 * 3 + 2, 0, 4 + 1, 2], [0 * 3 + 0, 4 + 3, 0, 0]]
+
+
+def test_counts_of_two_classes():
+    counts = np.array([1.0, 2, 3, 4, 10, 20, 30, 40])
+    assert TWO.confusion(counts).tolist() == [[3, 7], [30, 70]]
+    assert [part.tolist() for part in TWO.curve(counts, 1)] == [[10, 20, 30, 40], [1, 2, 3, 4]]
+    assert [part.tolist() for part in TWO.curve(counts, 0)] == [[4, 3, 2, 1], [40, 30, 20, 10]]
+
+
+def test_counts_of_more_classes():
+    counts = np.arange(9 + 3 * 8.0)
+    assert THREE.confusion(counts).tolist() == np.arange(9).reshape(3, 3).tolist()
+    for k in range(3):
+        own, others = THREE.curve(counts, k)
+        start = 9 + 8 * k
+        assert others.tolist() == list(range(start, start + 4))
+        assert own.tolist() == list(range(start + 4, start + 8))

@@ -1,0 +1,122 @@
+"""What a filter has charged: sums along paths, the largest of siblings, what is approximate once and of all nodes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.conversions import amplified
+from hedgerow.privacy.events import Gaussian, Pure, Sequence, Thresholded
+from hedgerow.privacy.filter import PrivacyFilter
+
+QUARTER, MILLIONTH = cost(Pure(Fraction(1, 4), "m", "p")), Fraction(1, 10**6)
+NOISE = cost(Gaussian(Fraction(1, 100), 5, "p"))
+SHOWN = cost(Thresholded(Fraction(1, 4), "m", "p", delta=MILLIONTH))
+ONE = PrivacyFilter(cost(Pure(Fraction(1), "m", "p")))
+WIDE = PrivacyFilter(
+    cost(Sequence((Gaussian(Fraction(1), 20, "p"), Thresholded(Fraction(1), "m", "p", delta=3 * MILLIONTH))))
+)
+
+
+def nodes(*index):
+    return np.array(index, dtype=np.intp)
+
+
+def test_costs_add_up_along_a_path_and_the_largest_of_siblings_counts():
+    begun = ONE.assigned(None, 1, 2).charged(0, nodes(0, 1), QUARTER)
+    parted = begun.charged(0, nodes(1), QUARTER).partitioned(0, nodes(1), np.array([2]))
+    both = parted.charged(1, nodes(0), QUARTER).charged(1, nodes(1), QUARTER)
+    assert [one.total.epsilon for one in (ONE, begun, parted, both)] == [
+        0,
+        Fraction(1, 4),
+        Fraction(1, 2),
+        Fraction(3, 4),
+    ]
+    assert both.charged(0, nodes(0), QUARTER).total.epsilon == Fraction(3, 4)  # the root that is left has spent a half
+    full = both.charged(1, nodes(1), QUARTER)
+    assert full.total.epsilon == 1
+    with pytest.raises(BudgetExceeded):
+        full.charged(1, nodes(1), QUARTER)
+    assert full.charged(1, nodes(0), QUARTER).total.epsilon == 1
+
+
+def test_nodes_that_were_charged_differently_keep_what_each_has_paid():
+    begun = ONE.assigned(None, 1, 3).charged(0, nodes(1), QUARTER).charged(0, nodes(0, 1, 2), QUARTER)
+    assert begun.total.epsilon == Fraction(1, 2)
+    assert begun.charged(0, nodes(0, 2), QUARTER).total.epsilon == Fraction(1, 2)
+    assert begun.charged(0, nodes(1, 2), QUARTER).total.epsilon == Fraction(3, 4)
+
+
+def test_assignments_and_questions_to_all_records_add_up():
+    first = ONE.charged_all(QUARTER).assigned(None, 1, 1).charged(0, nodes(0), QUARTER)
+    second = first.assigned(None, 1, 1).charged(1, nodes(0), QUARTER).charged_all(QUARTER)
+    assert (first.total.epsilon, second.total.epsilon) == (Fraction(1, 2), 1)
+    with pytest.raises(BudgetExceeded):
+        second.charged_all(QUARTER)
+    with pytest.raises(BudgetExceeded):
+        second.charged(1, nodes(0), QUARTER)
+
+
+def test_a_sample_costs_its_amplified_budget_and_not_that_of_the_records():
+    sampled = ONE.assigned(Fraction(1, 3), 1, 1).charged(0, nodes(0), QUARTER).charged(0, nodes(0), QUARTER)
+    assert sampled.total.epsilon == amplified(Fraction(1, 2), Fraction(1, 3))
+
+
+@pytest.mark.parametrize("everyone", [True, False])
+def test_what_is_approximate_counts_once_for_every_node_that_draws(everyone):
+    charged = WIDE.assigned(None, 1, 2)
+    for question in range(2):
+        for amount in (NOISE, SHOWN):
+            charged = charged.charged_all(amount) if everyone else charged.charged(0, nodes(question), amount)
+    assert (charged.total.draws, charged.total.thresholds) == (10, 2 * MILLIONTH)
+    assert charged.total.mu_squared == Fraction(2 if everyone else 1, 100)
+
+
+def test_children_are_as_many_as_said_and_begin_where_their_parents_stood():
+    begun = ONE.assigned(None, 3, 2).charged(0, nodes(0), QUARTER)
+    parted = begun.partitioned(0, nodes(0, 1), np.array([1, 3]))
+    assert (begun.made, parted.made, parted.unit(1)) == (1, 2, 3)
+    assert 0 not in parted.generations
+    parted.check_open(1, nodes(0, 1, 2, 3))
+    with pytest.raises(ConfigurationError, match="not this curator's"):
+        parted.check_open(1, nodes(4))
+    assert parted.charged(1, nodes(1, 2, 3), QUARTER).total.epsilon == Fraction(1, 4)
+    assert parted.charged(1, nodes(0), QUARTER).total.epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("generation", "index"),
+    [
+        (0, [1, 0]),
+        (0, [0, 0]),
+        (0, [0, 1, 1]),
+        (0, [0, 2, 1]),
+        (0, [-1]),
+        (0, [-1, 0]),
+        (0, [3]),
+        (0, [0, 3]),
+        (-1, [0]),
+        (1, [0]),
+        (1, []),
+    ],
+)
+def test_a_node_that_is_none_is_refused(generation, index):
+    opened = ONE.assigned(None, 1, 3)
+    opened.check_open(0, nodes(0, 1, 2))
+    opened.check_open(0, nodes())
+    with pytest.raises(ConfigurationError, match="not this curator's"):
+        opened.check_open(generation, nodes(*index))
+
+
+def test_a_partitioned_node_is_closed_and_the_others_are_not():
+    parted = ONE.assigned(None, 1, 3).partitioned(0, nodes(1), np.array([2]))
+    parted.check_open(0, nodes(0, 2))
+    for closed in (nodes(1), nodes(0, 1)):
+        with pytest.raises(ConfigurationError, match="ask its children"):
+            parted.check_open(0, closed)
+    whole = parted.partitioned(0, nodes(0, 2), np.array([2, 2]))
+    for closed in (nodes(0), nodes()):
+        with pytest.raises(ConfigurationError, match="ask its children"):
+            whole.check_open(0, closed)

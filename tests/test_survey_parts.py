@@ -86,9 +86,8 @@ def test_what_a_survey_asks_is_what_its_event_says():
     assert into[0][-1] == into[0][-2] + 1  # missing cells keep a code of their own
     uncounted = RECIPE.survey(Budget(Fraction(1)), encoder, counts=False)
     assert uncounted.records(asked) is None
-    nothing = RECIPE.survey(
-        Budget(Fraction(1)), Encoder(hr.Schema({"b": hr.Categorical(["x", "y"])}, classes=[0, 1])), counts=True
-    )
+    plain = Encoder(hr.Schema({"b": hr.Categorical(["x", "y"])}, classes=[0, 1]), FINE)
+    nothing = RECIPE.survey(Budget(Fraction(1)), plain, counts=True)
     assert [codes.tolist() for codes in nothing.merges(asked, 4)] == [into[1].tolist()]
 
 

@@ -46,6 +46,15 @@ def test_shares_stand_for_curvatures_where_more_than_two_classes_are_measured_wi
     assert Gradients(n_classes, normal).by_share == (n_classes > 2 and not normal)
 
 
+@of_every_kind
+def test_channels_are_whole_numbers(n_classes, normal):
+    channels = Gradients(n_classes, normal)(
+        np.zeros((3, n_classes), dtype=np.int32), np.array([0, -1, 0], dtype=np.int16)
+    )
+    assert channels.dtype == np.int64
+    assert channels.shape == (3, 2 if n_classes == 2 else 2 * n_classes)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_exponentials_fall_from_a_million_to_one(n_classes):
     table = Gradients(n_classes, normal=True)._exponentials.tolist()
@@ -75,6 +84,7 @@ def test_curvatures_are_read_off_shares_and_noise_below_zero_is_none():
 def test_even_weights_move_no_votes_and_others_move_them_against_the_heavier_class():
     """Of two classes whose shares the cap leaves alone the odds move by the quotient of the weights."""
     assert intercept_of(np.ones(4)).tolist() == [0, 0, 0, 0]
+    assert intercept_of(np.ones(4)).dtype == np.int64
     assert intercept_of(np.array([1.0, 1.5])).tolist() == pytest.approx(
         [-VOTE_STEPS * math.log(1.5) / 2, VOTE_STEPS * math.log(1.5) / 2], abs=0.51
     )

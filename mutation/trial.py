@@ -244,7 +244,8 @@ class _Process:
             hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
             return Outcome("hung" if hung else "failed", seconds, f"signal {os.WTERMSIG(status)}")
         code = os.WEXITSTATUS(status)
-        state = {0: "passed", 1: "failed", 2: "failed"}.get(code, "broken")  # 2: a test file cannot be collected
+        # 2: a test file cannot be collected; 4: nor can a test of it that was named
+        state = {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(code, "broken")
         return Outcome(
             state, seconds, "" if state == "passed" else said.partition("\n")[0] if state == "failed" else said[-800:]
         )

@@ -83,6 +83,7 @@ def test_what_a_survey_asks_is_what_its_event_says():
     assert cost(survey.event) == curator.total
     assert into[1].tolist() == list(range(encoder.n_codes[1]))
     assert np.all(np.diff(into[0]) >= 0)
+    assert into[0][-1] <= 4
     assert into[0][-1] == into[0][-2] + 1  # missing cells keep a code of their own
     uncounted = RECIPE.survey(Budget(Fraction(1)), encoder, counts=False)
     assert uncounted.records(asked) is None
@@ -133,6 +134,13 @@ def test_fine_bins_are_narrower_by_one_factor_the_nearer_they_are_to_zero():
     below = np.array(fine_cuts(hr.Numeric(-1, -0.25)))
     assert np.isin(-narrow[narrow > 0.25], below).all()
     assert len(below) == FINE - 1
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.0**-9, 1), (-1, -(2.0**-9)), (-1, 2.0**-9), (-(2.0**-9), 1)])
+def test_no_cut_is_at_an_end_of_the_range(low, high):
+    """Where the distance of a narrow bin from zero is just that of an end."""
+    edges = fine_cuts(hr.Numeric(low, high))
+    assert low < edges[0] <= edges[-1] < high
 
 
 def test_few_values_and_dates_have_bins_of_one_width():
@@ -200,6 +208,22 @@ def test_merged_cut_points_come_back_from_their_arrays():
     assert again.max_bins == FINE
     old = hr.Numeric(0, 8).bin_edges(FINE)[[5, 80]]  # as files of 0.1.0 have them
     merged_encoder({"edges": old, "edge_counts": np.array([2, 0])}, FINE_ENCODER)
+
+
+def test_each_feature_keeps_cut_points_of_its_own_and_at_least_one():
+    names = {"a": hr.Numeric(0, 8), "c": hr.Categorical(["x"]), "b": hr.Numeric(0, 2), "d": hr.Numeric(0, 8, [1])}
+    fine = fine_encoder(hr.Schema(names, classes=[0, 1]))
+    kept = [fine.edges[0][[5]], np.empty(0), fine.edges[2][[1, 9]], np.array([1.0])]
+
+    def read(kept):
+        arrays = {"edges": np.concatenate(kept), "edge_counts": np.array([len(edges) for edges in kept])}
+        return [edges.tolist() for edges in merged_encoder(arrays, fine).edges]
+
+    assert read(kept) == [edges.tolist() for edges in kept]
+    every = np.union1d(fine.edges[0], hr.Numeric(0, 8).bin_edges(FINE))
+    for place, wrong in ((3, np.empty(0)), (0, np.empty(0)), (1, np.array([1.0])), (0, every[: FINE + 1])):
+        with pytest.raises(FileFormatError, match="cut points are damaged"):
+            read([*kept[:place], wrong, *kept[place + 1 :]])
 
 
 EDGES = ARRAYS["edges"]

@@ -34,6 +34,8 @@ def test_scores_have_their_ranges_under_the_names_of_parameters():
     }
     assert (Gini().range, Max().range, Error().range, ClassCount.range, Minority.sensitivity) == (2 << 10, 1, 1, 1, 1)
     assert Gini(3).range == 16
+    assert Minority().of(np.array([[3, 4, 1]])).tolist() == [4]
+    assert Minority().of(np.array([[3, 4, 1]])).dtype == np.int64
     assert Gini().detail == "Gini score in steps of 1/1024"
     assert InformationGain().detail == "information gain of up to 65536 records in steps of 1/1024"
     assert (Max().detail, Error().detail) == ("majority score", "error score")

@@ -175,6 +175,7 @@ def test_codes_that_are_left_are_those_of_nodes_in_their_number():
             tests.undecided(wrong, np.array([3, 3]))
         with pytest.raises(ValueError, match="alive"):
             tests.narrowed(wrong, np.array([0, 1]))
+    assert tests.undecided(alive, np.array([3, 3])).dtype == tests.narrowed(alive, np.array([0, 1])).dtype == np.bool_
 
 
 # Specializations.
@@ -186,6 +187,7 @@ def test_codes_that_are_left_are_those_of_nodes_in_their_number():
         ([(0, 1, 2)], [1, 1]),
         ([(0, 1, 2), (1, 2, 3)], [1]),
         ([(0, 1, 2)], [0]),
+        ([(0, 1, 2), (1, 2, 3)], [1, 0]),
         ([(0, 1, 2), (1, 2)], [1, 1]),
         ([(0, 2, 2)], [1]),
         ([(0, 2, 1)], [1]),

@@ -71,7 +71,12 @@ def test_records_concerned():
     assert most_concerned([left, right], features) == 1
     assert most_concerned([left, right, other], features) == 2
     assert most_concerned([one, right], features) == 2
-    for first, second in (((0, 2, 3), (0, 1, 2)), ((0, 1, 2), (1, 2, 3)), ((0, 1, 3), (2, 3, 4)), ((0, 1, 2), (0, 1, 2))):
+    for first, second in (
+        ((0, 2, 3), (0, 1, 2)),
+        ((0, 1, 2), (1, 2, 3)),
+        ((0, 1, 3), (2, 3, 4)),
+        ((0, 1, 2), (0, 1, 2)),
+    ):
         assert most_concerned([specializations([first]), specializations([second])], features) == 2
     assert most_concerned([specializations([(0, 1, 2), (2, 3, 4)]), right], features) == 2
     assert most_concerned([specializations([(0, 1, 2), (2, 3, 4)]), left], features) == 2

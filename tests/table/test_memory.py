@@ -60,6 +60,8 @@ def test_nodes_hold_the_records_of_their_part_and_what_they_weigh(weighted):
             assert np.array_equal(table.histogram(nodes)[node], expected)
             assert np.array_equal(table.class_counts(nodes)[node], expected[:3].sum(axis=0))
         assert len(nodes) == len(numbers)
+        whole = (table.sizes(nodes), table.class_counts(nodes), table.histogram(nodes), nodes.weights)
+        assert {array.dtype for array in whole} == {np.dtype(np.int64)}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -76,6 +78,7 @@ def test_children_hold_the_weighted_records_of_their_branch(weighted):
         expected = [weight[mine & (labels == label)].sum() for label in range(N_CLASSES)]
         assert table.class_counts(children)[child].tolist() == expected
     assert table.sizes(children).sum() == table.sizes(roots).sum()
+    assert children.starts.dtype == children.weights.dtype == np.int64
 
 
 def test_coins_are_read_at_the_number_of_each_record_among_all():
@@ -91,6 +94,7 @@ def test_coins_are_read_at_the_number_of_each_record_among_all():
         assert np.array_equal(sampled.class_counts(sampled.assign(Told.to(np.zeros(60), 1)))[0],
                               [(labels[20:][kept] == label).sum() for label in range(3)])  # fmt: skip
         assert np.array_equal(sampled.parts(coins, None), whole[20:])
+        assert set(sampled._labels.tolist()) == {-1, 0, 1, 2}
 
 
 def test_a_rule_is_told_to_the_coins_of_a_weighted_assignment():
@@ -165,8 +169,36 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
             for group in of:
                 for feature, start in enumerate((0, 3, 8)):
                     expected[group, start + codes[row, feature]] += channels[row]
-        assert np.array_equal(table.sums(Channels(), votes, groups), expected)
+        found = table.sums(Channels(), votes, groups)
+        assert found.dtype == np.int64
+        assert np.array_equal(found, expected)
         assert np.array_equal(table.margins[:, 0], margins)
+
+
+@pytest.mark.parametrize("step", [1, 2, 7, 100])
+def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
+    """Seven records of channels up to 20 fit a half of 140."""
+    monkeypatch.setattr(memory, "BLOCK_RECORDS", step)
+    monkeypatch.setattr(memory, "LARGEST_HALF", 140)
+    pack, since = memory.kernels.pack, [0]
+
+    def packed(codes, channels, offsets, feature, group, place, row, out):
+        since[-1] += len(codes)
+        assert place.shape == (3,)
+        assert row.shape == (2,)
+        assert out.shape == (1, 10, 2)
+        assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
+        pack(codes, channels, offsets, feature, group, place, row, out)
+
+    monkeypatch.setattr(memory.kernels, "pack", packed)
+    monkeypatch.setattr(memory, "unpack", lambda *halves: since.append(0) or unpack(*halves))
+    for count in (2, 60):  # fewer records than features, too
+        codes, labels, _ = records()
+        table_of(codes[:count], labels[:count]).sums(Channels())
+        assert since[-1] == 0
+        assert max(since) == (2 if count == 2 else 7 // min(step, 7) * min(step, 7))
+        assert sum(since) == count
+        since[:] = [0]
 
 
 def test_votes_are_added_to_the_margins_that_a_table_was_given():

@@ -10,7 +10,7 @@ import pytest
 import hedgerow
 
 SOURCE = Path(hedgerow.__file__).parent
-ARRAYS = ("NDArray", "Integers", "Floats", "Truth", "Index", "Arrays", "Cells |", "Codes", "Labels")
+ARRAYS = ("NDArray", "Integers", "Floats", "Truth", "Index")
 NOT_PROTECTED = ("published", "audit")  # may hold what changes: nothing that they hold was charged
 
 

@@ -129,6 +129,7 @@ def assert_same(one, other):
     assert len(one) == len(other)
     for number, (left, right) in enumerate(zip(one, other, strict=True)):
         assert left.shape == right.shape, number
+        assert left.dtype == right.dtype == np.int64, number
         assert np.array_equal(left, right), number
 
 

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from helpers import Told
 
+import hedgerow as hr
 from hedgerow import threads
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
+from hedgerow.schema import Encoder
+from hedgerow.schema.persons import Groups
 from hedgerow.scores import multiway
-from hedgerow.table import CodeGroups, MemoryTable, memory
+from hedgerow.table import CodeGroups, MemoryTable, keep_of, memory
 from hedgerow.table.memory import MemoryFrontier, check_packable, grouped, unpack
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
@@ -128,6 +131,24 @@ def test_a_fresh_table_has_no_margins_and_codes_of_its_own_whichever_is_merged_f
         both[first].merge([np.zeros(2, dtype=np.int64)] * 3)
         assert both[first]._codes is before  # alone with its codes, a table needs no copy
         assert both[first].offsets.tolist() == [0, 1, 2, 3]
+
+
+def test_a_table_alone_with_its_codes_merges_them_in_place():
+    codes, labels, _ = records()
+    table = table_of(codes, labels)
+    table.merge([np.zeros(n, dtype=np.int64) for n in N_CODES])
+    assert table._codes is codes
+    assert not codes.any()
+    assert table._all.feature.dtype == table._all.group.dtype == np.int64
+
+
+def test_records_that_are_left_out_have_no_class():
+    schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    who = Groups("id", np.array(["p", "p", "q"], dtype=object))
+    given = Encoder(schema, 2), [["x"], ["y"], ["x"]], ["yes", "no", "yes"]
+    assert MemoryTable.of(*given)._labels.tolist() == [1, 0, 1]
+    kept = MemoryTable.of(*given, keep_of(who, 1, Randomness(0)))._labels.tolist()
+    assert kept in ([1, -1, 1], [-1, 0, 1])
 
 
 class Channels:

@@ -82,18 +82,37 @@ def patch_of(before: str, after: str, path: str) -> Patch | None:
 
 
 def _constants(before: str, after: str) -> dict[str, str]:
-    """Return the changed assignments to names in capitals, if these are all that differs between two sources."""
-    pairs = zip_longest(ast.parse(before).body, ast.parse(after).body)
+    """Return the changed assignments to names in capitals, if these are all that differs between two sources.
+
+    A constant that other lines read as they are imported, such as the default of a parameter, cannot be patched afterwards.
+    """
+    body = ast.parse(before).body
+    pairs = zip_longest(body, ast.parse(after).body)
     changed = {}
     for old, new in pairs:
         match old, new:
             case ast.Assign(targets=[ast.Name(id=name)]), ast.Assign() if (
-                ast.dump(old) != ast.dump(new) and name.isupper()
+                ast.dump(old) != ast.dump(new) and name.isupper() and not any(name in _read(node) for node in body)
             ):
                 changed[name] = ast.unparse(new)
             case _ if ast.dump(old) != ast.dump(new):
                 return {}
     return changed
+
+
+def _read(node: ast.AST) -> set[str]:
+    """Return the names that a statement reads as it is imported: all but those in bodies of functions and annotations."""
+    match node:
+        case ast.FunctionDef() | ast.Lambda():
+            parts = [*node.args.defaults, *(default for default in node.args.kw_defaults if default)]
+            parts += getattr(node, "decorator_list", [])
+        case ast.AnnAssign():
+            parts = [node.value] if node.value else []
+        case ast.Name(id=name, ctx=ast.Load()):
+            return {name}
+        case _:
+            parts = list(ast.iter_child_nodes(node))
+    return {name for part in parts for name in _read(part)}
 
 
 def _assign(module: Any, name: str, statement: str) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +114,9 @@ class Trials:
         except Exception as error:
             os.write(1, f"it cannot be imported: {error!r}\n".encode())
             return 1
-        for test in self.tests:  # file after file, so that most failures come before most imports
-            code = int(pytest.main(_arguments([test]), plugins=[_Tell()]))
+        # File after file, so that most failures come before most imports.
+        for _, tests in groupby(self.tests, lambda test: test.partition("::")[0]):
+            code = int(pytest.main(_arguments(list(tests)), plugins=[_Tell()]))
             if code:
                 return code
         return 0
@@ -251,7 +252,8 @@ class _Process:
             hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
             return Outcome("hung" if hung else "failed", seconds, f"signal {os.WTERMSIG(status)}")
         code = os.WEXITSTATUS(status)
-        state = {0: "passed", 1: "failed", 2: "failed"}.get(code, "broken")  # 2: a test file cannot be collected
+        # 2: a test file cannot be collected; 4: nor can a test of it that was named
+        state = {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(code, "broken")
         return Outcome(
             state, seconds, "" if state == "passed" else said.partition("\n")[0] if state == "failed" else said[-800:]
         )

@@ -145,7 +145,7 @@ def test_channels_are_those_of_a_plain_loop(n_classes, normal, kind):
 
 def test_two_classes_are_looked_up_at_every_lead():
     rule = Gradients(2, normal=True)
-    leads = np.arange(-15 * VOTE_STEPS, 15 * VOTE_STEPS, 7)
+    leads = np.concatenate([np.arange(-15 * VOTE_STEPS, 15 * VOTE_STEPS, 7), np.arange(-3, 4)])
     margins = np.stack([np.full_like(leads, 5), leads + 5], axis=1)
     for label in (-1, 0, 1):
         expected = [plain(rule, row, label) for row in margins.tolist()]

@@ -136,6 +136,13 @@ def test_other_units_are_rounded_down(margins, unit):
         assert after.max() <= unit
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (5, 2), (4,)])
+def test_margins_of_other_records_are_refused(shape):
+    """A kernel reads as many rows as there are labels."""
+    with pytest.raises(ValueError, match="margins"):
+        MadaBoost().lookup(0)(np.zeros(shape, dtype=np.int64), np.zeros(4, dtype=np.int16))
+
+
 def test_one_record_in_two_halves_its_chances_at_most():
     """Half its weight in 32-bit words: what the sampled form takes for the thresholds of its coins."""
     half = MadaBoost().lookup(0).within(2**31)

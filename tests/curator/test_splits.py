@@ -66,6 +66,7 @@ def test_what_may_be_cut_and_into_what():
         *((0, k) for k in (1, 2, 3)),
         *((1, k) for k in (0, 2, 3)),
     }
+    assert SPLITS.groups.group.dtype == SPLITS.groups.feature.dtype == np.int64
     sides = {tuple(SPLITS[number].first.tolist()) for number in range(len(SPLITS)) if SPLITS[number].by == 0}
     assert all(first[0] and not first[-1] for first in sides)
     assert len(sides) == 8

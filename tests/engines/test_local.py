@@ -12,40 +12,8 @@ from full_disks import full_disk
 from interruption import at_every_line
 
 import hedgerow as hr
-from hedgerow.engines.collect import Partial, Total, combined, narrowed
 from hedgerow.engines.spill import Spill
-from hedgerow.table.log import Nodes, Sizes, Sums
 from hedgerow.threads import for_each
-
-
-def test_each_partition_counts_once():
-    total = Total(2)
-    total.add(Partial((1,), np.array([1, 2], dtype=np.uint8)))
-    with pytest.raises(hr.EngineError, match="twice"):
-        total.add(Partial((1,), np.array([1, 2])))
-    with pytest.raises(hr.EngineError, match="no answer"):
-        _ = total.sum
-    with pytest.raises(hr.EngineError, match="different questions"):
-        total.add(Partial((0,), np.array([1])))
-    total.add(Partial((0,), np.array([255, 255], dtype=np.uint8)))
-    assert total.sum.tolist() == [256, 257]
-    with pytest.raises(hr.EngineError, match="twice"):
-        Total(2).add(Partial((0, 0), np.array([1])))
-
-
-def test_partial_sums_are_narrow_on_the_wire_and_wide_where_they_are_added():
-    counts, sums = Sizes(Nodes(1, 2, None, None)), Sums(None, None)
-    assert narrowed(counts, np.array([0, 255])).dtype == np.uint8
-    assert narrowed(counts, np.array([0, 256])).dtype == np.uint16
-    assert narrowed(counts, np.array([0, 2**40])).dtype == np.uint64
-    assert narrowed(sums, np.array([0, 1])).dtype == np.int64
-    both = combined(
-        counts,
-        [Partial((0,), np.array([255, 1], dtype=np.uint8)), Partial((), None, (5,)), Partial((2, 1), np.array([1, 1]))],
-    )
-    assert (both.places, both.sum.tolist(), both.behind) == ((0, 2, 1), [256, 2], (5,))
-    with pytest.raises(hr.EngineError, match="twice"):
-        combined(counts, [Partial((0,), np.array([1])), Partial((0,), np.array([1]))])
 
 
 def test_arrays_fill_memory_first_and_then_files(tmp_path):

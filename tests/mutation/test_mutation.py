@@ -94,6 +94,16 @@ def test_only_bodies_of_functions_are_patched(text):
     assert patch_of(text, text.replace("2", "3"), "m.py") is None
 
 
+@pytest.mark.parametrize(
+    "reader",
+    ["def f(a=A): return a", "def f(*, a=A): return a", "B = A", "class C:\n    x: int = A", "@A\ndef f(): pass"],
+)
+def test_a_constant_that_is_read_at_import_is_not_patched(reader):
+    assert patch_of(f"A = 2\n{reader}\n", f"A = 3\n{reader}\n", "m.py") is None
+    only_later = "A = 2\ndef f(a: A) -> A:\n    b: A\n    return A\n"
+    assert patch_of(only_later, only_later.replace("2", "3"), "m.py").constants
+
+
 def test_constants_are_patched():
     found = patch_of("LARGEST = 2\n", "LARGEST = 3\n", "m.py")
     assert dict(found.constants) == {"LARGEST": "LARGEST = 3"}

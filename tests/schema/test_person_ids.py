@@ -19,7 +19,7 @@ import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_groups
-from hedgerow.schema.persons import LONGEST, person_ids, person_text
+from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text
 
 from schema.odd_cells import CELLS, ODD, WORST  # isort: skip
 
@@ -103,6 +103,20 @@ def test_different_persons_are_different_ids():
 )
 def test_what_is_no_id_is_nobodys(nobody):
     assert ids(nobody) == [(0, 0)]
+
+
+def test_ids_end_at_256_letters_or_digits_and_use_all_their_bits():
+    longest = ["x" * 256, "é" * 256, 10**255, -(10**254), "9" * 256]
+    assert (0, 0) not in ids(*longest)
+    assert len(set(ids(*longest))) == len(longest)
+    assert set(ids("x" * 257, 10**256, "9" * 257, Decimal("1e257"), Decimal("1e-300"))) == {(0, 0)}
+    words = np.array(ids(*range(100)), dtype=np.uint64)
+    assert (words >> np.uint64(56)).any(axis=0).all()
+    assert (words & np.uint64(255)).any(axis=0).all()
+
+
+def test_who_records_are_of_is_not_shown():
+    assert "secret" not in repr(Groups("x" * 1000, object_array(["secret"], 1)))
 
 
 def test_markers_of_missing_cells_are_nobodys():

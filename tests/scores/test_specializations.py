@@ -53,6 +53,11 @@ def test_one_record_moves_scores_apart_by_the_range_at_most(score):
     assert 0.75 * score.range < spread <= score.range
 
 
+def test_scores_say_their_steps():
+    assert (Majority.detail, Purity.detail) == ("majority score", "purity score in steps of 1/1024")
+    assert (Majority.range, Purity.range) == (1, 2048)
+
+
 def test_large_counts_fit():
     histogram = np.zeros((6, 2), dtype=np.int64)
     histogram[2, 0] = 2**31 - 1
@@ -66,6 +71,20 @@ def test_records_concerned():
     assert most_concerned([left, right], features) == 1
     assert most_concerned([left, right, other], features) == 2
     assert most_concerned([one, right], features) == 2
+    for first, second in (
+        ((0, 2, 3), (0, 1, 2)),
+        ((0, 1, 2), (1, 2, 3)),
+        ((0, 1, 3), (2, 3, 4)),
+        ((0, 1, 2), (0, 1, 2)),
+    ):
+        assert most_concerned([specializations([first]), specializations([second])], features) == 2
+    assert most_concerned([specializations([(0, 1, 2), (2, 3, 4)]), right], features) == 2
+    assert most_concerned([specializations([(0, 1, 2), (2, 3, 4)]), left], features) == 2
+    assert most_concerned([specializations([(2, 3, 4), (0, 1, 2)]), left], features) == 2
+    assert most_concerned([specializations([(0, 1, 2), (4, 5, 6)]), right, other], features) == 3
+    across = specializations([(2, 3, 5)])  # it ends at the first place of the second feature
+    assert most_concerned([across], features) == 1
+    assert most_concerned([across, left, other], features) == 3
     assert most_concerned([specializations()], features) == 1
     assert most_concerned([specializations(), left, right], features) == 2
     assert most_concerned([], features) == 0

@@ -33,7 +33,9 @@ def groups(*cells):
 
 def kept(who, words, most, counted=None):
     counted = np.ones(len(who), dtype=bool) if counted is None else np.array(counted)
-    return Keep(groups(*who), most, Given(words)).of(counted).tolist()
+    found = Keep(groups(*who), most, Given(words)).of(counted)
+    assert found.dtype == np.bool_
+    return found.tolist()
 
 
 def test_the_least_words_of_each_person_count():
@@ -125,6 +127,26 @@ def test_in_parts_the_same_records_count(who, ends, at_once, most, seed):
     assert np.concatenate([arrays["labels"] for _, arrays in parts]).tolist() == whole.tolist()
     assert not any("ids" in arrays for _, arrays in parts)
     assert whole.dtype == labels.dtype
+
+
+def test_persons_are_told_apart_by_all_bits_of_their_ids(monkeypatch):
+    """Half of an id may be another's, or all zeros."""
+    ids = np.array([[7, 1], [7, 2], [7, 1], [0, 2], [8, 2], [8, 0], [8, 2]], dtype=np.uint64)
+    words = np.array([1, 2, 3, 4, 5, 6, 7], dtype=np.uint64)
+    assert least(ids, words, 1).tolist() == [True, True, False, True, True, True, False]
+    monkeypatch.setattr("hedgerow.table.persons.person_ids", lambda *given: ids)
+    assert kept("abacded", words, 1) == [True, True, False, True, True, True, False]
+    for at_once in (1, 3, 100):
+        parts = [(0, {"labels": np.zeros(7, dtype=np.int16), "ids": ids.copy()})]
+        Keep(groups(*"abacded"), 1, Given(words)).in_parts(parts, at_once)
+        assert parts[0][1]["labels"].tolist() == [0, 0, -1, 0, 0, 0, -1]
+
+
+def test_a_rule_shows_neither_ids_nor_coins():
+    keep = keep_of(groups("secret"), 3, Randomness(1))
+    assert "secret" not in repr(keep)
+    assert "words" not in repr(keep)
+    assert "most=3" in repr(keep)
 
 
 def test_many_records_of_one_person():

@@ -42,7 +42,6 @@ class Round:
 
     def _scores(self) -> Integers:
         """Return the absolute sums of the scored channels over the cells of each candidate, features and then splits."""
-        check_scores(self._rule)
         scored = np.abs(self._by_code[:, : self._rule.scored]).sum(axis=1)
         of_features = np.add.reduceat(scored, self._offsets[:-1])
         if self._splits is None:

@@ -1,0 +1,203 @@
+"""What scores and tests are by their names, sizes and limits: one more is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hedgerow.errors import ConfigurationError
+from hedgerow.scores import (
+    SCORES,
+    ClassCount,
+    Error,
+    Gini,
+    InformationGain,
+    Max,
+    Minority,
+    Specializations,
+    binary,
+    mixed,
+    multiway,
+    multiway_or_binary,
+)
+from hedgerow.scores.kernels import CUT, EACH, VALUE
+
+
+def test_scores_have_their_ranges_under_the_names_of_parameters():
+    assert {name: type(score) for name, score in SCORES.items()} == {
+        "gini": Gini,
+        "max": Max,
+        "information-gain": InformationGain,
+        "error": Error,
+    }
+    assert (Gini().range, Max().range, Error().range, ClassCount.range, Minority.sensitivity) == (2 << 10, 1, 1, 1, 1)
+    assert Gini(3).range == 16
+    assert Minority().of(np.array([[3, 4, 1]])).tolist() == [4]
+    assert Minority().of(np.array([[3, 4, 1]])).dtype == np.int64
+    assert Gini().detail == "Gini score in steps of 1/1024"
+    assert InformationGain().detail == "information gain of up to 65536 records in steps of 1/1024"
+    assert (Max().detail, Error().detail) == ("majority score", "error score")
+    assert [score.weighs for score in SCORES.values()] == [False, True, False, True]
+
+
+def test_steps_and_caps_end_where_64_bits_or_memory_do():
+    """A branch of 2^31 records has up to 2^59 steps of a Gini score, so that 8 of them and more stay below 2^63."""
+    assert Gini(28).range == 2 << 28
+    assert Gini(0).range == 2
+    assert InformationGain(1 << 24, 20).cap == 1 << 24
+    assert InformationGain(2, 0).range > 0
+    for wrong in (
+        lambda: Gini(29),
+        lambda: Gini(-1),
+        lambda: InformationGain(fraction_bits=21),
+        lambda: InformationGain(fraction_bits=-1),
+        lambda: InformationGain((1 << 24) + 1),
+        lambda: InformationGain(1),
+    ):
+        with pytest.raises(ConfigurationError):
+            wrong()
+
+
+def test_the_table_of_the_information_gain_cannot_be_written_to():
+    with pytest.raises(ValueError, match="read-only"):
+        InformationGain()._steps[1][0] = 1
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+def test_scores_are_written_for_every_node_and_test_or_refused(score):
+    tests = multiway([2, 3])
+    counts = np.ones((2, 5, 2), dtype=np.int64)
+    for histogram, shape in (
+        (counts[:1], (2, 2)),
+        (counts[:, :4], (2, 2)),
+        (counts, (2, 1)),
+        (counts, (2, 3)),
+        (counts, (1, 2)),
+    ):
+        with pytest.raises(ValueError, match=r"histogram|out"):
+            score.score(histogram, tests, np.zeros(shape, dtype=np.int64))
+
+
+# Tests.
+
+
+def columns(tests):
+    return list(zip(tests.feature.tolist(), tests.kind.tolist(), tests.at.tolist(), tests.weight.tolist(), strict=True))
+
+
+def test_listed_tests_are_those_of_their_rules():
+    each = [(0, EACH, 0, 1), (1, EACH, 0, 1)]
+    two_sided = [(0, CUT, 0, 1), (0, CUT, 1, 1), (1, VALUE, 0, 1)]
+    assert columns(multiway([3, 2])) == each
+    assert columns(binary([3, 2], [True, False])) == two_sided
+    assert columns(multiway_or_binary([3, 2], [True, False])) == each + two_sided
+    assert columns(mixed([3, 2], [True, False])) == [*two_sided[:2], (1, EACH, 0, 2)]
+    assert columns(mixed([1, 2], [True, False])) == [(1, EACH, 0, 1)]
+    for tests in (multiway([3, 2]), binary([3, 2], [True, False]), multiway_or_binary([3, 2], [True, False])):
+        assert tests.order.tolist() == [[0, 1, 2]] * 2
+        assert tests.n_codes.tolist() == [3, 2]
+        assert tests.offsets.tolist() == [0, 3, 5]
+        assert not tests.sorted
+        assert "order" not in repr(tests)
+
+
+def test_a_sum_of_weights_stays_below_its_limit_also_where_it_passes_64_bits():
+    tests, whole = multiway([2] * 4), 1 << 62
+
+    def weigh(*weights):
+        return replace(tests, weight=np.array(weights, dtype=np.int64))
+
+    weigh(1, 1, 1, whole - 4)
+    weigh(1 << 31, 1 << 31, (1 << 31) - 1, whole - (3 << 31))
+    for wrong in (
+        (1, 1, 1, whole - 3),
+        (1 << 31, 1 << 31, 1 << 31, whole - (3 << 31)),
+        (whole, whole, whole, whole),
+        ((1 << 63) - 1, (1 << 63) - 1, 1, 1),
+        (0, 1, 1, 1),
+        (-1, 1, 1, 1),
+    ):
+        with pytest.raises(ConfigurationError, match="do not describe tests"):
+            weigh(*wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"feature": np.array([0, 2])},
+        {"feature": np.array([-1, 0])},
+        {"at": np.array([0, 3])},
+        {"at": np.array([3, 0])},
+        {"at": np.array([0, 2])},
+        {"at": np.array([-1, 0])},
+        {"kind": np.array([0, 3])},
+        {"kind": np.array([-1, 0])},
+        {"weight": np.array([1.0, 1.0])},
+        {"feature": np.array([0.0, 1.0])},
+        {"weight": np.array([1])},
+        {"weight": np.array([1, 1, 1])},
+        {name: np.array([], dtype=np.int64) for name in ("feature", "kind", "at", "weight")},
+        {"order": np.array([[0, 1, 2], [1, 2, 0]])},  # the second feature has two codes
+        {"order": np.array([[0, 1, 2]])},
+        {"order": np.array([[0, 1], [0, 1]])},
+        {"order": np.array([[0, 1, 2, 3], [0, 1, 2, 3]])},
+        {"order": np.array([[0, 1, 1], [0, 1, 2]])},
+        {"order": np.array([[0, 1, 3], [0, 1, 2]])},
+        {"order": np.array([[0.0, 1, 2], [0, 1, 2]])},
+    ],
+)
+def test_arrays_that_describe_no_tests_or_no_orders_are_refused(wrong):
+    with pytest.raises(ConfigurationError, match="candidates"):
+        replace(multiway([3, 2]), **wrong)
+
+
+def test_an_order_moves_the_branches_of_cuts_alone():
+    tests = multiway_or_binary([3, 4, 2], [True, True, False])
+    moved = tests.ordered(np.array([[0, 1, 2, 3], [3, 0, 2, 1], [0, 1, 2, 3]], dtype=np.int32))
+    assert moved.sorted
+    assert moved._place.tolist() == [[0, 1, 2, 3], [1, 3, 2, 0], [0, 1, 2, 3]]
+    cuts = moved.branches(np.flatnonzero((moved.feature == 1) & (moved.kind == CUT)))
+    assert cuts.tolist() == [[1, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 0]]
+    others = np.flatnonzero((moved.feature != 1) | (moved.kind != CUT))
+    assert np.array_equal(moved.branches(others), tests.branches(others))
+    for array in (moved._place, moved.arity, moved.offsets):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+
+
+def test_codes_that_are_left_are_those_of_nodes_in_their_number():
+    tests = multiway([2, 3])
+    alive = tests.every_code(2)
+    for wrong in (alive[:1], alive[:, 1:]):
+        with pytest.raises(ValueError, match="alive"):
+            tests.undecided(wrong, np.array([3, 3]))
+        with pytest.raises(ValueError, match="alive"):
+            tests.narrowed(wrong, np.array([0, 1]))
+    assert tests.undecided(alive, np.array([3, 3])).dtype == tests.narrowed(alive, np.array([0, 1])).dtype == np.bool_
+
+
+# Specializations.
+
+
+@pytest.mark.parametrize(
+    ("edges", "weight"),
+    [
+        ([(0, 1, 2)], [1, 1]),
+        ([(0, 1, 2), (1, 2, 3)], [1]),
+        ([(0, 1, 2)], [0]),
+        ([(0, 1, 2), (1, 2, 3)], [1, 0]),
+        ([(0, 1, 2), (1, 2)], [1, 1]),
+        ([(0, 2, 2)], [1]),
+        ([(0, 2, 1)], [1]),
+        ([(-1, 1, 2)], [1]),
+        ([(0, 1, 5)], [1]),
+        ([], []),
+    ],
+)
+def test_specializations_that_divide_nothing_are_refused(edges, weight):
+    line = np.arange(4)
+    Specializations(line, [(0, 1, 4), (2, 3, 4), (0, 1, 2)], np.array([1, 1, 1]))
+    with pytest.raises(ConfigurationError):
+        Specializations(line, edges, np.array(weight, dtype=np.int64))

@@ -1,0 +1,295 @@
+"""A table in partitions answers every question as one in memory does, with or without what partitions remember."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from hedgerow import threads
+from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
+from hedgerow.scores import binary, multiway
+from hedgerow.table import Behind, CodeGroups, Memo, MemoryTable, Partition, PartitionedTable, partitioned
+from hedgerow.table.log import CellCounts, ClassCounts, Histogram, Nodes, Sizes, Sums
+
+N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
+TESTS = multiway(N_CODES)
+GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
+INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
+GENERATOR = np.random.default_rng(5)
+COUNT = 90
+CODES = np.stack([GENERATOR.integers(0, n, COUNT) for n in N_CODES], axis=1).astype(np.uint8)
+LABELS = GENERATOR.integers(-1, N_CLASSES, COUNT).astype(np.int16)
+
+
+class Everywhere:
+    """Three partitions, one of them empty, and what each remembers; every answer is given again without any memory."""
+
+    def __init__(self, ends=(0, 40, 40, COUNT)):
+        self.partitions = [
+            Partition(start, {"codes": CODES[start:stop].copy(), "labels": LABELS[start:stop].copy()})
+            for start, stop in pairwise(ends)
+        ]
+        self.memos, self.tasks, self.forgotten, self.closed = {}, [], [], False
+
+    def ask(self, task):
+        self.tasks.append(task)
+        total = 0
+        for place, partition in enumerate(self.partitions):
+            answer = task.answer(partition, self.memos.setdefault((task.log, place), Memo()))
+            assert np.array_equal(answer, task.answer(partition, Memo()))
+            assert answer.size == task.question.cells(int(task.n_codes.sum()), task.n_classes)
+            assert not task.question.counts or answer.min(initial=0) >= 0
+            total = total + answer
+        return total
+
+    def forget(self, log):
+        self.forgotten.append(log)
+
+    def close(self):
+        self.closed = True
+
+
+def both():
+    return PartitionedTable(Everywhere(), N_CODES, N_CLASSES), MemoryTable(CODES.copy(), LABELS, N_CODES, N_CLASSES)
+
+
+def learn(codes, margins):
+    margins[:, 0] += 1 + codes[:, 1]
+    margins[:, 1] -= codes[:, 0]
+
+
+class Weighs:
+    unit = 3
+
+    def __call__(self, margins, labels):
+        return margins[:, 0].astype(np.uint64)
+
+
+class Channels:
+    """Of both signs."""
+
+    scored, channels, scored_l1, l1, l2_squared = 2, 2, 40, 40, 800
+
+    def __call__(self, margins, labels):
+        return np.stack([margins[:, 0], margins[:, 1] - labels], axis=1).astype(np.int64)
+
+
+class Cells:
+    n_cells = 4
+
+    def cell(self, codes):
+        return codes[:, 0].astype(np.int64)
+
+
+class Likely(Coins):
+    """Coins that read a rule, and row numbers."""
+
+    def parts(self, first_row, about):
+        return np.where((about + np.arange(first_row, first_row + len(about)) % 2) > 2, 0, -1).astype(np.int32)
+
+
+def answers(table, nodes):
+    blocks = np.zeros((len(nodes), int(table.offsets[-1]), N_CLASSES), dtype=np.int64)
+
+    def work(begin, end, counts):
+        assert not blocks[begin:end].any()
+        blocks[begin:end] = counts
+
+    table.for_histograms(nodes, 0, len(nodes), work)
+    assert np.array_equal(blocks, table.histogram(nodes))
+    return [table.sizes(nodes), table.class_counts(nodes), table.cell_counts(nodes, Cells()), blocks]
+
+
+def session(table):
+    """Ask everything of every kind of node, after every kind of change, and return all answers."""
+    found = [table.offsets, np.array([table.n_classes])]
+    found += [table.sums(Channels()), table.sums(Channels(), learn), table.sums(Channels(), learn, GROUPS)]
+    table.update_margins(learn)
+    coins = Randomness(1).coins(PerRecordCoin(4))
+    plain = table.assign(coins)
+    weighted = table.assign(coins, weights=Weighs())
+    likely = table.assign(Likely(PerRecordCoin(1), b""), Weighs())
+    for roots, chosen in ((plain, [1, 0, 2, 1]), (weighted, [0, 0, 1, 2]), (likely, [1])):
+        found += answers(table, roots)
+        children = table.partition(roots, TESTS, np.array(chosen))
+        found += answers(table, children)
+        some = np.array([len(children) - 1, 0, 2])
+        taken = table.take(table.take(children, some), np.array([2, 0]))
+        found += answers(table, taken)
+        cuts = binary(N_CODES, [True, True, False])
+        found += answers(table, table.partition(taken, cuts, np.array([3, 1])))
+        found += answers(table, roots)  # those that were partitioned are still what they were
+    return found
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    for number, (left, right) in enumerate(zip(one, other, strict=True)):
+        assert left.shape == right.shape, number
+        assert left.dtype == right.dtype == np.int64, number
+        assert np.array_equal(left, right), number
+
+
+def test_every_answer_is_that_of_a_table_in_memory():
+    here, there = both()
+    assert_same(session(here), session(there))
+
+
+def test_samples_and_fresh_tables_are_apart_from_what_was_told_before():
+    coins = Randomness(2).coins(PerRecordCoin(3))
+    pairs = [both()]
+    for table in pairs[0]:
+        table.update_margins(learn)
+    pairs.append([table.fresh() for table in pairs[0]])
+    pairs.append([table.sampled(coins, 1, 3) for table in pairs[0]])
+    pairs.append([table.fresh() for table in pairs[2]])
+    pairs.append([table.sampled(Randomness(4).coins(PerRecordCoin(2)), 0, 1) for table in pairs[2]])
+    for here, there in pairs:
+        assert_same([here.sums(Channels())], [there.sums(Channels())])
+    for here, there in pairs[1:]:
+        here.merge(INTO)
+        there.merge(INTO)
+        nodes = [table.assign(Randomness(1).coins(PerRecordCoin(2))) for table in (here, there)]
+        assert_same(answers(here, nodes[0]), answers(there, nodes[1]))
+        assert here.offsets.tolist() == there.offsets.tolist() == [0, 2, 5, 7]
+    again = [table.fresh() for table in pairs[1]]  # as the schema has them, or as they were merged
+    assert again[0].offsets.tolist() == [0, 3, 8, 10]
+    assert_same([pairs[0][0].sums(Channels())], [pairs[0][1].sums(Channels())])
+
+
+@pytest.mark.parametrize("most", [1, 60, 1 << 20])
+@pytest.mark.parametrize("few", [1, 45, 1 << 20])
+def test_histograms_come_in_any_blocks_of_nodes(most, few, monkeypatch):
+    monkeypatch.setattr(partitioned, "MOST_CELLS", most)
+    monkeypatch.setattr(partitioned, "BLOCK_CELLS", few)
+    monkeypatch.setattr(threads, "available_threads", lambda: 1)
+    here, there = both()
+    roots = [table.assign(Randomness(1).coins(PerRecordCoin(5))) for table in (here, there)]
+    for first, last in ((0, 5), (1, 4), (4, 5), (2, 2)):
+        blocks = []
+        here.for_histograms(roots[0], first, last, lambda *block, blocks=blocks: blocks.append(block))
+        assert [node for begin, end, _ in blocks for node in range(begin, end)] == list(range(first, last))
+        assert all(np.array_equal(counts, there.histogram(roots[1])[begin:end]) for begin, end, counts in blocks)
+        assert all(end - begin <= max(1, min(most, few) // 30) for begin, end, _ in blocks)
+        asked = [task.question for task in here._engine.tasks]
+        assert all(len(question.of) <= max(1, most // 30) for question in asked)
+        here._engine.tasks.clear()
+
+
+def test_what_nobody_holds_any_more_is_neither_sent_nor_kept():
+    table = both()[0]
+    coins = Randomness(1).coins(PerRecordCoin(2))
+    first, second = table.assign(coins, weights=Weighs()), table.assign(coins)
+    children = table.partition(second, TESTS, np.array([0, 1]))
+    table.sizes(first)
+    task = table._engine.tasks[-1]
+    assert [number for number, _ in task.commands] == [1, 2, 3]
+    assert task.live == {"part-1", "weights-1", "part-2", "part-3"}
+    del first, second  # the second made the children, so it is held by them
+    table.sizes(children)
+    task = table._engine.tasks[-1]
+    assert [number for number, _ in task.commands] == [2, 3]
+    assert task.live == {"part-2", "part-3"}
+    assert task.end == 3
+    assert set(table._engine.memos[task.log, 0].arrays) == {"part-2", "part-3"}
+    del children
+    table.update_margins(learn)
+    table.sums(Channels())
+    task = table._engine.tasks[-1]
+    assert ([number for number, _ in task.commands], task.end, task.live) == ([4], 4, set())
+    assert set(table._engine.memos[task.log, 0].arrays) == {"margins"}
+    engine, log = table._engine, table._log
+    del table
+    assert engine.forgotten == [log]
+
+
+def test_logs_are_told_apart_and_an_engine_is_closed():
+    table = both()[0]
+    others = [
+        table.fresh(),
+        table.sampled(Randomness(0).coins(PerRecordCoin(1)), 0, 1),
+        PartitionedTable(table._engine, N_CODES, 2),
+    ]
+    assert len({table._log, *(other._log for other in others)}) == 4
+    assert all(len(other._log) == 16 for other in others)
+    table.close()
+    assert table._engine.closed
+
+
+def test_a_memo_goes_on_where_it_is_and_says_where_it_lacks_something():
+    table = both()[0]
+    for _ in range(3):
+        table.sums(Channels(), learn)
+    first, second, third = table._engine.tasks
+    partition, memo = table._engine.partitions[0], Memo()
+    expected = [task.answer(partition, Memo()) for task in (first, second, third)]
+    with pytest.raises(Behind):
+        second.after(1).answer(partition, memo)
+    assert np.array_equal(first.answer(partition, memo), expected[0])
+    assert memo.position == 1
+    assert [number for number, _ in third.after(1).commands] == [2, 3]
+    assert third.after(1).since == 1
+    with pytest.raises(Behind):
+        third.after(2).answer(partition, memo)
+    assert np.array_equal(third.after(1).answer(partition, memo), expected[2])
+    assert memo.position == 3
+    assert np.array_equal(third.after(3).answer(partition, memo), expected[2])
+    assert np.array_equal(first.answer(partition, memo), expected[0])  # an older one, without this memo
+    assert memo.position == 3
+    assert not memo.taken
+    again = replace(third, commands=(), since=0)
+    assert np.array_equal(again.answer(partition, memo), expected[2])
+
+
+@pytest.mark.parametrize("question", [Sums(Channels(), None), Sizes(Nodes(1, 1, None, None))])
+def test_a_command_that_fails_leaves_a_memo_that_begins_anew(question):
+    class Fails:
+        def apply(self, records):
+            raise MemoryError
+
+    table = both()[0]
+    roots = table.assign(Randomness(1).coins(PerRecordCoin(1)))
+    table.update_margins(learn)
+    table.sizes(roots)
+    task = replace(table._engine.tasks[-1], question=question)
+    partition, memo = table._engine.partitions[0], Memo()
+    broken = replace(task, commands=(*task.commands, (3, Fails())), end=3)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            broken.answer(partition, memo)
+        assert memo.position == -1
+        assert not memo.taken
+    with pytest.raises(Behind):
+        task.after(1).answer(partition, memo)
+    assert np.array_equal(task.answer(partition, memo), task.answer(partition, Memo()))
+    assert memo.position == 2
+
+
+def test_the_records_of_a_partition_are_never_written_to():
+    table = both()[0]
+    table.merge(INTO)
+    table = table.sampled(Randomness(0).coins(PerRecordCoin(2)), 0, 1)
+    table.merge(INTO)
+    table.sums(Channels(), learn)
+    codes = np.concatenate([partition.arrays["codes"] for partition in table._engine.partitions])
+    labels = np.concatenate([partition.arrays["labels"] for partition in table._engine.partitions])
+    assert np.array_equal(codes, CODES)
+    assert np.array_equal(labels, LABELS)
+
+
+def test_answers_have_as_many_cells_as_their_questions_say():
+    of = Nodes(1, 4, np.array([2, 0]), None)
+    assert (len(of), len(Nodes(1, 4, None, None))) == (2, 4)
+    for question, cells, counts in (
+        (Sizes(of), 2, True),
+        (ClassCounts(of), 2 * 3, True),
+        (Histogram(of), 2 * 10 * 3, True),
+        (CellCounts(of, Cells()), 4 * 3, True),
+        (Sums(Channels(), None), 10 * 2, False),
+        (Sums(Channels(), GROUPS), 4 * 10 * 2, False),
+    ):
+        assert question.cells(10, 3) == cells
+        assert question.counts == counts

@@ -1,0 +1,335 @@
+"""What a table in memory holds and answers, record by record, against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import Told
+
+import hedgerow as hr
+from hedgerow import threads
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
+from hedgerow.schema import Encoder
+from hedgerow.schema.persons import Groups
+from hedgerow.scores import multiway
+from hedgerow.table import CodeGroups, MemoryTable, keep_of, memory
+from hedgerow.table.memory import MemoryFrontier, check_packable, grouped, unpack
+
+N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
+
+
+def records(count=60, seed=0):
+    generator = np.random.default_rng(seed)
+    codes = np.stack([generator.integers(0, n, count) for n in N_CODES], axis=1).astype(np.uint8)
+    return codes, generator.integers(-1, N_CLASSES, count).astype(np.int16), generator.integers(-1, 2, count)
+
+
+def table_of(codes, labels, **given):
+    return MemoryTable(codes, labels, N_CODES, N_CLASSES, **given)
+
+
+class Weighs:
+    """A record weighs what its row says, in margins; the third says more than it may."""
+
+    unit = 5
+
+    def __call__(self, margins, labels):
+        return margins[:, 0].astype(np.uint64)
+
+
+def numbered(table):
+    """Give each record a margin of its own: 0 to 6, so that some weights pass their unit."""
+    margins = table.margins
+    margins[:, 0] = np.arange(len(table)) % 7
+    return table
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nodes_hold_the_records_of_their_part_and_what_they_weigh(weighted):
+    codes, labels, part = records()
+    table = numbered(table_of(codes, labels))
+    roots = table.assign(Told.to(part, 2), weights=Weighs() if weighted else None)
+    weight = np.minimum(np.arange(60) % 7, 5) if weighted else np.ones(60, dtype=np.int64)
+    for numbers in ((0, 1), (1, 0), (1,)):
+        nodes = table.take(roots, np.array(numbers))
+        for node, number in enumerate(numbers):
+            mine = np.flatnonzero((part == number) & (labels >= 0))
+            assert table.sizes(nodes)[node] == len(mine)
+            expected = np.zeros((10, N_CLASSES), dtype=np.int64)
+            for row in mine:
+                for feature, start in enumerate((0, 3, 8)):
+                    expected[start + codes[row, feature], labels[row]] += weight[row]
+            assert np.array_equal(table.histogram(nodes)[node], expected)
+            assert np.array_equal(table.class_counts(nodes)[node], expected[:3].sum(axis=0))
+        assert len(nodes) == len(numbers)
+        whole = (table.sizes(nodes), table.class_counts(nodes), table.histogram(nodes), nodes.weights)
+        assert {array.dtype for array in whole} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_children_hold_the_weighted_records_of_their_branch(weighted):
+    codes, labels, part = records()
+    table = numbered(table_of(codes, labels))
+    roots = table.assign(Told.to(part, 2), weights=Weighs() if weighted else None)
+    children = table.partition(table.take(roots, np.array([1, 0])), multiway(N_CODES), np.array([1, 0]))
+    assert len(children) == 5 + 3
+    weight = np.minimum(np.arange(60) % 7, 5) if weighted else np.ones(60, dtype=np.int64)
+    places = [(1, 1, code) for code in range(5)] + [(0, 0, code) for code in range(3)]
+    for child, (number, feature, code) in enumerate(places):
+        mine = (part == number) & (labels >= 0) & (codes[:, feature] == code)
+        expected = [weight[mine & (labels == label)].sum() for label in range(N_CLASSES)]
+        assert table.class_counts(children)[child].tolist() == expected
+    assert table.sizes(children).sum() == table.sizes(roots).sum()
+    assert children.starts.dtype == children.weights.dtype == np.int64
+
+
+def test_coins_are_read_at_the_number_of_each_record_among_all():
+    codes, labels, _ = records()
+    coins = Randomness(3).coins(PerRecordCoin(4))
+    whole = table_of(codes, labels).parts(coins, None)
+    assert len(set(whole.tolist())) == 4
+    behind = table_of(codes[20:], labels[20:], first_row=20)
+    for table in (behind, behind.fresh(), behind.fresh().fresh()):
+        assert np.array_equal(table.parts(coins, None), whole[20:])
+        sampled = table.sampled(coins, 1, 3)
+        kept = (whole[20:] == 1) | (whole[20:] == 2)
+        assert np.array_equal(sampled.class_counts(sampled.assign(Told.to(np.zeros(60), 1)))[0],
+                              [(labels[20:][kept] == label).sum() for label in range(3)])  # fmt: skip
+        assert np.array_equal(sampled.parts(coins, None), whole[20:])
+        assert set(sampled._labels.tolist()) == {-1, 0, 1, 2}
+
+
+def test_a_rule_is_told_to_the_coins_of_a_weighted_assignment():
+    codes, labels, _ = records()
+
+    class Chosen(Coins):
+        def parts(self, first_row, about):
+            return np.where(about > 3, 0, -1).astype(np.int32)
+
+    table = numbered(table_of(codes, labels))
+    roots = table.assign(Chosen(PerRecordCoin(1), b""), Weighs())
+    assert table.sizes(roots).tolist() == [np.count_nonzero((np.arange(60) % 7 > 3) & (labels >= 0))]
+
+
+def test_a_fresh_table_has_no_margins_and_codes_of_its_own_whichever_is_merged_first():
+    into = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 1]), np.array([0, 1])]
+    merged = np.stack([into[j][records()[0][:, j]] for j in range(3)], axis=1)
+    for first in (0, 1):
+        codes, labels, _ = records()
+        table = table_of(codes, labels)
+        both = [numbered(table), table.fresh()]
+        assert not both[1].margins.any()
+        both[first].merge(into)
+        assert np.array_equal(both[first]._codes, merged)
+        assert both[first].offsets.tolist() == [0, 2, 4, 6]
+        assert np.array_equal(both[1 - first]._codes, records()[0])
+        assert both[1 - first].offsets.tolist() == [0, 3, 8, 10]
+        both[1 - first].merge(into)
+        assert np.array_equal(both[1 - first]._codes, merged)
+        before = both[first]._codes
+        both[first].merge([np.zeros(2, dtype=np.int64)] * 3)
+        assert both[first]._codes is before  # alone with its codes, a table needs no copy
+        assert both[first].offsets.tolist() == [0, 1, 2, 3]
+
+
+def test_a_table_alone_with_its_codes_merges_them_in_place():
+    codes, labels, _ = records()
+    table = table_of(codes, labels)
+    table.merge([np.zeros(n, dtype=np.int64) for n in N_CODES])
+    assert table._codes is codes
+    assert not codes.any()
+    assert table._all.feature.dtype == table._all.group.dtype == np.int64
+
+
+def test_records_that_are_left_out_have_no_class():
+    schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
+    who = Groups("id", np.array(["p", "p", "q"], dtype=object))
+    given = Encoder(schema, 2), [["x"], ["y"], ["x"]], ["yes", "no", "yes"]
+    assert MemoryTable.of(*given)._labels.tolist() == [1, 0, 1]
+    kept = MemoryTable.of(*given, keep_of(who, 1, Randomness(0)))._labels.tolist()
+    assert kept in ([1, -1, 1], [-1, 0, 1])
+
+
+class Channels:
+    """Three channels, of both signs, by margin and class."""
+
+    scored = channels = 3
+    l1 = 20
+
+    def __call__(self, margins, labels):
+        seen = margins[:, 0].astype(np.int64)
+        return np.stack([seen, -seen, labels.astype(np.int64)], axis=1)
+
+
+def learn(codes, margins):
+    margins[:, 0] += codes[:, 1]
+
+
+GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
+
+
+@pytest.mark.parametrize("blocks", [1, 7, 1 << 13])
+@pytest.mark.parametrize("half", [20 * 3, (1 << 31) - 1])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, half, workers, monkeypatch):
+    monkeypatch.setattr(memory, "BLOCK_RECORDS", blocks)
+    monkeypatch.setattr(memory, "LARGEST_HALF", half)
+    monkeypatch.setattr(threads, "available_threads", lambda: workers)
+    monkeypatch.setattr(threads, "FEW_ROWS", 10)
+    codes, labels, _ = records()
+    table = numbered(table_of(codes, labels))
+    margins = np.arange(60) % 7
+    for votes, groups in ((None, None), (learn, None), (None, GROUPS), (learn, GROUPS)):
+        if votes:
+            margins = margins + codes[:, 1]
+        channels = np.stack([margins, -margins, labels], axis=1)
+        expected = np.zeros((1 if groups is None else 4, 10, 3), dtype=np.int64)
+        for row in range(60):
+            of = [0] if groups is None else [[0, 1, 0][codes[row, 0]], [2, 3][codes[row, 2]]]
+            for group in of:
+                for feature, start in enumerate((0, 3, 8)):
+                    expected[group, start + codes[row, feature]] += channels[row]
+        found = table.sums(Channels(), votes, groups)
+        assert found.dtype == np.int64
+        assert np.array_equal(found, expected)
+        assert np.array_equal(table.margins[:, 0], margins)
+
+
+@pytest.mark.parametrize("step", [1, 2, 7, 100])
+def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
+    """Seven records of channels up to 20 fit a half of 140."""
+    monkeypatch.setattr(memory, "BLOCK_RECORDS", step)
+    monkeypatch.setattr(memory, "LARGEST_HALF", 140)
+    pack, since = memory.kernels.pack, [0]
+
+    def packed(codes, channels, offsets, feature, group, place, row, out):
+        since[-1] += len(codes)
+        assert place.shape == (3,)
+        assert row.shape == (2,)
+        assert out.shape == (1, 10, 2)
+        assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
+        pack(codes, channels, offsets, feature, group, place, row, out)
+
+    monkeypatch.setattr(memory.kernels, "pack", packed)
+    monkeypatch.setattr(memory, "unpack", lambda *halves: since.append(0) or unpack(*halves))
+    for count in (2, 60):  # fewer records than features, too
+        codes, labels, _ = records()
+        table_of(codes[:count], labels[:count]).sums(Channels())
+        assert since[-1] == 0
+        assert max(since) == (2 if count == 2 else 7 // min(step, 7) * min(step, 7))
+        assert sum(since) == count
+        since[:] = [0]
+
+
+def test_votes_are_added_to_the_margins_that_a_table_was_given():
+    codes, labels, _ = records()
+    given = np.ones((60, 3), dtype=np.int32)
+    table = table_of(codes, labels, margins=given)
+    table.update_margins(learn)
+    assert table.margins is given
+    assert np.array_equal(given[:, 0], 1 + codes[:, 1])
+    assert (given[:, 1:] == 1).all()
+    assert table_of(codes, labels).margins.dtype == np.int32
+
+
+def test_packed_sums_have_two_signs_and_an_odd_channel_of_its_own():
+    packed = np.array([[[5 * (1 << 32) - 3, -2 * (1 << 32) + 1]]], dtype=np.int64)
+    out = np.ones((1, 1, 3), dtype=np.int64)
+    unpack(packed, out)
+    assert out.tolist() == [[[6, -1, -2]]]
+    assert not packed.any()
+
+
+def test_channels_beyond_31_bits_and_too_many_records_are_refused(monkeypatch):
+    check_packable(1)
+    with pytest.raises(ValueError, match="beyond 31 bits"):
+        check_packable(0)
+    codes, labels, _ = records()
+    table, rule = table_of(codes, labels), Channels()
+    rule.l1 = 1 << 31
+    with pytest.raises(ValueError, match="beyond 31 bits"):
+        table.sums(rule)
+    monkeypatch.setattr(memory, "MOST_RECORDS", 60)
+    with pytest.raises(ConfigurationError, match="fewer than 60 records"):
+        table_of(codes, labels)
+    table_of(codes[:59], labels[:59])
+
+
+def test_a_table_holds_fewer_than_two_to_the_31_records():
+    assert memory.MOST_RECORDS == 1 << 31
+    assert memory.LARGEST_HALF == (1 << 31) - 1
+
+
+def test_arrays_of_other_shapes_are_refused():
+    codes, labels, _ = records()
+    for wrong in ((codes[:59], labels), (codes[:, :2], labels), (codes, labels[:, None])):
+        with pytest.raises(ValueError, match=r"codes|labels"):
+            table_of(*wrong)
+    table = table_of(codes, labels)
+    with pytest.raises(ValueError, match="part"):
+        table.assign(Told.to(np.zeros(59), 1))
+
+    class Short(Weighs, Channels):
+        def __call__(self, margins, labels):
+            return np.zeros(len(labels) - 1, dtype=np.uint64)
+
+    with pytest.raises(ValueError, match="what a rule says"):
+        table.assign(Told.to(np.zeros(60), 1), Short())
+    with pytest.raises(ValueError, match="what a rule says"):
+        table.assign(Told.to(np.zeros(60), 1), weights=Short())
+    with pytest.raises(ValueError, match="channels"):
+        table.sums(Short())
+
+
+class ThreeCells:
+    n_cells = 4  # of which the last is always empty
+
+    def cell(self, codes):
+        return codes[:, 0].astype(np.int64)
+
+
+def test_cells_are_counted_by_class_over_all_nodes_also_empty_ones():
+    codes, labels, part = records()
+    table = table_of(codes, labels)
+    roots = table.assign(Told.to(part, 2))
+    for nodes, mine in (([0, 1], part >= 0), ([1], part == 1)):
+        counts = table.cell_counts(table.take(roots, np.array(nodes)), ThreeCells())
+        expected = [
+            [np.count_nonzero(mine & (codes[:, 0] == cell) & (labels == label)) for label in range(3)]
+            for cell in range(4)
+        ]
+        assert counts.tolist() == expected
+
+
+@pytest.mark.parametrize("cells", [1, 31, 64, 1 << 18])
+@pytest.mark.parametrize("many", [1, 1 << 16])
+def test_every_node_is_worked_on_once_in_any_blocks(cells, many, monkeypatch):
+    monkeypatch.setattr(memory, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(memory, "MANY_RECORDS", many)
+    codes, labels, _ = records(200)
+    table = table_of(codes, labels)
+    roots = table.assign(Told.to(np.arange(200) % 9, 9))
+    whole = table.histogram(roots)
+    for first, last in ((0, 9), (2, 7), (8, 9), (3, 3)):
+        seen = []
+        table.for_histograms(
+            roots, first, last, lambda begin, end, counts, seen=seen: seen.append((begin, end, counts.copy()))
+        )
+        assert [
+            node for begin, end, _ in sorted(seen, key=lambda block: block[0]) for node in range(begin, end)
+        ] == list(range(first, last))
+        assert all(np.array_equal(counts, whole[begin:end]) for begin, end, counts in seen)
+        assert all(end - begin <= max(1, cells // 30) for begin, end, _ in seen)
+
+
+def test_only_labelled_records_of_a_part_are_grouped():
+    codes, labels, part = records()
+    roots = grouped(codes, labels, np.empty(0, dtype=np.int64), part.astype(np.int32), 3)
+    assert isinstance(roots, MemoryFrontier)
+    kept = (labels >= 0) & (part >= 0)
+    assert roots.codes.dtype == np.uint8
+    assert roots.labels.dtype == np.int16
+    assert len(roots.codes) == len(roots.labels) == kept.sum()
+    assert roots.starts.tolist() == [0, (kept & (part == 0)).sum(), kept.sum(), kept.sum()]
+    assert len(roots.weights) == 0

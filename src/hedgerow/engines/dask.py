@@ -91,7 +91,8 @@ class DaskSource:
             facts: list[Fact] = self._once_each(rows, _fact, progress)
             for place, fact in enumerate(facts):
                 self.checksums.check(reading, place, fact.digest)
-            engine = DaskEngine(self.client, rows, remote.placed(facts), self.timeout, progress, self.wire)
+            shares = Shares(self.client, rows, [fact.rows for fact in facts])
+            engine = DaskEngine(self.client, shares, remote.placed(facts), self.timeout, progress, self.wire)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             self.client.cancel(rows)
@@ -129,14 +130,15 @@ class DaskSource:
 class DaskEngine:
     """Asks the workers of a cluster; what a lost worker held is read and carried out anew by another one.
 
-    A task is sent the commands that its partition has not seen yet. A worker that lacks earlier ones says so, and is sent all.
+    A task asks several partitions of a worker, and is sent the commands that they have not seen yet. A worker that lacks earlier
+    ones says so, and is sent all.
 
     Parameters
     ----------
     client : distributed.Client
         The client.
-    rows : sequence of Future
-        The codes of each partition.
+    shares : Shares
+        The codes of each partition, and which worker counts it.
     facts : sequence of Facts
         What they must be.
     timeout : float
@@ -150,41 +152,48 @@ class DaskEngine:
     def __init__(
         self,
         client: Any,
-        rows: Sequence[Future],
+        shares: Shares,
         facts: Sequence[Facts],
         timeout: float,
         progress: Progress,
         wire: Wire,
     ) -> None:
-        self._client, self._rows, self._facts = client, list(rows), list(facts)
+        self._client, self._shares, self._facts = client, shares, list(facts)
         self._timeout, self._progress, self._wire = timeout, progress, wire
         self._sent: dict[str, int] = {}
         self._questions, self._tasks = count(1), count(1)
 
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
-        total, question = Total(len(self._rows)), next(self._questions)
+        total, question = Total(len(self._facts)), next(self._questions)
         news, patience = task.after(self._sent.get(task.log, 0)), Patience(self._timeout)
         while total.missing:  # those that lack commands, and answers that were lost with their worker, are asked again
             for partial in self._answers(news, sorted(total.missing), patience):
                 total.add(partial)
                 self._wire.received += 0 if partial.sum is None else partial.sum.nbytes
-                self._progress.counted(question, 1 - len(total.missing) / len(self._rows))
+                self._progress.counted(question, 1 - len(total.missing) / len(self._facts))
             news = task
         self._sent[task.log] = task.end
         return total.sum
 
     def _answers(self, task: Task, places: Sequence[int], patience: Patience) -> Iterable[Partial]:
         """Yield partial sums of the answers of some partitions, each of them once at most."""
-        packed = pickle.dumps(task)
-        self._wire.sent += len(packed) * len(places)
-        names = [f"hedgerow-{task.log}-{next(self._tasks)}-{place}" for place in places]
-        futures = [
-            self._client.submit(
-                remote.answered, self._facts[place], self._rows[place], packed, key=name, pure=False, retries=RETRIES
+        packed, rows = pickle.dumps(task), self._shares.rows
+        futures = []
+        for worker, group in self._shares.groups(places):
+            self._wire.sent += len(packed)
+            futures.append(
+                self._client.submit(
+                    remote.answered,
+                    [self._facts[place] for place in group],
+                    [rows[place] for place in group],
+                    packed,
+                    key=f"hedgerow-{task.log}-{next(self._tasks)}",
+                    pure=False,
+                    retries=RETRIES,
+                    **_there(worker),
+                )
             )
-            for place, name in zip(places, names, strict=True)
-        ]
         made = list(futures)
         try:
             cells = _cells(task)
@@ -210,12 +219,110 @@ class DaskEngine:
         """Drop everything."""
         for log in list(self._sent):
             self.forget(log)
-        self._client.cancel(self._rows)
-        self._rows.clear()
+        self._shares.close()
 
 
 def _cells(task: Task) -> int:
     return task.question.cells(int(task.n_codes.sum()), task.n_classes)
+
+
+class Shares:
+    """Which worker counts which partitions: shared out once by their records, and again where workers came or went.
+
+    What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client.
+    rows : sequence of Future
+        The codes of each partition, wherever they are.
+    sizes : sequence of int
+        How many records each has.
+    """
+
+    def __init__(self, client: Any, rows: Sequence[Future], sizes: Sequence[int]) -> None:
+        self.rows = list(rows)
+        self._client, self._sizes = client, sizes
+        self._threads: dict[str, int] = {}
+        self._settled = False
+        self._shares: list[list[int]] = [list(range(len(rows)))]
+
+    def groups(self, places: Sequence[int]) -> list[tuple[str | None, list[int]]]:
+        """Return partitions that one task asks together, and the worker that shall run it if it is there."""
+        try:
+            threads: dict[str, int] = self._client.nthreads()
+            if threads != self._threads or not self._settled:
+                self._share_out(threads)
+        except Exception:
+            raise lost() from None  # the scheduler is gone
+        asked = set(places)
+        shares = zip(self._threads.items() or [(None, 1)], self._shares, strict=True)
+        return [
+            (worker, group)
+            for (worker, at_once), share in shares
+            for group in _groups([place for place in share if place in asked], at_once)
+        ]
+
+    def _share_out(self, threads: dict[str, int]) -> None:
+        """Give each worker its partitions; codes move to it where they are elsewhere."""
+        self._threads, self._settled = threads, False
+        workers = list(threads)
+        known = self._client.who_has(self.rows)
+        found = [[worker for worker in known.get(row.key, ()) if worker in threads] for row in self.rows]
+        there = [workers.index(holders[0]) if holders else None for holders in found]
+        self._shares = shared_out(there, self._sizes, list(threads.values()))
+        for worker, share in zip(workers, self._shares, strict=False):
+            for place in share:
+                if found[place] and worker not in found[place]:
+                    row = self.rows[place]
+                    self.rows[place] = self._client.submit(_same, row, pure=False, retries=RETRIES, **_there(worker))
+        self._settled = all(found)  # what is nowhere yet may come to be elsewhere than it was shared out to
+
+    def close(self) -> None:
+        """Drop all codes."""
+        self._client.cancel(self.rows)
+        self.rows.clear()
+
+
+def shared_out(there: Sequence[int | None], sizes: Sequence[int], threads: Sequence[int]) -> list[list[int]]:
+    """Return the partitions of each worker: where they are up to a fair share, and the largest others wherever least waits.
+
+    ``there`` has the worker of each partition, None for one that is nowhere; ``threads`` how many each worker has. Without
+    workers there is one share.
+    """
+    threads = threads or [1]
+    fair = sum(sizes) / sum(threads)
+    shares: list[list[int]] = [[] for _ in threads]
+    loads = [0.0] * len(threads)
+
+    def load_with(place: int, worker: int) -> float:
+        return loads[worker] + sizes[place] / threads[worker]
+
+    def give(place: int, worker: int) -> None:
+        loads[worker] = load_with(place, worker)
+        shares[worker].append(place)
+
+    left = []
+    for place, worker in enumerate(there):
+        if worker is not None and load_with(place, worker) <= fair:
+            give(place, worker)
+        else:
+            left.append(place)
+    for place in sorted(left, key=lambda place: -sizes[place]):
+        give(place, min(range(len(threads)), key=lambda worker: (load_with(place, worker), worker != there[place])))
+    return [sorted(share) for share in shares]
+
+
+def _groups(share: Sequence[int], threads: int) -> list[list[int]]:
+    """Return a worker's partitions in groups of few, as many groups as keep its threads busy."""
+    number = threads * -(-len(share) // (threads * TOGETHER)) if share else 0
+    return [list(share[first::number]) for first in range(min(number, len(share)))]
+
+
+def _there(worker: str | None) -> dict[str, Any]:
+    """Return how a task is sent to a worker, or to another one if that is lost."""
+    return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
 class Patience:

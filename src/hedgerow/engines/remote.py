@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hmac
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.engines.collect import Partial, narrowed
+from hedgerow.engines.collect import Partial, combined
 from hedgerow.engines.encode import Checksum, changed, check_number, encoded
 from hedgerow.errors import EngineError
 from hedgerow.sources.streams import Layout
@@ -96,25 +97,28 @@ def forget(log: str) -> None:
         _MEMOS.pop(key, None)
 
 
-def answered(facts: Facts, rows: Rows, packed: bytes) -> Partial:
-    """Return what a partition answers: a function of its records and the task with its whole log.
+def answered(facts: Sequence[Facts], rows: Sequence[Rows], packed: bytes) -> Partial:
+    """Return what partitions answer together: a function of their records and the task with its whole log.
 
     Raises
     ------
     EngineError
         If the records are not those that the driver knows.
     """
+    task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
+    with single():
+        return combined(task.question, (_answered(task, *one) for one in zip(facts, rows, strict=True)))
+
+
+def _answered(task: Task, facts: Facts, rows: Rows) -> Partial:
     if not hmac.compare_digest(facts.digest, rows.digest):
         raise changed()
-    task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
     arrays: dict[str, npt.NDArray[Any]] = {"codes": _writable(rows.codes), "labels": _writable(rows.labels)}
-    memo = memo_of(task.log, facts.place)
     try:
-        with single():
-            answer = task.answer(Partition(facts.first_row, arrays), memo)
+        answer = task.answer(Partition(facts.first_row, arrays), memo_of(task.log, facts.place))
     except Behind:
         return Partial((), None, (facts.place,))
-    return Partial((facts.place,), narrowed(task.question, answer))
+    return Partial((facts.place,), answer)
 
 
 def _writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -282,7 +282,7 @@ def _answer_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
                 np.frombuffer(labels, dtype=labels_type),
                 bytes(digest),
             )
-            yield pickle.dumps(remote.answered(facts[place], rows, packed))
+            yield pickle.dumps(remote.answered([facts[place]], [rows], packed))
 
     return answer
 

@@ -1,0 +1,59 @@
+"""Which worker counts which partitions."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("distributed")
+
+from hedgerow.engines.dask import TOGETHER, _groups, shared_out
+
+
+@st.composite
+def clusters(draw):
+    """Where partitions are, how many records they have, and how many threads each worker has."""
+    threads = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+    sizes = draw(st.lists(st.integers(0, 9), min_size=1, max_size=30))
+    place = st.none() | st.integers(0, len(threads) - 1)
+    return [draw(place) for _ in sizes], sizes, threads
+
+
+@given(clusters())
+def test_every_partition_is_in_one_share_and_none_waits_for_more_than_a_fair_share_and_one_partition(cluster):
+    _, sizes, threads = cluster
+    shares = shared_out(*cluster)
+    assert sorted(place for share in shares for place in share) == list(range(len(sizes)))
+    fair = sum(sizes) / sum(threads)
+    for share, at_once in zip(shares, threads, strict=True):
+        assert sum(sizes[place] for place in share) / at_once <= fair + max(sizes)
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=30))
+def test_of_equal_partitions_none_moves_but_those_above_a_fair_share(there):
+    shares = shared_out(there, [1] * len(there), [1, 1, 1])
+    counts = [there.count(worker) for worker in range(3)]
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+    moved = sum(there[place] != worker for worker, share in enumerate(shares) for place in share)
+    assert moved <= sum(max(0, count - len(there) // 3) for count in counts)
+
+
+def test_partitions_that_are_shared_out_evenly_stay_where_they_are():
+    assert shared_out([1, 0, 1, 0, 1], [1] * 5, [1, 1]) == [[1, 3], [0, 2, 4]]
+    assert shared_out([0, 1, 1], [9, 1, 1], [1, 1]) == [[0], [1, 2]]
+
+
+def test_a_worker_with_more_threads_counts_more():
+    assert [len(share) for share in shared_out([None] * 9, [1] * 9, [1, 2])] == [3, 6]
+
+
+def test_without_workers_there_is_one_share():
+    assert shared_out([None, None], [1, 1], []) == [[0, 1]]
+
+
+@given(st.integers(0, 40), st.integers(1, 5))
+def test_groups_are_few_small_and_of_equal_size(partitions, threads):
+    groups = _groups(range(partitions), threads)
+    assert sorted(place for group in groups for place in group) == list(range(partitions))
+    sizes = [len(group) for group in groups]
+    assert not sizes or (min(sizes) > 0 and max(sizes) <= min(TOGETHER, min(sizes) + 1))
+    assert len(groups) == min(partitions, threads * -(-partitions // (threads * TOGETHER)))

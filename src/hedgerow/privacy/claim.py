@@ -6,15 +6,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+
+from scipy.optimize import brenth
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.accounting import Adjacency, cost
+from hedgerow.privacy.accounting import Adjacency, Cost, cost
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.exact import decimal_text
 
 __all__ = ["Claim", "NoAmountError"]
 
-SEARCH_STEPS = 20
+SEARCH_PLACES = 1 << 20  # between an amount and twice as much
+TINY, HUGE = 1e-300, 1e300  # deltas whose logarithms can be compared
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
 
 
@@ -61,7 +65,10 @@ class Claim:
 
     def covers(self, event: Event) -> bool:
         """Say whether an event costs no more than the claim."""
-        return cost(event).under(self.adjacency, self.records_per_person).within(self.epsilon, self.delta)
+        return self._spent(event).within(self.epsilon, self.delta)
+
+    def _spent(self, event: Event) -> Cost:
+        return cost(event).under(self.adjacency, self.records_per_person)
 
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.
@@ -73,15 +80,18 @@ class Claim:
         NoAmountError
             If the claim covers the event of no amount that the samplers can draw for.
         """
-        high = Fraction(1)
-        while self.covers(build(high)):
-            high *= 2
-        low = high / 2
+        build(Fraction(1))  # what is wrong with a plan of any amount is said as it is
+
+        @cache
+        def excess(amount: Fraction) -> float:
+            """Return by how much the log of delta is above the claim's; below 0 where the claim covers the amount."""
+            spent = self._spent(build(amount))
+            delta = max(min(spent.delta(self.epsilon), HUGE), TINY)
+            above = math.log(delta) - math.log(max(float(self.delta), TINY))
+            return min(above, -TINY) if spent.within(self.epsilon, self.delta) else max(above, TINY)
+
         try:
-            while not self.covers(build(low)):
-                low, high = low / 2, low
-                if low < LEAST_AMOUNT:
-                    raise ConfigurationError("the noise would be larger than the sampler draws.")
+            low, high = self._around(excess)
         except ConfigurationError as error:
             raise NoAmountError(
                 f"no plan of this kind keeps to delta {decimal_text(self.delta)} at epsilon {decimal_text(self.epsilon)}. Either "
@@ -89,7 +99,24 @@ class Claim:
                 "the noise would be larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or "
                 "delta=0."
             ) from error
-        for _ in range(SEARCH_STEPS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.covers(build(middle)) else (low, middle)
-        return low
+        unit = (high - low) / SEARCH_PLACES
+        place = int(brenth(lambda place: excess(low + round(place) * unit), 0, SEARCH_PLACES, xtol=0.5))
+        while excess(low + place * unit) > 0:
+            place -= 1
+        while excess(low + (place + 1) * unit) < 0:
+            place += 1
+        return low + place * unit
+
+    def _around(self, excess: Callable[[Fraction], float]) -> tuple[Fraction, Fraction]:
+        """Return two amounts, the second twice the first, of which the claim covers the first only."""
+        # A guess for normal noise: epsilon is nearly rho + 2 sqrt(rho log(1 / delta)), or delta is sqrt(rho / pi).
+        epsilon, delta = float(self.epsilon), max(float(self.delta), TINY)
+        root = epsilon / (math.sqrt(epsilon - math.log(delta)) + math.sqrt(-math.log(delta)))
+        low = high = Fraction(2) ** (math.floor(2 * math.log2(max(root, 2 * delta))) + 1)
+        while excess(high) < 0:
+            low, high = high, 2 * high
+        while low == high or excess(low) > 0:
+            low, high = low / 2, low
+            if low < LEAST_AMOUNT:
+                raise ConfigurationError("the noise would be larger than the sampler draws.")
+        return low, high

@@ -135,6 +135,12 @@ def pack(codes, channels, offsets, by, group, place, row, packed):
     INOUT packed (groups, codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
     features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[2]
+    if packed.shape[0] == 1 and len(by) == 1 and used == 2:  # most questions: it takes half the time of what follows
+        for record in range(np.uint64(codes.shape[0])):
+            both = (channels[record, 0] << 32) + channels[record, 1]
+            for feature in range(features):
+                packed[0, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), 0] += both
+        return
     for record in range(np.uint64(codes.shape[0])):
         for pair in range(pairs):
             row[pair] = channels[record, pair] << 32

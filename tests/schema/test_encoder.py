@@ -203,7 +203,7 @@ def test_labels():
     st.integers(0, 2 * TILE + 3),
     st.sampled_from([1, 2, 3, 33, FEW_EDGES + 1, FEW_EDGES + 2, LINEAR_EDGES + 1, LINEAR_EDGES + 2, 300]),
     st.sampled_from([(0, 1), (17, 90), (-1e308, 1e308), (0, 5e-324 * 500), (1, 1 + 2**-40)]),
-    st.sampled_from(["even", "nearly", "spiked"]),
+    st.sampled_from(["even", "nearly", "spiked", "narrow"]),
     st.integers(0, 2**32 - 1),
     st.lists(st.sampled_from([0.0, 0.5, -1.0, np.inf]), max_size=2),
 )
@@ -214,6 +214,10 @@ def test_kernel_is_its_plain_twin(n_rows, max_bins, ends, spacing, seed, markers
         own = np.unique(own + np.diff(own, append=own[-1]) * generator.uniform(0, 0.9, len(own)))
     if spacing == "spiked":
         own = np.unique(np.append(own, ends[0] + generator.random(9) ** 9 * min(ends[1] - ends[0], 1e300)))
+    if spacing == "narrow":
+        own = np.unique(
+            np.append(own, ends[0] + min(ends[1] - ends[0], 1e300) * 0.5 ** np.arange(0, 60, 60 / max_bins))
+        )
     edges = [own, np.empty(0), Numeric(-1, 1).bin_edges(3)]
     beside = [*np.nextafter(own, -np.inf), *np.nextafter(own, np.inf)]
     cells = generator.choice(

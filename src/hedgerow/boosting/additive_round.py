@@ -83,7 +83,7 @@ class SplitRecipe:
     penalty: float = 1.2
     many: float = 2.0
     many_records: float = 250_000.0
-    every: int = 3
+    every: int = 4
 
 
 @dataclass(frozen=True)

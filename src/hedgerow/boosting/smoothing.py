@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +96,8 @@ class Smoothing:
         """Return the covariances of a numeric feature's steps, each (bins, bins), for every law and spread."""
         return [spread**2 * law + self.common**2 for law in self._alike(bins) for spread in self.spreads]
 
-    def _alike(self, bins: int) -> list[Floats]:
+    @lru_cache(maxsize=32)  # noqa: B019 - there are few of this class, and they are values
+    def _alike(self, bins: int) -> tuple[Floats, ...]:
         """Return the correlations of steps, each (bins, bins), under every law; the last bin is for missing cells."""
         place = np.arange(bins - 1)
         apart = np.abs(place[:, None] - place) / (bins - 1)
@@ -103,7 +105,7 @@ class Smoothing:
         for reach in self.smooth:
             distance = np.sqrt(3) * apart / reach
             laws.append((1 + distance) * np.exp(-distance))
-        return [np.pad(law, (0, 1)) + np.diag(np.arange(bins) == bins - 1) for law in laws]
+        return tuple(np.pad(law, (0, 1)) + np.diag(np.arange(bins) == bins - 1) for law in laws)
 
 
 def denoised(curvature: Floats, noise: float) -> Floats:

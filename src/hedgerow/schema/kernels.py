@@ -10,32 +10,69 @@ __all__ = ["bin_columns"]
 
 TILE = 256  # rows taken at once: their values and counts stay in the first cache
 FEW_EDGES = 40  # counting so many is faster than a look at where they should stand
-LINEAR_EDGES = 128  # up to here, counting every edge with vector instructions is faster than halving
+LINEAR_EDGES = 64  # up to here, counting every edge with vector instructions is faster than slots
+SLOTS = 1024  # of equal width, from the first edge to the last
 
 
 @compiled
 def _count(values, rows, edges, first, last, counts):
-    """Count the edges that are not above each of the first values, without a branch; the edges ascend.
+    """Count the edges that are not above each of the first values, without a branch.
 
     IN values (rows or more,), edges (edges,), first <= last <= edges.  OUT counts (rows or more,).
     """
-    if last - first <= LINEAR_EDGES:
+    for i in range(rows):
+        counts[i] = 0
+    for e in range(first, last):
+        edge = edges[e]
         for i in range(rows):
-            counts[i] = 0
-        for e in range(first, last):
-            edge = edges[e]
-            for i in range(rows):
-                counts[i] += values[i] >= edge
-        return
+            counts[i] += values[i] >= edge
+
+
+@compiled
+def _slot(value, low, by_slot):
+    """Return the slot of a value: never a lower one for a larger value, whatever is rounded; 0 for a NaN."""
+    place = (value - low) * by_slot
+    place = place if place > 0.0 else 0.0
+    return np.int64(min(place, np.float64(SLOTS - 1)))
+
+
+@compiled
+def _slots_by_unit(edges, first, last):
+    width = edges[last - 1] - edges[first]
+    return SLOTS / width if 0.0 < width < np.inf else 0.0
+
+
+@compiled
+def _fill_slots(edges, first, last, before):
+    """Write how many edges stand in the slots before each slot.
+
+    IN edges (edges,), first < last <= edges.  OUT before (SLOTS + 1,).
+    """
+    low, by_slot = edges[first], _slots_by_unit(edges, first, last)
+    before[:] = 0
+    for e in range(first, last):
+        before[_slot(edges[e], low, by_slot) + 1] += 1
+    for slot in range(SLOTS):
+        before[slot + 1] += before[slot]
+
+
+@compiled
+def _count_by_slot(values, rows, edges, first, last, before, counts):
+    """Count the same for ascending edges: those of slots before a value's stand below it, and its own slot's are halved.
+
+    IN values (rows or more,), edges (edges,), first < last <= edges, before (SLOTS + 1,).  OUT counts (rows or more,).
+    """
+    low, by_slot = edges[first], _slots_by_unit(edges, first, last)
     for i in range(rows):
         value = values[i]
-        base = first
-        length = last - first
-        while length > 1:
-            half = length // 2
-            base += half if edges[base + half - 1] <= value else 0
-            length -= half
-        counts[i] = base - first + (edges[base] <= value)
+        slot = _slot(value, low, by_slot)
+        count = before[slot]
+        left = before[slot + 1] - count
+        while left > 0:  # no branch on what a comparison says
+            half = (left + 1) >> 1
+            count += half * np.int64(edges[first + count + half - 1] <= value)
+            left -= half
+        counts[i] = count
 
 
 @compiled
@@ -83,9 +120,12 @@ def bin_columns(cells, sources, targets, edges, starts, markers, out):
     values = np.empty(TILE, dtype=np.float64)
     counts = np.empty(TILE, dtype=np.int64)
     even = np.zeros(sources.size, dtype=np.bool_)
+    before = np.empty((sources.size, SLOTS + 1), dtype=np.int64)
     for k in range(sources.size):
         first, last = starts[targets[k]], starts[targets[k] + 1]
         even[k] = last - first > FEW_EDGES and _are_even(edges, first, last)
+        if not even[k] and last - first > LINEAR_EDGES:
+            _fill_slots(edges, first, last, before[k])
     for top in range(0, cells.shape[0], TILE):
         rows = min(TILE, cells.shape[0] - top)
         for k in range(sources.size):
@@ -98,6 +138,8 @@ def bin_columns(cells, sources, targets, edges, starts, markers, out):
                 values[i] = cells[top + i, source]
             if even[k]:
                 _count_even(values, rows, edges, first, last, counts)
+            elif last - first > LINEAR_EDGES:
+                _count_by_slot(values, rows, edges, first, last, before[k], counts)
             else:
                 _count(values, rows, edges, first, last, counts)
             for m in range(markers.size):

@@ -1,5 +1,6 @@
 """Claims: what they leave to a pure plan, and the largest plan of a kind that they cover."""
 
+import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -7,7 +8,7 @@ import pytest
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.claim import Claim, NoAmountError
 from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
 
 ONE = Claim(Fraction(1))
@@ -64,6 +65,49 @@ def test_the_largest_amount_is_within_the_claim_and_hardly_more_is_not(adjacency
     amount = claim.largest(build)
     assert cost(build(amount)).under(adjacency).within(claim.epsilon, claim.delta)
     assert not claim.covers(build(amount * Fraction(1001, 1000)))
+
+
+@pytest.mark.parametrize("delta", ["1/1000", "1/1000000", "1/1000000000"])
+@pytest.mark.parametrize("epsilon", ["1/20", "1/3", "1", "4", "12"])
+def test_the_largest_amount_is_the_last_of_a_million_below_its_double_and_found_in_few_steps(epsilon, delta):
+    claim, built = Claim(Fraction(epsilon), Fraction(delta)), []
+
+    def build(amount):
+        built.append(amount)
+        return Sequence((BoundedRange(amount / 16, "m", "p"), gaussian(2 * amount)))
+
+    amount = claim.largest(build)
+    assert len(built) <= 16
+    unit = Fraction(2) ** (math.floor(math.log2(amount)) - 20)
+    assert (amount / unit).denominator == 1
+    assert claim.covers(build(amount))
+    assert not claim.covers(build(amount + unit))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/1000000000", "1/2"), ("1/1000", "1/10"), ("1/100", "999/1000")])
+def test_where_delta_allows_more_than_epsilon_an_amount_is_found(epsilon, delta):
+    claim = Claim(Fraction(epsilon), Fraction(delta))
+
+    def build(amount):
+        if amount < Fraction(1, 500):
+            raise ConfigurationError("too small for the samplers")
+        return gaussian(2 * amount)
+
+    amount = claim.largest(build)
+    assert claim.covers(build(amount))
+    assert not claim.covers(build(amount * Fraction(100001, 100000)))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**400), Fraction(1, 10**30)])
+def test_a_claim_too_small_for_any_amount_is_refused(epsilon):
+    def build(amount):
+        if amount < Fraction(1, 2**40):
+            raise ConfigurationError("too small for the samplers")
+        return gaussian(2 * amount)
+
+    for delta in (Fraction(1, 10**400), Fraction(1, 10**20)):
+        with pytest.raises(NoAmountError):
+            Claim(epsilon, delta).largest(build)
 
 
 @pytest.mark.parametrize("records", [1, 3])

@@ -5,6 +5,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
+from scipy.optimize import brenth
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import cost
@@ -82,6 +83,25 @@ def test_the_largest_amount_is_the_last_of_a_million_below_its_double_and_found_
     assert (amount / unit).denominator == 1
     assert claim.covers(build(amount))
     assert not claim.covers(build(amount + unit))
+
+
+@pytest.mark.parametrize("off", [-3, -1, 1, 2, 3])
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_nothing_rests_on_where_the_search_ends(monkeypatch, delta, off):
+    claim = Claim(Fraction(1, 3), Fraction(delta))
+    build = pure if not claim.delta else lambda amount: gaussian(2 * amount)
+    amount = claim.largest(build)
+    monkeypatch.setattr("hedgerow.privacy.claim.brenth", lambda *args, **more: brenth(*args, **more) + off)
+    assert claim.largest(build) == amount
+
+
+def test_what_is_wrong_with_a_plan_of_any_amount_is_said_as_it_is():
+    def build(amount):
+        raise ConfigurationError("no such candidates")
+
+    with pytest.raises(ConfigurationError, match="no such candidates") as caught:
+        Claim(Fraction(1), Fraction(1, 10**6)).largest(build)
+    assert not isinstance(caught.value, NoAmountError)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1/1000000000", "1/2"), ("1/1000", "1/10"), ("1/100", "999/1000")])

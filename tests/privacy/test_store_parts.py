@@ -4,7 +4,6 @@ import os
 import pickle
 import sqlite3
 import warnings
-from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from types import SimpleNamespace
@@ -17,11 +16,12 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.limits import DEEPEST_EVENT
 from hedgerow.privacy import books, tables
 from hedgerow.privacy.address import Address
 from hedgerow.privacy.ceiling import Ceiling
 from hedgerow.privacy.database import Database
-from hedgerow.privacy.events import Pure, Thresholded
+from hedgerow.privacy.events import Pure, Sequence, Thresholded
 
 
 @pytest.fixture
@@ -80,6 +80,18 @@ def test_where_there_is_no_store_nothing_is_read_and_a_known_one_is_not_made_aga
     with pytest.raises(ConfigurationError, match="no longer holds the ledger store that was opened"):
         made.create("b", epsilon=1)
     assert hr.LedgerStore(path).names() == ()
+
+
+def test_a_store_is_brought_to_this_version_by_every_step_between_once(made, path, monkeypatch):
+    made.create("a", epsilon=1)
+    taken = []
+    monkeypatch.setattr(tables, "FORMAT", 3)
+    monkeypatch.setattr(tables, "MIGRATIONS", {1: lambda _: taken.append(1), 2: lambda _: taken.append(2)})
+    for _ in range(2):
+        assert hr.LedgerStore(path).id == made.id
+        assert taken == [1, 2]
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT id, format FROM hedgerow_store").fetchall() == [(made.id, 3)]
 
 
 def test_whoever_reads_or_books_makes_no_file(made, path):
@@ -227,13 +239,41 @@ def test_whoever_looks_at_a_ledger_keeps_nobody_waiting(made):
     assert ledger.spent == Fraction(1, 2)
 
 
-def test_a_plan_that_is_no_json_is_not_booked(made):
+def test_nothing_is_booked_where_a_link_stands_already(made, path):
     ledger = made.create("a", epsilon=1)
-    for level in (float("nan"), float("inf")):
-        plan = Pure(Fraction(1, 10), "m", "p", level)
-        with pytest.raises(BudgetExceeded, match=r"cannot be written down .* nothing was drawn"):
-            ledger.reserve(replace(fit("0.1"), event=plan))
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO hedgerow_links SELECT ledger, 1, previous, hash, body FROM hedgerow_links")
+    with pytest.raises(hr.LedgerDamaged, match="'a' is damaged at link 1: it stands behind the last link"):
+        ledger.reserve(fit("0.1"))
+    assert ledger.spent == 0
+
+
+def nested(depth):
+    """A plan within so many others."""
+    plan = Pure(Fraction(1, 10), "m", "p")
+    for _ in range(depth):
+        plan = Sequence((plan,))
+    return plan
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Pure(Fraction(1, 10), "m", "p", float("nan")),
+        Pure(Fraction(1, 10), "m", "p", float("inf")),
+        Pure(Fraction(1, 10**5000), "m", "p"),
+        nested(DEEPEST_EVENT + 1),
+        nested(10_000),
+    ],
+    ids=["nan", "infinity", "digits", "deep", "deeper than Python goes"],
+)
+def test_a_plan_that_cannot_be_written_or_read_is_not_booked(made, plan):
+    ledger = made.create("a", epsilon=1)
+    with pytest.raises(BudgetExceeded, match=r"cannot be written down .* nothing was drawn"):
+        ledger.reserve(fit("0.1", event=plan))
     assert ledger.entries == ()
+    ledger.reserve(fit("0.1", event=nested(DEEPEST_EVENT)))
+    made.verify("a")
 
 
 # files

@@ -162,8 +162,8 @@ class StoredLedger(Ledger):
 
 def written(certificate: Certificate) -> dict[str, Any]:
     """Return a certificate as a link holds it, or raise BudgetExceeded where it would not be read back as it is."""
-    plain = certificate.to_dict()
     try:
+        plain = certificate.to_dict()
         same = Certificate.from_dict(json.loads(json.dumps(plain, allow_nan=False))) == certificate
     except (FileFormatError, ValueError, RecursionError):
         same = False

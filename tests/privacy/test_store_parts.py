@@ -6,6 +6,7 @@ import sqlite3
 import warnings
 from datetime import datetime, timedelta
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +18,7 @@ from test_ledger import fit, normal
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.limits import DEEPEST_EVENT
-from hedgerow.privacy import books, tables
+from hedgerow.privacy import books, database, tables
 from hedgerow.privacy.address import Address
 from hedgerow.privacy.ceiling import Ceiling
 from hedgerow.privacy.database import Database
@@ -304,6 +305,30 @@ def test_a_connection_ends_with_its_transaction(made, monkeypatch):
     for connection in opened:
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             connection.execute("SELECT 1")
+
+
+MOUNTED = b"""\
+21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+22 21 0:5 / /mnt/\xff rw - tmpfs tmpfs rw
+36 21 8:1 %s %s rw,noatime shared:1 - ext4 /dev/sda1 rw
+"""
+
+
+@pytest.mark.parametrize("named", ["inside", "beside", None])
+def test_a_file_that_is_mounted_by_itself_is_refused_and_other_mounts_do_not_matter(tmp_path, monkeypatch, named):
+    """Linux writes a space as \\040, and names what is no text; other systems tell nothing."""
+    file, told = tmp_path / "a b.db", tmp_path / "mountinfo"
+    written = str(file).replace(" ", "\\040").encode()
+    if named:
+        told.write_bytes(MOUNTED % ((b"/x", written) if named == "inside" else (written, b"/x")))
+    monkeypatch.setattr(database, "Path", lambda given: told if given == "/proc/self/mountinfo" else Path(given))
+    made = hr.LedgerStore(file)
+    if named == "inside":
+        made.create("a", epsilon=1)  # before there is a file, nothing is mounted on it
+        with pytest.raises(hr.LedgerUnavailable, match=r"the file is mounted by itself, .* nothing was drawn\."):
+            made.ledger("a")
+    else:
+        assert made.create("a", epsilon=1).remaining == 1
 
 
 def test_a_path_is_no_url(tmp_path):

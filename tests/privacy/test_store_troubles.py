@@ -177,25 +177,6 @@ def test_a_file_that_is_mounted_by_itself(tmp_path):
     store.ledger("a").reserve(fit(1))
 
 
-def test_other_mounts_do_not_matter(tmp_path, monkeypatch):
-    """Linux may name one by bytes that are no text, and other systems name none."""
-    (tmp_path / os.fsdecode(b"\xff")).mkdir()
-    booked = """
-import sys
-sys.path[:0] = {paths!r}
-import hedgerow as hr
-from test_ledger import fit
-hr.LedgerStore({folder!r} + "/b.db").create("a", epsilon=1).reserve(fit(1))
-"""
-    in_namespace(f"mount -t tmpfs tmpfs '{tmp_path}'/*", booked, tmp_path)
-
-    def missing(*arguments, **options):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(database.Path, "read_text", missing)
-    assert hr.LedgerStore(tmp_path / "b.db").ledger("a").remaining == 0
-
-
 def test_a_file_with_two_names(tmp_path):
     """Under each name SQLite keeps a log and locks of its own: the ceiling could be spent under both."""
     ledger = hr.LedgerStore(tmp_path / "a.db").create("a", epsilon=1)

@@ -214,6 +214,15 @@ def test_a_large_delta_is_told_where_it_was_passed(made):
         ]
 
 
+def test_an_end_that_cannot_be_noted_is_told_where_the_plan_ran(made, path):
+    ledger = made.create("a", epsilon=1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with ledger.reserve(fit("0.1")):
+            path.rename(path.with_name("c.db"))
+    assert [(warning.filename, "could not be noted" in str(warning.message)) for warning in told] == [(__file__, True)]
+
+
 # links
 
 

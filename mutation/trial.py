@@ -144,6 +144,7 @@ class _Stage:
 
     def pytest_runtestloop(self, session: Any) -> bool:
         session.config._tmp_path_factory.getbasetemp()  # one folder for all trials
+        importlib.import_module(self.trials.module)  # what is imported only as a test runs would not be found
         module = Patchable(self.trials.module)
         order = Order(session.items, module)
         unchanged = partial(_run, session, order, order.all(), Watch(module, self.trials.path))

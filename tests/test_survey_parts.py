@@ -212,8 +212,9 @@ def test_merged_cut_points_come_back_from_their_arrays():
 
 def test_each_feature_keeps_cut_points_of_its_own_and_at_least_one():
     names = {"a": hr.Numeric(0, 8), "c": hr.Categorical(["x"]), "b": hr.Numeric(0, 2), "d": hr.Numeric(0, 8, [1])}
-    fine = fine_encoder(hr.Schema(names, classes=[0, 1]))
-    kept = [fine.edges[0][[5]], np.empty(0), fine.edges[2][[1, 9]], np.array([1.0])]
+    fine = fine_encoder(hr.Schema({**names, "e": hr.Integer(0, 1)}, classes=[0, 1]))
+    assert len(fine.edges[4]) == 1
+    kept = [fine.edges[0][[5]], np.empty(0), fine.edges[2][[1, 9]], np.array([1.0]), fine.edges[4]]
 
     def read(kept):
         arrays = {"edges": np.concatenate(kept), "edge_counts": np.array([len(edges) for edges in kept])}
@@ -221,7 +222,13 @@ def test_each_feature_keeps_cut_points_of_its_own_and_at_least_one():
 
     assert read(kept) == [edges.tolist() for edges in kept]
     every = np.union1d(fine.edges[0], hr.Numeric(0, 8).bin_edges(FINE))
-    for place, wrong in ((3, np.empty(0)), (0, np.empty(0)), (1, np.array([1.0])), (0, every[: FINE + 1])):
+    for place, wrong in (
+        (3, np.empty(0)),
+        (0, np.empty(0)),
+        (4, np.empty(0)),
+        (1, np.array([1.0])),
+        (0, every[: FINE + 1]),
+    ):
         with pytest.raises(FileFormatError, match="cut points are damaged"):
             read([*kept[:place], wrong, *kept[place + 1 :]])
 

@@ -72,6 +72,12 @@ def test_a_constant_that_has_no_value_is_noticed():
     assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
 
 
+def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
+    test = "tests/privacy/test_store.py::test_a_seeded_fit_voids_the_sum"
+    found = outcomes("privacy/stored.py", test, ("    if not same:", "    if same:"))
+    assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
+
+
 def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
     """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
     line = "d = _rotated(np.uint32(d ^ a), np.uint32(8))"

@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -93,6 +94,10 @@ def test_lines_name_each_kind_of_step_once_by_level():
         CertificateLine(2, "leaf label", LEAF.mechanism, "epsilon 0.6"),
         CertificateLine(3, "sums", "rounded normal noise", "mu^2 0.3333..."),
     )
+    third = Thresholded(Fraction(1, 3), "threshold", "values", delta=Fraction(1, 3 * 10**6))
+    assert certificate(third).lines == (
+        CertificateLine(0, "values", "threshold", "epsilon 0.3333..., delta 3.333e-7..."),
+    )
 
 
 def test_the_page_says_how_often_each_line_is_paid():
@@ -102,6 +107,9 @@ def test_the_page_says_how_often_each_line_is_paid():
     page = str(certificate(Sequence((Sequence((bins,) * 4), *(Sequence((chosen, cells)),) * 3))))
     assert "  4 times on the same records, each time at the cost below: bins\n" in page
     assert "  3 times on the same records, each time at the cost below: candidate; cells\n" in page
+    assert "  2 times on the same records, each time at the cost below: bins\n" in str(
+        certificate(Sequence((bins, bins)))
+    )
     assert "times" not in str(certificate(Sequence((bins, chosen))))
 
 
@@ -259,7 +267,7 @@ def test_the_page_says_what_a_claim_is_worth():
         assert ("hardly any protection" in page) == weak
         assert ("a factor of more than 1e300" in page) == endless
     assert "by a factor of at most 1 " in paged(Sequence(()), 0)
-    for delta, weak in (("1/1000", True), ("999/1000000", False)):
+    for delta, weak in (("1/1000", True), (Fraction(1, 1000) - Fraction(1, 10**12), False)):
         assert ("may give whole records away" in paged(FOREST, 1, delta)) == weak
     assert "whoever sees the schema can" in str(
         certify("private_schema", FOREST, None, variant="p", claim=ONE, seeded=False)
@@ -270,7 +278,8 @@ def test_the_page_says_what_is_left_and_why():
     assert "unspent" not in paged(Gaussian(Fraction(1, 100), 1, "p"), 1, "1/100000")
     assert "0 unspent; no noise of a plan with delta" in paged(FOREST, 1, "1/100000")
     assert "no noise" not in paged(FOREST, 1)
-    for lost, said in (("1e-7", True), ("1e-5", False), ("0", False)):
+    assert "spent 0.666666... on the costliest path; 0.33... unspent" in paged(Pure(Fraction(2, 3), "m", "p"), 1)
+    for lost, said in (("1e-7", True), ("1e-5", False), (1e-6, False), ("0", False)):
         assert ("(lost to rounding down)" in paged(FOREST, 1 + Fraction(lost))) == said
     shown = Thresholded(Fraction(1), "threshold", "values", delta=Fraction(1, 10**7))
     page = paged(shown, 1, "1/1000000")
@@ -282,6 +291,7 @@ def test_the_page_says_what_is_left_and_why():
 def test_the_page_says_which_records_pay_for_what():
     assert "2 trees; every record is in one of them" in paged(PerRecordAssignment(LEAF, 2), 1)
     assert "trees" not in paged(PerRecordAssignment(LEAF, 1), 1)
+    assert "2 trees" in paged(Parallel((SPLIT, PerRecordAssignment(LEAF, 2)), "one of both"), 1)
     sample = paged(Subsampled(FOREST, Fraction(1, 4)), 1)
     assert "in a tree's sample with probability 0.25" in sample
     assert "35 trees" in sample
@@ -318,6 +328,26 @@ def test_a_digest_is_of_all_that_a_certificate_says():
     assert len({one.digest for one in made}) == 5
     assert certificate().digest == certificate().digest
     assert len(certificate().digest) == 64
+
+
+def test_a_digest_stays_what_it_was():
+    """Schemas and certificates of other fits name it, also those that earlier versions wrote."""
+    assert certificate(LEAF).digest == "7b8c7a9c51e2c21e46fe738cb5b5ba0349276882d1d2db5fed876a9e27a9a0aa"
+
+
+def test_the_page_says_what_it_rests_on():
+    own = " ".join(str(replace(certificate(), releases=("0123456789abcdef" * 4, "f" * 64))).split())
+    for fact in (
+        "the schema (ranges, categories, classes) being public knowledge",
+        "but for the entries that certificate 0123456789abcdef released: its cost stands there",
+        "but for the entries that certificate ffffffffffffffff released: its cost stands there",
+        "X and y as given to fit",
+    ):
+        assert fact in own
+    other = " ".join(str(replace(certificate(), assumptions=("the model being public",))).split())
+    assert "rests on - the model being public - random bits" in other
+    for fact in ("the schema (", "but for the entries", "X and y as given"):
+        assert fact not in other
 
 
 # certificates of plans that are about to run

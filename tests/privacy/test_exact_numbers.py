@@ -43,6 +43,13 @@ def test_a_float_is_its_shortest_decimal(value):
     assert exact(value) == Fraction(repr(value))
 
 
+class Endless(float):
+    """A number of a library of its own, beyond every float."""
+
+    def __float__(self):
+        raise OverflowError
+
+
 REFUSED = [True, False, np.bool_(True), math.nan, math.inf, -math.inf, 0, 0.0, -1, -0.1, "", "one", "1,0", "nan", "1/0"]
 REFUSED += [
     None,
@@ -55,6 +62,7 @@ REFUSED += [
     10**9 + 1,
     Fraction(-1, 3),
     np.float64("nan"),
+    Endless(1),
 ]
 
 

@@ -1,6 +1,7 @@
 """Where a store is, and that no credential is ever shown or pickled."""
 
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -40,7 +41,7 @@ def everything_of(error):
     return " ".join(found)
 
 
-@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("url", URLS, ids=range(len(URLS)))
 def test_a_credential_is_never_shown_and_never_pickled(url, monkeypatch):
     monkeypatch.setattr(database, "BUSY_SECONDS", 1)
     address = Address.of(url)
@@ -61,7 +62,9 @@ def test_a_credential_is_never_shown_and_never_pickled(url, monkeypatch):
         f"env:postgresql://anna:{SECRET}@{HOST}/budgets",
         f"Postgres:anna:{SECRET}@{HOST}/budgets",
         f"postgresql+psycopg://an/na:{SECRET}@{HOST}/budgets",
+        f"postgresql+psycopg:///x@{SECRET}",
     ],
+    ids=range(6),
 )
 def test_a_password_that_is_not_escaped_is_no_address(url):
     """Taken apart at the wrong place, the rest of the password would pass for a host or a database, which are shown."""
@@ -84,9 +87,76 @@ def test_what_is_public_is_shown_and_pickled(monkeypatch):
 
 @pytest.mark.parametrize(
     "address",
-    ["", ":memory:", "mysql://u:s3cret@h/d", "postgresql+psycopg2://u:s3cret@h/d", "env:NOWHERE", "a://b:s3cret@c:x/"],
+    [
+        "",
+        ":memory:",
+        b"budgets.db",
+        "mysql://u:s3cret@h/d",
+        "postgresql+psycopg2://u:s3cret@h/d",
+        "env:NOWHERE",
+        "env:",
+        "env:s3cret of whom",
+        "a://b:s3cret@c:x/",
+        "postgresql+psycopg://b:s3cret@c:x/",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite:///b.db?mode=s3cret",
+        "sqlite+pysqlite:///b.db",
+        "sqlite:b.db",
+    ],
+    ids=range(16),
 )
 def test_an_address_that_is_none(address):
     with pytest.raises(ConfigurationError) as refused:
         hr.LedgerStore(address)
     assert "s3cret" not in str(refused.value)
+
+
+def test_a_path_is_that_of_the_folder_in_which_it_was_given(tmp_path, monkeypatch):
+    there = str(tmp_path / "b.db")
+    monkeypatch.chdir(tmp_path)
+    for given in ("b.db", Path("b.db"), there, "./x/../b.db"):
+        address = Address.of(given)
+        assert (address.given, str(address), address.for_pickle(), address.is_secret) == (there, there, there, False)
+        monkeypatch.chdir("/")
+        assert (address.url().drivername, address.url().database) == ("sqlite", there)
+        monkeypatch.chdir(tmp_path)
+    assert repr(Address.of("b.db")) == f"Address({there!r})"
+    assert Address.of("sqlite:///b.db").url().database == there
+    assert Address.of("sqlite:///b.db").for_pickle() == "sqlite:///b.db"
+
+
+def test_a_variable_is_looked_up_when_it_is_used_and_never_shown(tmp_path, monkeypatch):
+    named = Address.of("env:BUDGETS")
+    for value in (None, "", "env:BUDGETS", "env:OTHER"):
+        if value is None:
+            monkeypatch.delenv("BUDGETS", raising=False)
+        else:
+            monkeypatch.setenv("BUDGETS", value)
+        with pytest.raises(ConfigurationError, match="the environment variable BUDGETS names no ledger store"):
+            named.url()
+    monkeypatch.chdir(tmp_path)
+    for value, driver, database_ in (
+        ("b.db", "sqlite", str(tmp_path / "b.db")),
+        ("sqlite:///b.db", "sqlite", str(tmp_path / "b.db")),
+        (URLS[0], "postgresql+psycopg", "budgets"),
+        (URLS[2], "postgresql+psycopg", "budgets"),
+    ):
+        monkeypatch.setenv("BUDGETS", value)
+        assert (named.url().drivername, named.url().database) == (driver, database_)
+        assert (str(named), repr(named), named.is_secret) == ("env:BUDGETS", "Address('env:BUDGETS')", False)
+    monkeypatch.setenv("BUDGETS", "mysql://u:s3cret@h/d")
+    with pytest.raises(ConfigurationError, match="none that hedgerow knows") as refused:
+        named.url()
+    assert SECRET not in everything_of(refused.value)
+
+
+def test_special_characters_that_are_escaped_are_read_and_never_shown():
+    url = Address.of(URLS[1]).url()
+    assert (url.password, url.host, url.database) == (f"@/?{SECRET}#", "127.0.0.1", "budgets")
+    assert str(Address.of(URLS[1])) == f"postgresql+psycopg://anna:***@{HOST}/budgets"
+    assert str(Address.of(URLS[2])) == f"postgresql+psycopg://anna:***@{HOST}/budgets"
+    assert str(Address.of(f"postgresql://{HOST}/b?sslmode=require&token=x")).endswith(
+        "/b?sslmode=require&token=%2A%2A%2A"
+    )

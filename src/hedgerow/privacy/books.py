@@ -120,12 +120,10 @@ class Books:
     def verify(self, name: str, head: str | None) -> None:
         """Raise LedgerDamaged unless a ledger's chain is sound, holds this hash and agrees with its parent's and its shares'."""
         parents = self.parents()
-        if name not in parents:
-            if self._connection.execute(sa.select(links.c.ledger).where(links.c.ledger == name)).first() is not None:
-                raise chain.damaged(name, 0, "its row among the ledgers is missing")
-            raise unknown(name, self._address)
-        own = self.said(name)
         hashes = self._connection.execute(sa.select(links.c.hash).where(links.c.ledger == name)).scalars().all()
+        if hashes and name not in parents:
+            raise chain.damaged(name, 0, "its row among the ledgers is missing")
+        own = self.said(name)
         if head is not None and head not in hashes:
             raise chain.damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
         above = parents[name]

@@ -110,10 +110,10 @@ class Database:
 def _mount_points() -> set[str]:
     """Return where file systems, folders and files are mounted, as Linux tells; nothing elsewhere."""
     try:
-        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).split("\n")  # names hold all but this
     except OSError:
         return set()
-    return {OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines}
+    return {OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines if line}
 
 
 def _server_engine(url: URL, reading: bool, create: bool) -> Engine:

@@ -8,7 +8,7 @@ import warnings
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import BudgetExceeded, FileFormatError, HedgerowError, shown
+from hedgerow.errors import BudgetExceeded, HedgerowError, shown
 from hedgerow.privacy import chain
 from hedgerow.privacy.books import Head
 from hedgerow.privacy.ceiling import Amount, Ceiling
@@ -162,10 +162,10 @@ class StoredLedger(Ledger):
 
 def written(certificate: Certificate) -> dict[str, Any]:
     """Return a certificate as a link holds it, or raise BudgetExceeded where it would not be read back as it is."""
-    plain = certificate.to_dict()
     try:
-        same = Certificate.from_dict(json.loads(json.dumps(plain, allow_nan=False))) == certificate
-    except (FileFormatError, ValueError, RecursionError):
+        plain = certificate.to_dict()
+        same = Certificate.from_dict(json.loads(json.dumps(plain))) == certificate
+    except (ValueError, RecursionError):
         same = False
     if not same:
         raise BudgetExceeded(

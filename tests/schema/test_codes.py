@@ -44,7 +44,9 @@ CODES = np.array(
 ).T
 
 
-@pytest.fixture(params=[(8_192, 200_000, 100_000), (3, 200_000, 100_000), (3, 0, 0), (1, 0, 100_000)], ids=str)
+@pytest.fixture(
+    params=[(8_192, 200_000, 100_000), (3, 200_000, 100_000), (2, 200_000, 0), (3, 0, 0), (1, 0, 100_000)], ids=str
+)
 def ways(request, monkeypatch):
     """Blocks, kernels and threads of any kind."""
     for name, value in zip(("BLOCK_ROWS", "FEW_CELLS", "SMALL_CELLS"), request.param, strict=True):
@@ -73,6 +75,21 @@ def test_cells_have_the_codes_of_their_bins_and_categories():
     expected = np.stack([CODES[:, 0], CODES[::-1, 0]], axis=1)
     for records in (numbers, matrix, np.asfortranarray(matrix), matrix.tolist()):
         assert np.array_equal(plain.transform(records), expected)
+
+
+@pytest.mark.usefixtures("ways")
+def test_numbers_beyond_64_bit_floats_are_in_the_outer_bins_and_nobody_is_warned():
+    """A warning of an overflow would tell that there is such a record."""
+    far = np.array([["1e4000", "-1e4000"], ["0.5", "3.5"]], dtype=np.longdouble)
+    encoder = Encoder(Schema({"n": Numeric(0, 4), "m": Numeric(0, 4)}, classes=["no"]), 4)
+    assert encoder.transform(far).tolist() == [[3, 0], [0, 3]]
+    assert encoder.transform({"n": far[:, 0], "m": far[:, 1]}).tolist() == [[3, 0], [0, 3]]
+
+
+def test_no_number_of_a_date_is_a_marker():
+    """A date column's reader knows the markers; among its numbers none is one."""
+    assert module.NO_MARKERS.shape == (0,)
+    assert module.NO_MARKERS.dtype == np.float64
 
 
 def test_what_an_encoder_says_of_itself():

@@ -97,6 +97,9 @@ def test_one_number(cell, value):
                 Impostor(),
                 1j,
                 "none",
+                "abc",
+                "na",
+                "nann",
                 "\ud800",
                 "inf",
             )
@@ -296,6 +299,14 @@ def test_counts_of_any_unit_are_the_text_of_the_same_time(unit, many, count):
 )
 def test_a_time_of_day_is_within_its_day(count, unit, text):
     assert time_cells(np.array([count], dtype=f"m8[{unit}]"), of_day=True).tolist() == [text]
+
+
+@pytest.mark.parametrize("kind", [np.longdouble, np.clongdouble])
+def test_what_64_bit_floats_cannot_hold_is_infinite_and_nobody_is_warned(kind):
+    """A warning of an overflow would tell that there is such a record."""
+    cells = np.array([np.longdouble("1e4000"), -np.longdouble("1e4000"), 0.5]).astype(kind)
+    assert numbers(cells).tolist() == [math.inf, -math.inf, 0.5]
+    assert numbers(cells).dtype == np.float64
 
 
 def test_a_derived_class_is_read_as_what_lies_beneath():

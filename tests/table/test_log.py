@@ -293,3 +293,18 @@ def test_answers_have_as_many_cells_as_their_questions_say():
     ):
         assert question.cells(10, 3) == cells
         assert question.counts == counts
+
+
+def test_a_memo_is_kept_where_it_is_told_to():
+    table, kept = both()[0], {}
+    table.sums(Channels(), learn)
+    (task,), partition = table._engine.tasks, table._engine.partitions[0]
+    memo = Memo(kept)
+    answer = task.answer(partition, memo)
+    assert set(kept) == {"margins"}
+    assert np.array_equal(task.after(1).answer(partition, memo), answer)
+
+
+def test_the_records_of_a_partition_are_not_shown():
+    partition = Partition(3, {"codes": np.full((1, 1), 77, dtype=np.uint8), "labels": np.full(1, 77, dtype=np.int16)})
+    assert "77" not in repr(partition)

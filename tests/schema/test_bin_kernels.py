@@ -14,7 +14,7 @@ import pytest
 from hedgerow.schema import kernels
 from hedgerow.schema.encoder import bin_few
 
-NUMBERS = [1, 2, 3, 4, 41, kernels.LINEAR_EDGES, kernels.LINEAR_EDGES + 1, kernels.LINEAR_EDGES + 2, 300]
+NUMBERS = [0, 1, 2, 3, 4, 41, kernels.LINEAR_EDGES, kernels.LINEAR_EDGES + 1, kernels.LINEAR_EDGES + 2, 300]
 SPACINGS = {
     "even": lambda n: np.arange(n) * 0.5 - 3,
     "below nothing": lambda n: np.arange(n) - 1e6,

@@ -168,12 +168,17 @@ def prepare() -> None:
     for name in HEAVY:
         importlib.import_module(name)
     import hypothesis
-    from hypothesis import Phase
+    from hypothesis import HealthCheck, Phase
 
     # The same examples for every trial, none kept in files, and none made simpler: that it fails is all that is asked.
-    phases = (Phase.explicit, Phase.generate)
+    # A busy machine is slow to make them, which is no failure.
     hypothesis.settings.register_profile(
-        "mutants", database=None, derandomize=True, phases=phases, report_multiple_bugs=False
+        "mutants",
+        database=None,
+        derandomize=True,
+        phases=(Phase.explicit, Phase.generate),
+        report_multiple_bugs=False,
+        suppress_health_check=(HealthCheck.too_slow,),
     )
     hypothesis.settings.load_profile("mutants")
 

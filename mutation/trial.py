@@ -143,6 +143,9 @@ class _Stage:
         self.queue = [(number, patch) for number, patch in enumerate(patches) if patch is not None]
 
     def pytest_runtestloop(self, session: Any) -> bool:
+        if "polars-0" in {task.read_text().strip() for task in Path("/proc/self/task").glob("*/comm")}:
+            self._tell(-1, Outcome("failed", 0.0, "collecting tests starts threads of polars: a fork waits for ever"))
+            return True
         session.config._tmp_path_factory.getbasetemp()  # one folder for all trials
         importlib.import_module(self.trials.module)  # what is imported only as a test runs would not be found
         module = Patchable(self.trials.module)

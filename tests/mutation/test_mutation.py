@@ -78,6 +78,19 @@ def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
     assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="threads of libraries are counted where the system lists them")
+def test_tests_that_start_threads_as_they_are_collected_are_refused(tmp_path):
+    """A fork has none of these threads, and polars waits for them."""
+    tests = tmp_path / "test_threads.py"
+    tests.write_text(
+        "import polars\npolars.DataFrame({'a': [1]}).lazy().select('a').collect()\ndef test_nothing(): pass\n"
+    )
+    found = outcomes("privacy/exact.py", str(tests), ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4001"))
+    assert found.keys() == {-1}
+    assert found[-1][0] == "failed"
+    assert "threads of polars" in found[-1][1]
+
+
 def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
     """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
     line = "d = _rotated(np.uint32(d ^ a), np.uint32(8))"

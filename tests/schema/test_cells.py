@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import warnings
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.schema.cells import CACHE_CELLS, CHUNK, CategoryReader, category_key, number, numbers, object_array
+from hedgerow.schema.cells import (
+    CACHE_CELLS,
+    CHUNK,
+    UNREADABLE,
+    CategoryReader,
+    category_key,
+    number,
+    numbers,
+    object_array,
+    time_cells,
+)
 
 from .odd_cells import CELLS, NOT_A_TIME, ODD, WORST, Color, Hostile, Impostor, Level, TalkingNumber
 
@@ -39,6 +50,8 @@ def same(left, right):
         (Fraction(1, 4), 0.25),
         (10**400, math.inf),
         (-(10**400), -math.inf),
+        (Fraction(10**400, 3), math.inf),
+        (Fraction(-(10**400), 3), -math.inf),
         ("-1e999", -math.inf),
         (np.longdouble("1e4000"), math.inf),
         (np.float32(0.5), 0.5),
@@ -84,6 +97,9 @@ def test_one_number(cell, value):
                 Impostor(),
                 1j,
                 "none",
+                "abc",
+                "na",
+                "nann",
                 "\ud800",
                 "inf",
             )
@@ -177,6 +193,13 @@ def test_nan_objects_do_not_fill_the_cache():
     assert len(session._cache) <= 1
 
 
+def test_a_cache_holds_no_long_text():
+    session = CategoryReader(["a"]).session()
+    cells = ["y" * 256, "y" * 257, 10**300, 7]
+    assert session.codes(object_array(cells, 4)).tolist() == [2] * 4
+    assert set(session._cache) == {"y" * 256, 10**300, 7}
+
+
 HOUR = timezone(timedelta(hours=1))
 MOMENT = datetime(2020, 1, 1, 12)
 
@@ -218,6 +241,72 @@ def test_times_without_a_text_are_undeclared(dtype):
     for cells in (times, times.astype(times.dtype.newbyteorder()), object_array(times, 3)):
         assert CategoryReader(["a"]).codes(cells).tolist() == [2, 2, 1]
         assert np.isnan(numbers(cells)).all()
+
+
+MICROSECONDS = {
+    "ns": Fraction(1, 1000),
+    "us": 1,
+    "ms": 1000,
+    "s": 10**6,
+    "m": 60 * 10**6,
+    "h": 3600 * 10**6,
+    "D": 86_400 * 10**6,
+    "W": 7 * 86_400 * 10**6,
+}
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(list(MICROSECONDS)),
+    st.integers(1, 3),
+    st.one_of(st.integers(-50, 50), st.integers(-(2**44), 2**44)),
+)
+def test_counts_of_any_unit_are_the_text_of_the_same_time(unit, many, count):
+    """numpy's times are counts of a unit; Python's know microseconds, behind which nanoseconds are three digits more."""
+    whole, rest = divmod(count * many * MICROSECONDS[unit], 1)
+    digits = f"{int(rest * 1000):03d}" if rest else ""
+    duration = point = of_day = zoned = UNREADABLE
+    with suppress(OverflowError):  # what Python's types cannot hold has no text
+        span = timedelta(microseconds=int(whole))
+        fraction = "" if span.microseconds or not digits else ".000000"
+        duration = f"{span}{fraction}{digits}"
+        if span.days == 0:
+            of_day = f"{datetime.min + span}{fraction}{digits}"[11:]
+        moment = datetime(1970, 1, 1) + span
+        point = zoned = str(moment.date()) if unit in "DW" else f"{moment}{fraction}{digits}"
+        if unit not in "DW":
+            zoned = UNREADABLE
+            there = str(moment.replace(tzinfo=UTC).astimezone(HOUR))
+            zoned = f"{there[:-6]}{fraction}{digits}{there[-6:]}"
+    nothing = np.iinfo(np.int64).min
+    moments, durations = (np.array([count, nothing, count]).view(f"{kind}8[{many}{unit}]") for kind in "Mm")
+    assert time_cells(moments).tolist() == [point, None, point]
+    assert time_cells(moments, HOUR).tolist() == [zoned, None, zoned]
+    assert time_cells(durations).tolist() == [duration, None, duration]
+    assert time_cells(durations, of_day=True).tolist() == [of_day, None, of_day]
+
+
+@pytest.mark.parametrize(
+    ("count", "unit", "text"),
+    [
+        (0, "ns", "00:00:00"),
+        (-1, "ns", UNREADABLE),
+        (86_400 * 10**9 - 1, "ns", "23:59:59.999999999"),
+        (86_400 * 10**9, "ns", UNREADABLE),
+        (86_400, "s", UNREADABLE),
+        (86_399, "s", "23:59:59"),
+    ],
+)
+def test_a_time_of_day_is_within_its_day(count, unit, text):
+    assert time_cells(np.array([count], dtype=f"m8[{unit}]"), of_day=True).tolist() == [text]
+
+
+@pytest.mark.parametrize("kind", [np.longdouble, np.clongdouble])
+def test_what_64_bit_floats_cannot_hold_is_infinite_and_nobody_is_warned(kind):
+    """A warning of an overflow would tell that there is such a record."""
+    cells = np.array([np.longdouble("1e4000"), -np.longdouble("1e4000"), 0.5]).astype(kind)
+    assert numbers(cells).tolist() == [math.inf, -math.inf, 0.5]
+    assert numbers(cells).dtype == np.float64
 
 
 def test_a_derived_class_is_read_as_what_lies_beneath():

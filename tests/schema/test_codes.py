@@ -44,7 +44,9 @@ CODES = np.array(
 ).T
 
 
-@pytest.fixture(params=[(8_192, 200_000, 100_000), (3, 200_000, 100_000), (3, 0, 0), (1, 0, 100_000)], ids=str)
+@pytest.fixture(
+    params=[(8_192, 200_000, 100_000), (3, 200_000, 100_000), (2, 200_000, 0), (3, 0, 0), (1, 0, 100_000)], ids=str
+)
 def ways(request, monkeypatch):
     """Blocks, kernels and threads of any kind."""
     for name, value in zip(("BLOCK_ROWS", "FEW_CELLS", "SMALL_CELLS"), request.param, strict=True):
@@ -75,11 +77,36 @@ def test_cells_have_the_codes_of_their_bins_and_categories():
         assert np.array_equal(plain.transform(records), expected)
 
 
+@pytest.mark.usefixtures("ways")
+def test_whole_numbers_are_categories_where_these_are_declared_and_missing_under_a_date():
+    numbers = np.array([[5, 1], [7, 5], [6, 7], [-9, 5]])
+    encoder = Encoder(Schema({"c": Categorical([5, 7]), "d": Categorical([1, 5])}, classes=["no"], missing=["-9"]), 4)
+    assert encoder.transform(numbers).tolist() == [[0, 0], [1, 1], [3, 3], [2, 1]]
+    dates = Encoder(Schema({"d": Date("2020-01-01", "2020-01-05")}, classes=["no"]), 4)
+    assert dates.transform({"d": np.array([18_262, 18_263, 5])}).tolist() == [[4]] * 3
+
+
+@pytest.mark.usefixtures("ways")
+def test_numbers_beyond_64_bit_floats_are_in_the_outer_bins_and_nobody_is_warned():
+    """A warning of an overflow would tell that there is such a record."""
+    far = np.array([["1e4000", "-1e4000"], ["0.5", "3.5"]], dtype=np.longdouble)
+    encoder = Encoder(Schema({"n": Numeric(0, 4), "m": Numeric(0, 4)}, classes=["no"]), 4)
+    assert encoder.transform(far).tolist() == [[3, 0], [0, 3]]
+    assert encoder.transform({"n": far[:, 0], "m": far[:, 1]}).tolist() == [[3, 0], [0, 3]]
+
+
+def test_no_number_of_a_date_is_a_marker():
+    """A date column's reader knows the markers; among its numbers none is one."""
+    assert module.NO_MARKERS.shape == (0,)
+    assert module.NO_MARKERS.dtype == np.float64
+
+
 def test_what_an_encoder_says_of_itself():
-    assert ENCODER.n_codes.tolist() == [5, 5, 4, 5, 4]
-    assert ENCODER.edges[0].tolist() == [1, 2, 3]
-    assert [len(edges) for edges in ENCODER.edges] == [3, 3, 0, 3, 0]
-    assert ENCODER.max_bins == 4
+    encoder = Encoder(SCHEMA, 4)
+    assert encoder.n_codes.tolist() == [5, 5, 4, 5, 4]
+    assert encoder.edges[0].tolist() == [1, 2, 3]
+    assert [len(edges) for edges in encoder.edges] == [3, 3, 0, 3, 0]
+    assert encoder.max_bins == 4
     for codes, kind in ((255, np.uint8), (256, np.uint16), (65_535, np.uint16), (65_536, np.uint32)):
         assert Encoder(Schema({"n": Numeric(0, 1)}, classes=["no"]), codes).dtype == kind
 

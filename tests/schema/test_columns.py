@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import UserList, deque, namedtuple
 from decimal import Decimal
 
@@ -15,8 +16,8 @@ import pytest
 from scipy import sparse
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema import Categorical, Encoder, Numeric, Schema
-from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.schema import Categorical, Encoder, Numeric, Schema, refusals
+from hedgerow.schema.columns import read_columns, read_groups, read_labels, read_records
 
 FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
 
@@ -40,6 +41,7 @@ FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
             r"0 feature\(s\) \(shape=\(\d*, 0\)\) while a minimum of \d* is required",
         ),
         (pd.DataFrame(index=[0]), ConfigurationError, r"0 feature\(s\)"),
+        ({}, ConfigurationError, r"0 feature\(s\)"),
         (pl.LazyFrame({"a": [1], "b": [2]}), ConfigurationError, "collect"),
         (np.ones((2, 3)), SchemaError, "X has 3 features, but Schema is expecting 2 features as input"),
         (pd.DataFrame({"a": [1]}), SchemaError, "lacks the column 'b'"),
@@ -47,9 +49,13 @@ FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
         (
             pl.DataFrame({"a": [1], "b": [1], "id": [1]}),
             SchemaError,
-            "the column 'id', which the schema does not declare",
+            "the column 'id', which the schema does not declare.* Drop it, .* or declare it",
         ),
-        (pd.DataFrame({"a": [1], "b": [1]} | {f"c{i}": [1] for i in range(12)}), SchemaError, "'c9' and 2 more"),
+        (
+            pd.DataFrame({"a": [1], "b": [1]} | {f"c{i}": [1] for i in range(12)}),
+            SchemaError,
+            "'c9' and 2 more.* Drop them, .* or declare them",
+        ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), SchemaError, "same name"),
         (pd.DataFrame([[1, 2]], columns=["1", 1]), SchemaError, "same name"),
         (pa.table([[1], [2]], names=["a", "a"]), SchemaError, "same name"),
@@ -72,6 +78,98 @@ def test_what_is_no_table_of_the_schema_is_refused(X, error, words):
 def test_without_names_rows_must_agree(X, words):
     with pytest.raises(ConfigurationError, match=words):
         read_columns(X)
+
+
+def test_without_names_rows_are_columns_by_their_places():
+    for rows in ([[1, 2], (3, 4)], [np.array([1, 2]), [3, 4]], np.array([[1, 2], [3, 4]])):
+        columns = read_columns(rows)
+        assert columns.names == ("x0", "x1")
+        assert [columns.cells(i).tolist() for i in range(2)] == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize("X", [np.empty((0, 2)), {"a": [], "b": []}, pd.DataFrame({"a": [], "b": []})])
+def test_there_is_a_record_where_there_must_be_one(X):
+    assert read_columns(X, FEATURES).n_rows == 0
+    assert read_columns(np.ones((1, 2)), FEATURES, allow_empty=False).n_rows == 1
+    with pytest.raises(ConfigurationError, match="a minimum of 1 is required"):
+        read_columns(X, FEATURES, allow_empty=False)
+    with pytest.raises(ConfigurationError, match="a minimum of 1 is required"):
+        read_records(X, [], FEATURES, ["no", "yes"])
+
+
+def test_every_record_has_a_label_and_every_label_a_record():
+    X, y = {"a": ["x", "z"], "b": ["z", "x"]}, ["no", "yes"]
+    columns, labels = read_records(X, y, FEATURES, ["no", "yes"])
+    assert columns.n_rows == 2
+    assert labels.tolist() == y
+    for wrong in (y[:1], [*y, "no"], []):
+        with pytest.raises(ConfigurationError, match="X and y have different lengths"):
+            read_records(X, wrong, FEATURES, ["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    "y", [5, "no", b"no", np.array("no"), np.ones((2, 1, 1)), np.ones((2, 0)), pd.DataFrame(index=[0])]
+)
+def test_labels_are_one_column(y):
+    """A text is no column of its letters."""
+    with pytest.raises(ConfigurationError, match="y has more than one column, or no dimension"):
+        read_labels(y)
+
+
+def test_what_is_absent_or_no_column_is_named():
+    with pytest.raises(ConfigurationError, match="requires y to be passed, but the target y is None"):
+        read_labels(None)
+    for groups, kind in (("patient", "str"), ({"a": [1], "b": [1]}, "dict")):
+        with pytest.raises(ConfigurationError, match=f"groups is a {kind}"):
+            read_groups(groups, 1, ())
+
+
+def test_threads_read_machine_numbers_alone():
+    for numbers in (np.ones((2, 1)), np.ones((2, 1), dtype=np.int8), np.array([[True], [False]])):
+        for X in (numbers, {"a": numbers[:, 0]}, pd.DataFrame(numbers), pl.DataFrame({"a": np.arange(2)})):
+            assert read_columns(X).holds_machine_numbers(0)
+    for objects in (np.array([["1"], ["2"]]), np.array([[1], [None]]), MOMENTS[:, None], np.array([[1j], [2]])):
+        for X in (objects, {"a": objects[:, 0]}, {"a": objects[:, 0].tolist()}, pl.DataFrame({"a": ["x"]})):
+            assert not read_columns(X).holds_machine_numbers(0)
+
+
+def test_a_table_that_was_read_is_not_read_again_by_the_same_names():
+    columns = read_columns([["x", "z"]], FEATURES)
+    assert read_columns(columns, FEATURES) is columns
+    assert read_columns(columns) is columns
+    with pytest.raises(ConfigurationError, match="Reshape your data"):
+        read_columns(columns, {"b": FEATURES["b"], "a": FEATURES["a"]})
+
+
+@pytest.mark.parametrize(
+    ("X", "named"),
+    [
+        (pd.DataFrame({"a": [1], "b": [1]}), True),
+        (pl.DataFrame({"a": [1], "b": [1]}), True),
+        ({"b": [1], "a": [1]}, True),
+        (pd.DataFrame([[1, 1]], columns=["a", 0]), False),
+        (pd.DataFrame([[1, 1]]), False),
+        ({"a": [1], 0: [1]}, False),
+        ({1: [1], 0: [1]}, False),
+        ([[1, 1]], False),
+        (np.ones((1, 2)), False),
+    ],
+)
+def test_columns_are_named_where_all_their_names_are_text(X, named):
+    assert read_columns(X).named is named
+
+
+class Dense:
+    """An array with a method of sparse ones, and none of their cells."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1, 2]])
+
+    toarray = __array__
+
+
+def test_what_has_a_method_of_sparse_matrices_may_be_none():
+    assert read_columns(Dense(), FEATURES).n_rows == 1
 
 
 class Odd:
@@ -238,6 +336,7 @@ TIMES = {
     "pandas index": pd.Index(MOMENTS.astype("M8[s]")),
     "pandas zone": pd.Series(MOMENTS.astype("M8[s]")).dt.tz_localize("UTC"),
     "pandas categories": pd.Series(MOMENTS.astype("M8[s]")).astype("category"),
+    "pandas array": pd.array(pd.Series(MOMENTS.astype("M8[s]")).dt.tz_localize("UTC")),
     "pandas arrow": pd.Series(MOMENTS.astype("M8[s]")).convert_dtypes(dtype_backend="pyarrow"),
     "polars": pl.Series(MOMENTS.tolist()),
     "arrow": pa.array(MOMENTS),
@@ -273,6 +372,10 @@ NUMBERS = {
     "column": np.array([[0], [1]]),
     "pandas": pd.Series([0.0, None]),
     "pandas nullable": pd.Series([True, None], dtype="boolean"),
+    "pandas array": pd.array([True, None], dtype="boolean"),
+    "pandas index": pd.Index([0, 1]),
+    "array": array("d", [0, 1]),
+    "bytes in memory": memoryview(b"\0\1"),
     "pandas categories": pd.Series([0, 1]).astype("category"),
     "polars": pl.Series([True, False]),
     "polars frame": pl.DataFrame({"y": [0, None]}),
@@ -347,6 +450,20 @@ def test_what_holds_no_records_yet_names_the_way_to_them(given, way):
     if not isinstance(given, nw.LazyFrame):  # narwhals itself warns of it
         with pytest.raises(ConfigurationError, match=way.replace("X", "y")):
             read_labels(given)
+
+
+def test_a_lazy_table_is_refused_though_it_has_no_method_that_is_known(monkeypatch):
+    monkeypatch.setattr(refusals, "COLLECTORS", ())
+    with pytest.raises(ConfigurationError, match=r"lazy table .* Pass a pandas, polars or pyarrow table"):
+        read_columns(pl.LazyFrame({"a": [1], "b": [2]}), FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("column", "way"), [(iter([1]), r"list\(a column of X\)"), (Query(), r"a column of X\.to_pandas\(\)")]
+)
+def test_a_column_that_holds_no_cells_yet_names_the_way_to_them(column, way):
+    with pytest.raises(ConfigurationError, match=way):
+        read_columns({"a": column, "b": [1]}, FEATURES)
 
 
 def test_relations_of_duckdb_name_the_way():

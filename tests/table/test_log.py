@@ -12,7 +12,7 @@ from hedgerow import threads
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
 from hedgerow.table import Behind, CodeGroups, Memo, MemoryTable, Partition, PartitionedTable, partitioned
-from hedgerow.table.log import CellCounts, ClassCounts, Histogram, Nodes, Sizes, Sums
+from hedgerow.table.log import AddVotes, CellCounts, ClassCounts, Histogram, Merge, Nodes, Sample, Sizes, Sums, Task
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)
@@ -268,6 +268,21 @@ def test_a_command_that_fails_leaves_a_memo_that_begins_anew(question):
     assert memo.position == 2
 
 
+def test_every_command_sees_what_those_before_it_changed():
+    """Also where one partition is told all of them at once."""
+    coins = Randomness(0).coins(PerRecordCoin(2))
+    codes, margins = CODES.copy(), np.zeros((COUNT, N_CLASSES), dtype=np.int32)
+    learn(codes, margins)
+    labels = np.where(coins.parts(0, COUNT) == 1, LABELS, -1)
+    codes = np.stack([INTO[feature][codes[:, feature]] for feature in range(3)], axis=1).astype(np.uint8)
+    learn(codes, margins)
+    sizes = np.array([2, 3, 2])
+    expected = MemoryTable(codes, labels, sizes, N_CLASSES, margins=margins).sums(Channels())
+    commands = enumerate([AddVotes(learn), Merge(tuple(INTO)), AddVotes(learn), Sample(coins, 1, 2)], 1)
+    task = Task("log", sizes, N_CLASSES, tuple(commands), 4, Sums(Channels(), None), frozenset())
+    assert np.array_equal(task.answer(Partition(0, {"codes": CODES, "labels": LABELS}), Memo()), expected)
+
+
 def test_the_records_of_a_partition_are_never_written_to():
     table = both()[0]
     table.merge(INTO)
@@ -293,3 +308,18 @@ def test_answers_have_as_many_cells_as_their_questions_say():
     ):
         assert question.cells(10, 3) == cells
         assert question.counts == counts
+
+
+def test_a_memo_is_kept_where_it_is_told_to():
+    table, kept = both()[0], {}
+    table.sums(Channels(), learn)
+    (task,), partition = table._engine.tasks, table._engine.partitions[0]
+    memo = Memo(kept)
+    answer = task.answer(partition, memo)
+    assert set(kept) == {"margins"}
+    assert np.array_equal(task.after(1).answer(partition, memo), answer)
+
+
+def test_the_records_of_a_partition_are_not_shown():
+    partition = Partition(3, {"codes": np.full((1, 1), 77, dtype=np.uint8), "labels": np.full(1, 77, dtype=np.int16)})
+    assert "77" not in repr(partition)

@@ -150,7 +150,7 @@ def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
             "The columns of X have different lengths, so they do not form records. Pass equal lengths."
         )
     order, parts = _in_order([str(name) for name in X], parts, names)
-    return Columns(order, max(lengths, default=0), parts=parts, named=all(isinstance(name, str) for name in X))
+    return Columns(order, lengths.pop(), parts=parts, named=all(isinstance(name, str) for name in X))
 
 
 def _as_part(column: Any) -> AnyPart:

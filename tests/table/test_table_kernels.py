@@ -1,0 +1,198 @@
+"""Each kernel of the table against a plain loop, as Python and compiled: what it reads and writes, and nothing beyond its arrays.
+
+As Python, a read beyond an array raises; what stands around an array that is written to must stay as it is.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from hedgerow.table import kernels
+
+CASES = [  # records, numbers of codes, classes, nodes
+    (0, (2, 3), 2, 1),
+    (1, (2, 3), 2, 1),
+    (1, (4,), 3, 3),
+    (2, (2, 3, 4), 3, 2),
+    (9, (3, 2), 2, 4),
+    (40, (3, 5, 2), 3, 5),
+]
+cases = pytest.mark.parametrize(("count", "n_codes", "n_classes", "n_nodes"), CASES, ids=str)
+weighings = pytest.mark.parametrize("weighted", [False, True])
+MARK = 77
+
+
+class Given:
+    """Random records by nodes, and arrays that lie inside of larger ones."""
+
+    def __init__(self, count, n_codes, n_classes, n_nodes, weighted=False, seed=0):
+        self.generator = generator = np.random.default_rng([seed, count])
+        self.codes = np.stack([generator.integers(0, n, count) for n in n_codes], axis=1).astype(np.uint8)
+        self.labels = generator.integers(0, n_classes, count).astype(np.int16)
+        self.weights = generator.integers(2, 9, count if weighted else 0)
+        self.offsets = np.concatenate(([0], np.cumsum(n_codes)))
+        node = np.sort(generator.integers(0, n_nodes, count))
+        self.starts = np.searchsorted(node, np.arange(n_nodes + 1))
+        self.weight = self.weights if weighted else np.ones(count, dtype=np.int64)
+        self.around = []
+
+    def array(self, shape, dtype=np.int64, fill=0):
+        whole = np.full((shape[0] + 4, *shape[1:]), MARK, dtype=dtype)
+        whole[2:-2] = fill
+        self.around += [whole[:2], whole[-2:]]
+        return whole[2:-2]
+
+    def is_alone(self):
+        return all((part == MARK).all() for part in self.around)
+
+
+def ways(kernel):
+    return kernel.py_func, kernel
+
+
+@cases
+@weighings
+def test_histograms_and_class_counts_add_up_the_weights(count, n_codes, n_classes, n_nodes, weighted):
+    for histogram, class_counts in zip(ways(kernels.histogram), ways(kernels.class_counts), strict=True):
+        given = Given(count, n_codes, n_classes, n_nodes, weighted)
+        expected = np.zeros((n_nodes, sum(n_codes), n_classes), dtype=np.int64)
+        for node in range(n_nodes):
+            for record in range(given.starts[node], given.starts[node + 1]):
+                for place in given.offsets[:-1] + given.codes[record]:
+                    expected[node, place, given.labels[record]] += given.weight[record]
+        records = given.labels, given.weights, given.starts
+        for first, last in ((0, n_nodes), (n_nodes - 1, n_nodes), (0, 1), (1, 1)):
+            out = given.array((last - first, sum(n_codes), n_classes))
+            histogram(given.codes, *records, first, last, given.offsets, out)
+            assert np.array_equal(out, expected[first:last])
+        out = given.array((n_nodes, n_classes))
+        class_counts(*records, out)
+        assert np.array_equal(out, expected[:, : n_codes[0]].sum(axis=1))
+        assert given.is_alone()
+
+
+@cases
+@weighings
+def test_grouping_keeps_the_order_of_the_records_of_each_part(count, n_codes, n_classes, n_nodes, weighted):
+    for group in ways(kernels.group):
+        given = Given(count, n_codes, n_classes, n_nodes, weighted)
+        part = given.generator.integers(-1, n_nodes, count).astype(np.int32)
+        labels = given.generator.integers(-1, n_classes, count).astype(np.int16)
+        rows = [[row for row in range(count) if part[row] == node and labels[row] >= 0] for node in range(n_nodes)]
+        flat = np.array([row for mine in rows for row in mine], dtype=np.int64)
+        starts, codes = given.array((n_nodes + 1,)), given.array((len(flat), len(n_codes)), np.uint8)
+        classes = given.array((len(flat),), np.int16)
+        weights = given.array((len(flat) if weighted else 0,))
+        group(given.codes, labels, given.weights, part, starts, codes, classes, weights)
+        assert starts.tolist() == [0, *np.cumsum([len(mine) for mine in rows])]
+        assert np.array_equal(codes, given.codes[flat])
+        assert np.array_equal(classes, labels[flat])
+        assert np.array_equal(weights, given.weights[flat] if weighted else [])
+        assert given.is_alone()
+
+
+@cases
+@weighings
+def test_children_own_the_rows_of_their_node_by_branch_and_in_order(count, n_codes, n_classes, n_nodes, weighted):
+    for move in ways(kernels.move):
+        given = Given(count, n_codes, n_classes, n_nodes, weighted)
+        generator, features = given.generator, len(n_codes)
+        feature = np.arange(features, dtype=np.int32)[::-1].copy()  # the first test tells all codes apart, others one
+        branch = np.minimum(np.arange(max(n_codes)), np.array(n_codes)[feature][:, None] - 1).astype(np.uint8)
+        branch[1:] = np.minimum(branch[1:], 1)
+        test = generator.integers(0, features, n_nodes)
+        arity = [int(branch[t].max()) + 1 for t in test]
+        first_child = np.concatenate(([0], np.cumsum(arity)))
+        child_starts = given.array((first_child[-1] + 1,), fill=-5)
+        codes, classes = given.array((count, features), np.uint8), given.array((count,), np.int16)
+        weights = given.array((count if weighted else 0,))
+        halves = sorted({0, n_nodes // 2, n_nodes})
+        for first, last in [(n_nodes, n_nodes), *pairwise(halves)][::-1]:
+            move(
+                given.codes,
+                given.labels,
+                given.weights,
+                given.starts,
+                first,
+                last,
+                test,
+                feature,
+                branch,
+                first_child,
+                child_starts,
+                codes,
+                classes,
+                weights,
+            )
+        rows, ends = [], []
+        for node in range(n_nodes):
+            mine = range(given.starts[node], given.starts[node + 1])
+            for child in range(arity[node]):
+                ends.append(len(rows))
+                rows += [row for row in mine if branch[test[node], given.codes[row, feature[test[node]]]] == child]
+        assert child_starts.tolist() == [*ends, -5]  # where the last child ends, whoever asked says
+        assert np.array_equal(codes, given.codes[rows])
+        assert np.array_equal(classes, given.labels[rows])
+        assert np.array_equal(weights, given.weights[rows] if weighted else [])
+        assert given.is_alone()
+
+
+@cases
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_two_channels_are_halves_of_one_integer_in_every_group(count, n_codes, n_classes, n_nodes, channels):
+    for pack in ways(kernels.pack):
+        given = Given(count, n_codes, n_classes, n_nodes)
+        said = given.generator.integers(-9, 10, (count, channels))
+        pairs = (channels + 1) // 2
+        for by in ([0], [len(n_codes) - 1, 0]):
+            group = np.full((len(by), max(n_codes)), 99)
+            for p, feature in enumerate(by):
+                group[p, : n_codes[feature]] = given.generator.integers(0, 3, n_codes[feature])
+            expected = np.zeros((3, sum(n_codes), channels), dtype=np.int64)
+            for record in range(count):
+                for p, feature in enumerate(by):
+                    for place in given.offsets[:-1] + given.codes[record]:
+                        expected[group[p, given.codes[record, feature]], place] += said[record]
+            place, row = given.array((len(n_codes),), np.uint64), given.array((pairs,))
+            packed = given.array((3, sum(n_codes), pairs))
+            pack(given.codes, said, given.offsets, np.array(by), group, place, row, packed)
+            lower = np.zeros_like(packed)
+            lower[..., : channels - pairs] = expected[..., pairs:]
+            assert np.array_equal(packed, expected[..., :pairs] * (1 << 32) + lower)
+            assert given.is_alone()
+
+
+@cases
+def test_merged_codes_are_those_of_their_feature(count, n_codes, n_classes, n_nodes):
+    for merge in ways(kernels.merge):
+        given = Given(count, n_codes, n_classes, n_nodes)
+        into = given.generator.integers(0, 200, sum(n_codes)).astype(np.uint8)
+        codes = given.array(given.codes.shape, np.uint8)
+        codes[:] = given.codes
+        merge(codes, given.offsets, into)
+        assert np.array_equal(codes, into[given.offsets[:-1] + given.codes])
+        assert given.is_alone()
+
+
+@cases
+def test_records_go_to_the_child_of_their_branch_or_nowhere(count, n_codes, n_classes, n_nodes):
+    for route in ways(kernels.route):
+        given = Given(count, n_codes, n_classes, n_nodes)
+        features = len(n_codes)
+        part = given.generator.integers(-1, n_nodes, count).astype(np.int32)
+        test = given.generator.integers(-1, features, n_nodes)
+        test[-1] = 0  # the last node has a test, so that a record of no node could be taken for one of it
+        feature = np.arange(features, dtype=np.int32)[::-1].copy()
+        branch = given.generator.integers(0, 3, (features, max(n_codes))).astype(np.uint8)
+        first_child = given.generator.integers(0, 50, n_nodes)
+        out = given.array((count,), np.int32, fill=-9)
+        route(given.codes, part, test, feature, branch, first_child, out)
+        goes = [node >= 0 and test[node] >= 0 for node in part]
+        assert out.tolist() == [
+            first_child[node] + branch[test[node], given.codes[row, feature[test[node]]]] if goes[row] else -1
+            for row, node in enumerate(part)
+        ]
+        assert given.is_alone()

@@ -27,7 +27,7 @@ from typing import Any
 
 from imports import import_changed
 from order import Order, Watch
-from patches import Patch, Patchable, patch_of
+from patches import Patch, Patchable, compile_quickly, patch_of
 
 __all__ = ["Outcome", "Trials"]
 
@@ -139,7 +139,7 @@ class _Stage:
     """Takes the place of pytest's own loop over the collected tests."""
 
     def __init__(self, trials: Trials, patches: Sequence[Patch | None], writing: int) -> None:
-        self.trials, self.writing = trials, writing
+        self.trials, self.patches, self.writing = trials, patches, writing
         self.queue = [(number, patch) for number, patch in enumerate(patches) if patch is not None]
 
     def pytest_runtestloop(self, session: Any) -> bool:
@@ -148,6 +148,8 @@ class _Stage:
         order = Order(session.items, module)
         unchanged = partial(_run, session, order, order.all(), Watch(module, self.trials.path))
         self._tell(-1, _in_a_process(unchanged, LONGEST, order.learn))
+        if module.has_kernels:
+            compile_quickly()
         gc.freeze()  # so that a trial's collections do not copy what it shares with this process
         running: dict[int, _Process] = {}
         queue = sorted(
@@ -160,7 +162,7 @@ class _Stage:
             for number, begun in list(running.items()):
                 if (outcome := begun.outcome()) is not None:
                     del running[number]
-                    order.learn_failure(outcome.by)
+                    order.learn_failure(outcome.by, self.patches[number])
                     self._tell(number, outcome)
             time.sleep(0.003)
         return True

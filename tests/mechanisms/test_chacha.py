@@ -92,6 +92,23 @@ def test_counter_carries_into_its_upper_word():
     assert words[8] == after[1] << 32 | after[0]
 
 
+def test_an_opened_stream_is_the_ciphers_input_before_an_empty_block():
+    state = kernels.open_stream(KEY, 3 | 4 << 32)
+    start = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", KEY), 0, 0, 3, 4]
+    assert state.tolist() == [*start, *[0] * 16, 16]
+    assert state.dtype == np.uint32
+
+
+@pytest.mark.parametrize("counter", [1, 2, 2**32])
+def test_word_at_never_reads_a_block_that_was_not_computed(counter):
+    """Neither an empty one, nor where all of it was read."""
+    block = chacha_block(KEY, counter - 1, 5)
+    state = kernels.open_stream(KEY, 5)
+    state[12:14] = counter & 0xFFFFFFFF, counter >> 32  # as if the block before had been computed
+    for place in (7, 0):
+        assert int(kernels.word_at(state, 8 * (counter - 1) + place)) == block[2 * place + 1] << 32 | block[2 * place]
+
+
 def test_streams_and_keys_differ():
     first = {
         int(kernels.next_word(kernels.open_stream(key, stream)))

@@ -54,9 +54,9 @@ def plain_channels(row, label, table, unit, cap, curvature, by_share):
 @pytest.mark.parametrize("by_share", [True, False])
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 @pytest.mark.parametrize("cap", [1, 300, 16_384, 65_535, 65_536])
-def test_channels_are_quotients_of_integers_for_every_cap(n_classes, cap, by_share):
+@pytest.mark.parametrize("table", [[1 << 20, 700_001, 12_345, 77, 1], [5, 4, 3, 2, 1], [3, 1], [2, 1]], ids=str)
+def test_channels_are_quotients_of_integers_for_every_cap_and_table(n_classes, cap, table, by_share):
     margins, labels = every_record(n_classes)
-    table = [1 << 20, 700_001, 12_345, 77, 1]
     found = np.full((len(labels), 2 * n_classes), 999)
     kernels.logistic_channels(margins, labels, np.array(table), 1 << 16, cap, 40_000, by_share, found)
     for channels, row, label in zip(found.tolist(), margins.tolist(), labels.tolist(), strict=True):

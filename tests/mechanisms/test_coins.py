@@ -286,11 +286,11 @@ def test_rounding_agrees_with_exact_fractions(k, x, sigma, bits):
     assert math.floor(low) <= noise <= math.ceil(high) - 1
 
 
-def cell_below_a_boundary(sigma: int, rest: int) -> tuple[int, int, int]:
-    """A cell (k, x) whose scaled lower end is ``rest`` below an odd multiple of 2**63, a half where bits are 1."""
+def cell_below_a_multiple(sigma: int, rest: int, parity: int) -> tuple[int, int, int]:
+    """A cell (k, x) whose scaled lower end is ``rest`` below an odd or even multiple of 2**63; odd ones are halves with 1 bit."""
     for multiple in range(sigma, 5 * sigma):
         total, remainder = divmod(multiple * 2**63 - rest, sigma)
-        if multiple % 2 == 1 and remainder == 0:
+        if multiple % 2 == parity and remainder == 0:
             return total >> 63, total % 2**63, multiple
     raise AssertionError("no such cell")
 
@@ -298,12 +298,18 @@ def cell_below_a_boundary(sigma: int, rest: int) -> tuple[int, int, int]:
 @pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
 def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     """Where a rounding boundary cuts a cell, each side gets exactly its share of the cell's length."""
-    k, x, multiple = cell_below_a_boundary(sigma, rest)
+    k, x, multiple = cell_below_a_multiple(sigma, rest, 1)
     streams = [stream_of(u) for u in range(sigma)]
     unread = int(streams[0][kernels.POSITION])
     draws = [kernels._rounded_scaled(stream, k, x, sigma, 1) for stream in streams]
     assert all((stream[kernels.POSITION] > unread) == (0 < rest < sigma) for stream in streams)  # read where it matters
     assert sorted(draws) == [multiple // 2] * rest + [multiple // 2 + 1] * (sigma - rest)
+
+
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
+def test_a_cell_far_from_a_rounding_boundary_has_one_answer(sigma, rest):
+    k, x, multiple = cell_below_a_multiple(sigma, rest, 0)
+    assert {kernels._rounded_scaled(stream_of(u), k, x, sigma, 1) for u in range(sigma)} == {multiple // 2}
 
 
 FACTOR, BITS = 2**42 + 3, 53

@@ -107,6 +107,35 @@ def test_kernels_that_are_compiled_for_a_trial_mean_the_same_and_are_not_kept(tm
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+STARVED = """
+import os, signal, sys, time
+sys.path.insert(0, "mutation")
+from trial import _in_a_process
+
+def wait(work):
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    while True:
+        work()
+
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+print(_in_a_process(lambda: wait(lambda: time.sleep(0.1)), 60).state)
+others = [os.fork() for _ in range(5)]
+if 0 in others:
+    signal.alarm(20)
+    while True:
+        pass
+print(_in_a_process(lambda: wait(int), 60).state)
+for other in others:
+    os.kill(other, signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="no other system says how long a process waited")
+def test_a_trial_that_waits_for_the_processor_alone_does_not_count_as_hanging():
+    done = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["hung", "broken"]
+
+
 def test_what_a_kernels_change_reaches():
     before = "A = 1\ndef f(): return 1\ndef g(): return f()\ndef h(): return g()\ndef i(): return A\n"
     assert changed_kernels(before, before.replace("return 1", "return 2")) == {"f", "g", "h"}

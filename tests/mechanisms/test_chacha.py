@@ -1,6 +1,7 @@
 """The stream cipher against its standard, and random access against reading in order."""
 
 import struct
+from itertools import product
 
 import numpy as np
 import pytest
@@ -84,11 +85,23 @@ def test_word_at_far_rows_use_both_counter_words(row):
     assert int(kernels.word_at(kernels.open_stream(KEY, 5), row)) == half[1] << 32 | half[0]
 
 
-def test_counter_carries_into_its_upper_word():
+@pytest.mark.parametrize("stream", [0, 1, 5])
+@pytest.mark.parametrize("block", [3, 2**31 + 3, 2**32 - 1])
+def test_rows_far_apart_share_no_word_where_their_blocks_numbers_end_alike(stream, block):
+    """Which block is at hand is told by both halves of its number."""
+    blocks = [block + (upper << 32) for upper in (0, 1, 2, 3, 4)]
+    halves = {number: chacha_block(KEY, number, stream)[6:8] for number in blocks}
+    state = kernels.open_stream(KEY, stream)
+    for number in [number for pair in product(blocks, repeat=2) for number in pair]:
+        assert int(kernels.word_at(state, 8 * number + 3)) == halves[number][1] << 32 | halves[number][0]
+
+
+@pytest.mark.parametrize("upper", [0, 1, 6])
+def test_counter_carries_into_its_upper_word(upper):
     state = kernels.open_stream(KEY, 5)
-    state[12] = 2**32 - 1
+    state[12:14] = 2**32 - 1, upper
     words = [int(kernels.next_word(state)) for _ in range(9)]
-    after = chacha_block(KEY, 2**32, 5)
+    after = chacha_block(KEY, (upper + 1) << 32, 5)
     assert words[8] == after[1] << 32 | after[0]
 
 

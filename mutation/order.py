@@ -15,8 +15,9 @@ from patches import Patch, Patchable
 __all__ = ["Order", "Watch"]
 
 PATIENCE = 3.0  # seconds of the processor that any test may take
-KERNEL_PATIENCE = 15.0  # the same where kernels are compiled on the way
+KERNEL_PATIENCE = 8.0  # the same where kernels are compiled on the way
 SLOWER = 5  # and how many times as long as without a change
+NEAR = 10  # how many notices of other functions one of the same function counts for
 
 
 class Order:
@@ -28,6 +29,7 @@ class Order:
         self._seconds: dict[str, float] = {}
         self._called: dict[str, set[tuple[str, int]]] = {}
         self._failures: Counter[str] = Counter()
+        self._failures_of: Counter[tuple[tuple[str, int], str]] = Counter()
 
     def all(self) -> list[Any]:
         """Return every test."""
@@ -36,14 +38,17 @@ class Order:
     def of(self, patch: Patch) -> list[Any]:
         """Return the tests that call what the patch changes, first those that notice most for their time.
 
+        A change that was noticed in the same function counts for more.
+
         Calls inside compiled code and the use of a constant are not seen, so kernels and constants have all the tests.
         """
         everywhere = patch.kernels or patch.constants
         able = [item for item in self._items if everywhere or self._called[item.nodeid] & set(patch.codes)]
-        return sorted(able, key=self._worth, reverse=True)
+        return sorted(able, key=lambda item: self._worth(item, patch), reverse=True)
 
-    def _worth(self, item: Any) -> float:
-        return (self._failures[item.nodeid] + 0.1) / (self._seconds[item.nodeid] + 0.002)
+    def _worth(self, item: Any, patch: Patch) -> float:
+        near = sum(self._failures_of[function, item.nodeid] for function in patch.codes)
+        return (NEAR * near + self._failures[item.nodeid] + 0.1) / (self._seconds[item.nodeid] + 0.002)
 
     def limit(self, item: Any) -> float:
         """Return how much processor time a test may take before it counts as hanging."""
@@ -56,9 +61,10 @@ class Order:
             self._seconds[name] = seconds
             self._called[name] = {tuple(function) for function in called}
 
-    def learn_failure(self, name: str) -> None:
+    def learn_failure(self, name: str, patch: Patch) -> None:
         """Count a test that noticed a change."""
         self._failures[name] += 1
+        self._failures_of.update((function, name) for function in patch.codes)
 
 
 class Watch:

@@ -78,6 +78,10 @@ class Results:
         state, tests = self._known.get(mutant.key, (None, ""))
         return None if state == "broken" or (state == "passed" and tests != self.tests_key) else state
 
+    def is_new(self, mutant: Mutant) -> bool:
+        """Say whether a mutant was never tried."""
+        return mutant.key not in self._known
+
     def forget(self) -> None:
         """Begin anew."""
         self.path.unlink(missing_ok=True)
@@ -109,6 +113,7 @@ def try_module(module: Module, mutants: list[Mutant], results: Results, jobs: in
     waiting = [mutant for mutant in mutants if results.of(mutant) is None]
     if not waiting:
         return
+    waiting.sort(key=results.is_new)  # they are taken from the end, and survivors take longest
     trials = Trials(module.dotted, module.source, str(SOURCE / module.path), module.tests, jobs)
     print(f"{module.path}: {len(waiting)} of {len(mutants)} mutants to try", flush=True)
     for number, outcome in trials.run([mutant.source for mutant in waiting]):

@@ -27,7 +27,7 @@ from typing import Any
 
 from imports import import_changed
 from order import Order, Watch
-from patches import Patch, Patchable, patch_of
+from patches import Patch, Patchable, compile_quickly, patch_of
 
 __all__ = ["Outcome", "Trials"]
 
@@ -36,6 +36,7 @@ LONGEST = 1800.0  # seconds of the processor, where there is no closer limit
 LEAST_LIMIT = 15.0
 SLOWER = 5  # beyond the least, how many times as long as without a change a trial may take
 WALL_FACTOR = 20  # a trial that takes so many times its processor's limit waits for something that never comes
+STARVED = 0.5  # unless it waited for the processor itself for more than this share of the time
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,10 @@ class _Stage:
         order = Order(session.items, module)
         unchanged = partial(_run, session, order, order.all(), Watch(module, self.trials.path))
         self._tell(-1, _in_a_process(unchanged, LONGEST, order.learn))
+        if module.has_kernels:
+            compile_quickly()
         gc.freeze()  # so that a trial's collections do not copy what it shares with this process
-        running: dict[int, _Process] = {}
+        running, patches = dict[int, _Process](), dict(self.queue)
         queue = sorted(
             self.queue, key=lambda entry: bool(entry[1].constants), reverse=True
         )  # from its end: constants last
@@ -164,7 +167,7 @@ class _Stage:
             for number, begun in list(running.items()):
                 if (outcome := begun.outcome()) is not None:
                     del running[number]
-                    order.learn_failure(outcome.by)
+                    order.learn_failure(outcome.by, patches[number])
                     self._tell(number, outcome)
             time.sleep(0.003)
         return True
@@ -221,6 +224,7 @@ class _Process:
 
     id: int
     output: Path
+    start: float
     end: float
 
     @classmethod
@@ -236,7 +240,8 @@ class _Process:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             _leave(work)
         os.close(descriptor)
-        return cls(process, Path(name), time.monotonic() + WALL_FACTOR * limit)
+        now = time.monotonic()
+        return cls(process, Path(name), now, now + WALL_FACTOR * limit)
 
     def outcome(self, read: Callable[[str], None] | None = None) -> Outcome | None:
         """Return what became of it, or None while it runs; ``read`` gets what it said."""
@@ -244,15 +249,18 @@ class _Process:
         if late:
             with suppress(ProcessLookupError):
                 os.killpg(self.id, signal.SIGKILL)
-        process, status, usage = os.wait4(self.id, 0 if late else os.WNOHANG)
-        if not process:
+        if os.waitid(os.P_PID, self.id, os.WEXITED | os.WNOWAIT | (0 if late else os.WNOHANG)) is None:
             return None
+        queued = self._queued()
+        _, status, usage = os.wait4(self.id, 0)
         said = self.output.read_text(errors="replace").strip()
         self.output.unlink()
         if read is not None:
             read(said)
         seconds = round(usage.ru_utime + usage.ru_stime, 2)
         if os.WIFSIGNALED(status):
+            if (late or os.WTERMSIG(status) == signal.SIGALRM) and queued > STARVED * (time.monotonic() - self.start):
+                return Outcome("broken", seconds, "it waited for the processor")
             hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
             return Outcome("hung" if hung else "failed", seconds, f"signal {os.WTERMSIG(status)}")
         code = os.WEXITSTATUS(status)
@@ -261,6 +269,12 @@ class _Process:
         return Outcome(
             state, seconds, "" if state == "passed" else said.partition("\n")[0] if state == "failed" else said[-800:]
         )
+
+    def _queued(self) -> float:
+        """Return for how many seconds the process, which has ended, was ready to run and did not."""
+        with suppress(OSError):  # Linux says it
+            return int(Path(f"/proc/{self.id}/schedstat").read_text().split()[1]) / 10**9
+        return 0.0
 
 
 def _leave(work: Callable[[], int]) -> None:

@@ -1,6 +1,7 @@
 """The stream cipher against its standard, and random access against reading in order."""
 
 import struct
+from itertools import product
 
 import numpy as np
 import pytest
@@ -84,12 +85,41 @@ def test_word_at_far_rows_use_both_counter_words(row):
     assert int(kernels.word_at(kernels.open_stream(KEY, 5), row)) == half[1] << 32 | half[0]
 
 
-def test_counter_carries_into_its_upper_word():
+@pytest.mark.parametrize("stream", [0, 1, 5])
+@pytest.mark.parametrize("block", [3, 2**31 + 3, 2**32 - 1])
+def test_rows_far_apart_share_no_word_where_their_blocks_numbers_end_alike(stream, block):
+    """Which block is at hand is told by both halves of its number."""
+    blocks = [block + (upper << 32) for upper in (0, 1, 2, 3, 4)]
+    halves = {number: chacha_block(KEY, number, stream)[6:8] for number in blocks}
+    state = kernels.open_stream(KEY, stream)
+    for number in [number for pair in product(blocks, repeat=2) for number in pair]:
+        assert int(kernels.word_at(state, 8 * number + 3)) == halves[number][1] << 32 | halves[number][0]
+
+
+@pytest.mark.parametrize("upper", [0, 1, 6])
+def test_counter_carries_into_its_upper_word(upper):
     state = kernels.open_stream(KEY, 5)
-    state[12] = 2**32 - 1
+    state[12:14] = 2**32 - 1, upper
     words = [int(kernels.next_word(state)) for _ in range(9)]
-    after = chacha_block(KEY, 2**32, 5)
+    after = chacha_block(KEY, (upper + 1) << 32, 5)
     assert words[8] == after[1] << 32 | after[0]
+
+
+def test_an_opened_stream_is_the_ciphers_input_before_an_empty_block():
+    state = kernels.open_stream(KEY, 3 | 4 << 32)
+    start = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", KEY), 0, 0, 3, 4]
+    assert state.tolist() == [*start, *[0] * 16, 16]
+    assert state.dtype == np.uint32
+
+
+@pytest.mark.parametrize("counter", [1, 2, 2**32])
+def test_word_at_never_reads_a_block_that_was_not_computed(counter):
+    """Neither an empty one, nor where all of it was read."""
+    block = chacha_block(KEY, counter - 1, 5)
+    state = kernels.open_stream(KEY, 5)
+    state[12:14] = counter & 0xFFFFFFFF, counter >> 32  # as if the block before had been computed
+    for place in (7, 0):
+        assert int(kernels.word_at(state, 8 * (counter - 1) + place)) == block[2 * place + 1] << 32 | block[2 * place]
 
 
 def test_streams_and_keys_differ():

@@ -178,6 +178,10 @@ PRODUCTS = [
     (1, 38, 2**38),  # the high digit stands for less than a step: the coin is repeated
     (1, 15, 2**20),
     (1, 18, 2**21 + 3),
+    (1, 19, 2**20 + 1),  # and once more
+    (1, 59, 2**60),
+    (1, 62, 2**63 - 1),
+    (2**43 - 1, 105, 2**62 + 2**60 + 7),
 ]
 
 
@@ -189,7 +193,7 @@ def test_product_coin_follows_the_reference(factor, bits, difference):
     )
 
 
-@given(st.integers(1, 2**43 - 1), st.integers(0, 2**60 - 1), st.integers(-3, 12))
+@given(st.integers(1, 2**43 - 1), st.integers(0, 2**63 - 1), st.integers(-3, 12))
 @settings(max_examples=60, deadline=None)
 def test_product_coin_follows_the_reference_everywhere(factor, difference, size):
     bits = min(max((factor * max(difference, 1)).bit_length() + size, 0), 120)
@@ -241,6 +245,16 @@ def test_two_sided_geometric_follows_algorithm_2(factor, bits):
     )
 
 
+@pytest.mark.parametrize(("factor", "bits"), [(1, 58), (1, 60), (3, 60), (1, 61), (5, 62)])
+def test_a_geometrics_count_ends_before_its_magnitude_passes_62_bits(factor, bits):
+    """So early only for more bits than are asked for."""
+    agree(
+        lambda state: added_to_zero("add_geometric", state, factor, bits),
+        lambda words: reference.two_sided_geometric(words, factor, bits),
+        range(40),
+    )
+
+
 def test_normal_follows_karney():
     agree(
         lambda state: tuple(map(int, kernels._normal(state))),
@@ -272,11 +286,11 @@ def test_rounding_agrees_with_exact_fractions(k, x, sigma, bits):
     assert math.floor(low) <= noise <= math.ceil(high) - 1
 
 
-def cell_below_a_boundary(sigma: int, rest: int) -> tuple[int, int, int]:
-    """A cell (k, x) whose scaled lower end is ``rest`` below an odd multiple of 2**63, a half where bits are 1."""
+def cell_below_a_multiple(sigma: int, rest: int, parity: int) -> tuple[int, int, int]:
+    """A cell (k, x) whose scaled lower end is ``rest`` below an odd or even multiple of 2**63; odd ones are halves with 1 bit."""
     for multiple in range(sigma, 5 * sigma):
         total, remainder = divmod(multiple * 2**63 - rest, sigma)
-        if multiple % 2 == 1 and remainder == 0:
+        if multiple % 2 == parity and remainder == 0:
             return total >> 63, total % 2**63, multiple
     raise AssertionError("no such cell")
 
@@ -284,9 +298,18 @@ def cell_below_a_boundary(sigma: int, rest: int) -> tuple[int, int, int]:
 @pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
 def test_rounding_splits_a_cell_in_exact_shares(sigma, rest):
     """Where a rounding boundary cuts a cell, each side gets exactly its share of the cell's length."""
-    k, x, multiple = cell_below_a_boundary(sigma, rest)
-    draws = [kernels._rounded_scaled(stream_of(u), k, x, sigma, 1) for u in range(sigma)]
+    k, x, multiple = cell_below_a_multiple(sigma, rest, 1)
+    streams = [stream_of(u) for u in range(sigma)]
+    unread = int(streams[0][kernels.POSITION])
+    draws = [kernels._rounded_scaled(stream, k, x, sigma, 1) for stream in streams]
+    assert all((stream[kernels.POSITION] > unread) == (0 < rest < sigma) for stream in streams)  # read where it matters
     assert sorted(draws) == [multiple // 2] * rest + [multiple // 2 + 1] * (sigma - rest)
+
+
+@pytest.mark.parametrize(("sigma", "rest"), [(s, rest) for s in (3, 5, 7, 31) for rest in range(s + 1)])
+def test_a_cell_far_from_a_rounding_boundary_has_one_answer(sigma, rest):
+    k, x, multiple = cell_below_a_multiple(sigma, rest, 0)
+    assert {kernels._rounded_scaled(stream_of(u), k, x, sigma, 1) for u in range(sigma)} == {multiple // 2}
 
 
 FACTOR, BITS = 2**42 + 3, 53
@@ -325,3 +348,56 @@ def test_exponential_follows_the_reference(seed):
         weights = generator.integers(0, 3, 7) * generator.integers(1, 50, 7)
         weights[stream % 7] = 2**60 if seed == 5 else 1
         agree_on_a_choice("exponential", generator.integers(-5000, 5000, 7), weights, stream)
+
+
+# Rows. A stream with given words in its first block, whose rows are 0 to 7.
+
+
+def rows_of(*words):
+    state = stream_of(*words, *[0] * (8 - len(words)))
+    state[12] = 1
+    return state
+
+
+def of_rows(name, words, *arguments, first_row=0, kind=np.int32):
+    out = np.full(len(words) - first_row, 77, dtype=kind)
+    getattr(kernels, name)(rows_of(*words), first_row, *arguments, out)
+    return out.tolist()
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7, 1000, 2**31 - 1])
+def test_a_part_is_an_even_share_of_the_words_to_the_last(parts):
+    for part in {1, parts // 2, parts - 1} - {0}:
+        first = -(-part * 2**32 // parts) << 32  # the first word of the part; its lower half says nothing
+        if first < 2**64:
+            assert of_rows("assign", [first, first - 1, first | 2**32 - 1], parts) == [part, part - 1, part]
+    assert of_rows("assign", [0, TOP, 0], parts, first_row=1) == [parts - 1, 0]
+
+
+@pytest.mark.parametrize("threshold", [1, 2, 1000, 2**31, 2**32 - 1])
+def test_a_row_is_in_below_its_threshold_and_not_at_it(threshold):
+    edge = threshold << 32
+    words = [edge - 1, edge, 0, TOP]
+    assert of_rows("include", words, threshold) == [0, -1, 0, -1]
+    assert of_rows("include", words, threshold, first_row=1) == [-1, 0, -1]
+    assert of_rows("include", words, 0) == [-1] * 4
+    assert of_rows("include", words, 2**32) == [0] * 4
+    own = np.array([threshold, 2**32, 0, threshold], dtype=np.uint64)
+    assert of_rows("include_each", words, own) == [0, 0, -1, -1]
+    assert of_rows("include_each", words, own[1:], first_row=1) == [0, -1, -1]
+
+
+def test_the_words_of_rows_are_written_whole():
+    words = [1, TOP, 2**63 + 5, 2**32, 2**32 - 1]
+    assert of_rows("words", words, kind=np.uint64) == words
+    assert of_rows("words", words, first_row=2, kind=np.uint64) == words[2:]
+
+
+@pytest.mark.parametrize(("value", "threshold"), [(0, 0), (3, 5), (5, 3), (-4, -2)])
+def test_a_noisy_value_is_compared_with_its_threshold(value, threshold):
+    def below(state):
+        found = np.zeros(1, dtype=np.bool_)
+        kernels.at_most(state, 3, 3, np.array([value]), threshold, found)
+        return bool(found[0])
+
+    agree(below, lambda words: value + reference.two_sided_geometric(words, 3, 3) <= threshold, range(25))

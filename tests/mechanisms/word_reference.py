@@ -107,7 +107,7 @@ def coin_exp(words: Words, exponent: Fraction, bits: int) -> bool:
 
 def coin_exp_product(words: Words, factor: int, bits: int, difference: int) -> bool:
     """exp(-factor * difference / 2**bits) as a product over the difference's digits in base 2**20, highest first."""
-    for place in (2, 1, 0):
+    for place in (3, 2, 1, 0):
         digit = difference // 2 ** (20 * place) % 2**20
         exponent = Fraction(factor * digit * 2 ** (20 * place), 2**bits)
         step, times, left = exponent, 1, bits - 20 * place
@@ -119,12 +119,12 @@ def coin_exp_product(words: Words, factor: int, bits: int, difference: int) -> b
 
 
 def two_sided_geometric(words: Words, factor: int, bits: int) -> int:
-    """Canonne, Kamath and Steinke, algorithm 2."""
+    """Canonne, Kamath and Steinke, algorithm 2, with a count that ends where its magnitude would pass 62 bits."""
     while True:
         while not coin_exp(words, Fraction(low := below(words, 2**bits), 2**bits), bits):
             pass
         high = 0
-        while coin_exp(words, Fraction(1), 0):
+        while high < 2 ** (62 - bits) - 1 and coin_exp(words, Fraction(1), 0):
             high += 1
         magnitude = (low + high * 2**bits) // factor
         negative = words.next() % 2 == 1

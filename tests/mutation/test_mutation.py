@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import hedgerow
-from patches import changed_kernels, patch_of
+from order import Order
+from patches import Patch, changed_kernels, patch_of
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(hedgerow.__file__).parent
@@ -100,6 +103,58 @@ def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace(
     assert {number: state for number, (state, _) in again.items()} == {-1: "passed", 0: "failed", 1: "passed"}
 
 
+QUICKLY = """
+import sys
+sys.path.insert(0, "mutation")
+from patches import compile_quickly
+from hedgerow.mechanisms import kernels
+compile_quickly()
+print([int(kernels.next_word(kernels.open_stream(bytes(32), 0)))])
+"""
+
+
+def test_kernels_that_are_compiled_for_a_trial_mean_the_same_and_are_not_kept(tmp_path):
+    found = subprocess.run(
+        [sys.executable, "-c", QUICKLY],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert json.loads(found.stdout) == [0x903DF1A0ADE0B876]  # RFC 8439, appendix A.1
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+STARVED = """
+import os, signal, sys, time
+sys.path.insert(0, "mutation")
+from trial import _in_a_process
+
+def wait(work):
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    while True:
+        work()
+
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+print(_in_a_process(lambda: wait(lambda: time.sleep(0.1)), 60).state)
+others = [os.fork() for _ in range(5)]
+if 0 in others:
+    signal.alarm(20)
+    while True:
+        pass
+print(_in_a_process(lambda: wait(int), 60).state)
+for other in others:
+    os.kill(other, signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="no other system says how long a process waited")
+def test_a_trial_that_waits_for_the_processor_alone_does_not_count_as_hanging():
+    done = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["hung", "broken"]
+
+
 def test_what_a_kernels_change_reaches():
     before = "A = 1\ndef f(): return 1\ndef g(): return f()\ndef h(): return g()\ndef i(): return A\n"
     assert changed_kernels(before, before.replace("return 1", "return 2")) == {"f", "g", "h"}
@@ -132,6 +187,19 @@ def test_constants_are_patched():
 @pytest.mark.parametrize("text", ["def f(a): return 2", "class C:\n    @property\n    def f(self): return 2"])
 def test_bodies_of_functions_are_patched(text):
     assert len(patch_of(text, text.replace("2", "3"), "m.py").codes) == 1
+
+
+def test_tests_that_noticed_changes_of_the_same_function_come_first():
+    order = Order([SimpleNamespace(nodeid=name) for name in "abc"], SimpleNamespace(has_kernels=True))
+    for name, seconds in (("a", 0.5), ("b", 0.5), ("c", 0.1)):
+        order.learn(json.dumps([name, seconds, []]))
+    f, g = (Patch({(name, 1): (lambda: None).__code__}, frozenset({name}), {}) for name in "fg")
+    assert [item.nodeid for item in order.of(f)] == ["c", "a", "b"]
+    for _ in range(5):
+        order.learn_failure("a", f)
+    order.learn_failure("b", g)
+    assert [item.nodeid for item in order.of(f)] == ["a", "b", "c"]
+    assert [item.nodeid for item in order.of(g)] == ["b", "a", "c"]
 
 
 def test_what_is_changed_and_what_is_not():

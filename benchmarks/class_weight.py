@@ -47,8 +47,8 @@ def weighted_rounds(weights: np.ndarray) -> Iterator[None]:
             even = np.full(len(weights), 1 / len(weights)) if shares is None else shares
             return super().first_curvature(records / float(even @ (1 / weights)), shares)
 
-    def of_weighted(shares: np.ndarray, cap: int) -> np.ndarray:
-        return uncalibrated(shares * weights / (shares @ weights), cap)
+    def of_weighted(shares: np.ndarray) -> np.ndarray:
+        return uncalibrated(shares * weights / (shares @ weights))
 
     names = {(additive, "Gradients"): Weighted, (additive_round, "Gradients"): Weighted}
     with ExitStack() as stack:

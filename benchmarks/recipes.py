@@ -99,7 +99,6 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
         yield f"histograms {histograms}", replace(SHIPPED, survey=replace(SHIPPED.survey, histograms=histograms))
     for many in (0.0, 1.0):
         yield f"many {many}", replace(SHIPPED, splits=replace(SHIPPED.splits, many=many))
-    yield "much inf", replace(SHIPPED, much=np.inf)  # never a high cap
     for chance in (0.0, 1.0):
         yield f"chance {chance}", replace(SHIPPED, chance=chance)
     yield "no splits", replace(SHIPPED, splits=replace(SHIPPED.splits, least_rounds=10_000))

@@ -24,6 +24,8 @@ def test_a_released_number_of_records_that_chooses_the_rounds_loses_at_most_epsi
 def test_rounds_at_four_times_their_budget_are_caught(monkeypatch):
     """The curator, which would refuse them, looks away."""
     right = AdditivePlan._round
-    monkeypatch.setattr(AdditivePlan, "_round", lambda self, budget, *rest: right(self, 4 * budget, *rest))
+    monkeypatch.setattr(
+        AdditivePlan, "_round", lambda self, budget, rounds, share=None: right(self, 4 * budget, rounds, share)
+    )
     monkeypatch.setattr(Cost, "at_most", lambda self, ceiling: True)
     assert chosen(monkeypatch) > 1

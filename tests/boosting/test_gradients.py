@@ -19,16 +19,12 @@ from hedgerow.table import MemoryTable
 margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)
 
 
-low_and_high = pytest.mark.parametrize("high", [False, True])
-
-
-@low_and_high
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_no_record_adds_more_than_its_norms(n_classes, normal, high, data):
-    rule = Gradients(n_classes, normal, high)
+def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
+    rule = Gradients(n_classes, normal)
     margins = np.array([data.draw(st.lists(margins_of, min_size=n_classes, max_size=n_classes))])
     for label in range(n_classes):
         channels = rule(margins, np.array([label], dtype=np.int16))[0]
@@ -39,11 +35,10 @@ def test_no_record_adds_more_than_its_norms(n_classes, normal, high, data):
             assert np.abs(channels).sum() <= rule.l1
 
 
-@low_and_high
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal, high):
-    rule = Gradients(n_classes, normal, high)
+def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal):
+    rule = Gradients(n_classes, normal)
     steps = np.arange(-16 * VOTE_STEPS, 16 * VOTE_STEPS, 4)
     spread, narrow = np.zeros((2, len(steps), n_classes), dtype=np.int64)
     spread[:, 0] = narrow[:, 0] = steps
@@ -67,26 +62,23 @@ def test_no_multiple_of_the_curvature_here_lets_a_norm_peak_below_the_cap():
     assert not grows(3)
 
 
-@low_and_high
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(0.001, 1), min_size=2, max_size=6))
-def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(high, parts):
+def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(parts):
     p = np.array(parts) / sum(parts)
-    cap = cap_of(len(p), high=high)
-    shares = calibrated(p[None], cap)[0]
-    weights = np.minimum(1, cap / UNIT / (1 - p))
+    cap = cap_of(len(p)) / UNIT
+    shares = calibrated(p[None])[0]
+    weights = np.minimum(1, cap / (1 - p))
     residuals = (shares * weights) @ (np.eye(len(p)) - p)
     assert residuals == pytest.approx(0, abs=1e-12)
     assert np.array_equal(np.argsort(shares, kind="stable"), np.argsort(p, kind="stable"))
 
 
-@low_and_high
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6))
-def test_what_is_calibrated_comes_back(high, parts):
+def test_what_is_calibrated_comes_back(parts):
     shares = np.array(parts) / sum(parts)
-    cap = cap_of(len(shares), high=high)
-    assert calibrated(uncalibrated(shares, cap)[None], cap)[0] == pytest.approx(shares, abs=1e-9)
+    assert calibrated(uncalibrated(shares)[None])[0] == pytest.approx(shares, abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
@@ -184,7 +176,7 @@ def test_a_record_of_the_only_class_adds_nothing_and_reads_its_own_margin_alone(
     channels = rule(beside[:, :1], labels)  # a kernel that read a second margin would find one
     assert channels.shape == (50, 2)
     assert not channels.any()
-    assert np.array_equal(calibrated(np.ones((3, 1)), cap_of(1)), np.ones((3, 1)))
+    assert np.array_equal(calibrated(np.ones((3, 1))), np.ones((3, 1)))
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])

@@ -13,21 +13,17 @@ from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 
 KINDS = [(n_classes, normal) for n_classes in (1, 2, 3, 5, 40) for normal in (True, False)]
 of_every_kind = pytest.mark.parametrize(("n_classes", "normal"), KINDS)
-low_and_high = pytest.mark.parametrize("high", [False, True])
 
 
-@low_and_high
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 100, 1000])
-def test_a_cap_is_that_of_the_proof_rounded_down(n_classes, high):
-    assert cap_of(n_classes, high=high) == math.floor(UNIT * (1 - Fraction(2 if high else 4, 5 * n_classes)))
-    assert Gradients(n_classes, normal=True, high=high).cap == cap_of(n_classes, high=high)
-    assert Gradients(n_classes, normal=True).cap == cap_of(n_classes) == cap_of(n_classes, high=False)
+def test_a_cap_is_that_of_the_proof_rounded_down(n_classes):
+    assert cap_of(n_classes) == math.floor(UNIT * (1 - Fraction(4, 5 * n_classes)))
+    assert Gradients(n_classes, normal=True).cap == cap_of(n_classes)
 
 
-@low_and_high
 @of_every_kind
-def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, normal, high):
-    rule = Gradients(n_classes, normal, high)
+def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, normal):
+    rule = Gradients(n_classes, normal)
     c, cap = Fraction(rule.curvature), Fraction(rule.cap, UNIT)
     above = cap + Fraction(1, UNIT)  # where a record of more than two classes may be before t is rounded down
     curvature = math.ceil(UNIT * c * cap * (1 - cap))
@@ -70,9 +66,8 @@ def test_exponentials_fall_from_a_million_to_one(n_classes):
 @pytest.mark.parametrize(
     "shares", [(0.5, 0.5), (0.9, 0.1), (1.0, 0.0), (0.2, 0.3, 0.5), (0.98, 0.01, 0.01), (1.0, 0.0, 0.0)]
 )
-@low_and_high
-def test_the_first_curvature_is_that_of_so_many_records_of_these_shares(shares, high):
-    rule, cap = Gradients(len(shares), normal=True, high=high), cap_of(len(shares), high=high) / UNIT
+def test_the_first_curvature_is_that_of_so_many_records_of_these_shares(shares):
+    rule, cap = Gradients(len(shares), normal=True), cap_of(len(shares)) / UNIT
     weight = sum(p * (min(1, cap / (1 - p)) if p < 1 else 1) for p in shares)
     expected = [12.5 * weight * p * (1 - p) for p in shares][: rule.scored]
     assert rule.first_curvature(12.5, np.array(shares)).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -88,8 +83,8 @@ def test_curvatures_are_read_off_shares_and_noise_below_zero_is_none():
 
 def test_even_weights_move_no_votes_and_others_move_them_against_the_heavier_class():
     """Of two classes whose shares the cap leaves alone the odds move by the quotient of the weights."""
-    assert intercept_of(np.ones(4), cap_of(4)).tolist() == [0, 0, 0, 0]
-    assert intercept_of(np.ones(4), cap_of(4)).dtype == np.int64
-    assert intercept_of(np.array([1.0, 1.5]), cap_of(2)).tolist() == pytest.approx(
+    assert intercept_of(np.ones(4)).tolist() == [0, 0, 0, 0]
+    assert intercept_of(np.ones(4)).dtype == np.int64
+    assert intercept_of(np.array([1.0, 1.5])).tolist() == pytest.approx(
         [-VOTE_STEPS * math.log(1.5) / 2, VOTE_STEPS * math.log(1.5) / 2], abs=0.51
     )

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.boosting import smoothing
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_round import DenseRecipe, Shares
-from hedgerow.boosting.gradients import calibrated, cap_of
+from hedgerow.boosting.gradients import calibrated
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.curator import Queryable
@@ -44,7 +44,7 @@ def test_the_curves_add_up_to_the_decision(delta):
         total += curve[codes[:, number]]
     assert np.allclose(total, model.decision_function(X[:50]))
     logistic = 1 / (1 + np.exp(-total))
-    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1), cap_of(2)))
+    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1)))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -334,72 +334,6 @@ def test_of_very_many_records_each_fourth_round_alone_has_splits(monkeypatch):
     two_sided = [number for number, (_, _, firsts) in enumerate(model.model_.rounds()) if len(firsts) > 1]
     assert two_sided
     assert all(number >= 3 and (number - 3) % 4 == 0 for number in two_sided)
-
-
-def with_high_cap(monkeypatch):
-    monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, much=1.0))
-
-
-def test_where_precision_is_much_the_cap_is_high_and_the_model_knows_it(monkeypatch, tmp_path):
-    columns, y = xor()
-    model = hr.HedgerowClassifier(3.0, delta=1e-6, schema=XOR, random_state=0)
-    low = model.fit(columns, y).predict_proba(columns)
-    assert not model.model_.high_cap
-    event = model.certificate_.event
-    with_high_cap(monkeypatch)
-    high = model.fit(columns, y)
-    assert high.model_.high_cap
-    assert high.certificate_.event == event  # it is no dearer and no cheaper
-    sums = high.model_.sums(columns)
-    odds = np.exp(sums - sums.max(axis=1, keepdims=True))
-    p = odds / odds.sum(axis=1, keepdims=True)
-    shares = p * np.maximum(1, (1 - p) / 0.8)
-    found = high.predict_proba(columns)
-    np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True), rtol=1e-4)
-    assert np.abs(found - low).max() > 0.01
-    high.save(tmp_path / "model")
-    assert np.array_equal(hr.load(tmp_path / "model").predict_proba(columns), found)
-    _, link = high.model_.whole_votes()
-    assert link.cap == pytest.approx(0.8, abs=1e-4)
-
-
-def test_without_a_delta_or_a_number_of_records_and_of_more_classes_the_cap_stays(monkeypatch):
-    with_high_cap(monkeypatch)
-    columns, y = xor(classes=3)
-    three = hr.Schema(XOR.features, classes=[0, 1, 2])
-    assert not hr.HedgerowClassifier(3.0, delta=1e-6, schema=three).fit(columns, y).model_.high_cap
-    columns, y = xor()
-    assert not hr.HedgerowClassifier(3.0, schema=XOR).fit(columns, y).model_.high_cap
-    given = hr.HedgerowClassifier(3.0, delta=1e-6, schema=XOR, n_estimators=3, max_bins=8).fit(columns, y)
-    assert not given.model_.high_cap
-
-
-@pytest.mark.parametrize("epsilon", ["1/10", "1/3", "1", "7/3", "10", "19"])
-@pytest.mark.parametrize("much", [1.0, 1e12])
-def test_a_round_costs_no_more_than_planned_whatever_its_cap(monkeypatch, epsilon, much):
-    monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, much=much))
-    columns, y = xor()
-    model = hr.HedgerowClassifier(epsilon, delta=1e-4, schema=XOR, random_state=0).fit(columns, y)  # not BudgetExceeded
-    assert model.model_.high_cap == (much == 1)
-    plan = AdditivePlan(hedgerow.RECIPE, XOR, Claim(exact(epsilon), Fraction(1, 10**4)), rounds=None, bins=None)
-    left = plan._budget * plan._survey(plan._budget).left
-    planned = cost(plan._round_event(left, 12, None))
-    for precision in (0.0, 1e15):
-        assert cost(plan._round(left, 12, None, precision).event).at_most(planned)
-
-
-@pytest.mark.parametrize(
-    "wrong", [np.array([2]), np.ones(1), np.array(1), np.array([-1]), np.array([True]), np.array([1, 1])]
-)
-def test_a_damaged_cap_is_refused(monkeypatch, wrong):
-    with_high_cap(monkeypatch)
-    columns, y = xor()
-    model = hr.HedgerowClassifier(3.0, delta=1e-6, schema=XOR, random_state=0).fit(columns, y)
-    plan = AdditivePlan(hedgerow.RECIPE, XOR, Claim(Fraction(3), Fraction(1, 10**6)), rounds=None, bins=None)
-    arrays = model.model_.to_arrays()
-    assert plan.restore(arrays).high_cap
-    with pytest.raises(hr.FileFormatError, match="cap is damaged"):
-        plan.restore({**arrays, "high_cap": wrong})
 
 
 def visited(model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +19,6 @@ from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
-from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Sequence
 from hedgerow.schema import Encoder, Schema
@@ -31,12 +29,6 @@ __all__ = ["AdditivePlan"]
 Floats = npt.NDArray[np.float64]
 
 MOST_SPLIT_SUMS = 1 << 21  # of a round, more than which are not worked out
-
-
-def _size(event: Event) -> Fraction:
-    """Return what compares the costs of two mechanisms of one kind."""
-    spent = cost(event)
-    return spent.epsilon + spent.mu_squared
 
 
 class AdditivePlan:
@@ -102,14 +94,9 @@ class AdditivePlan:
     def _survey(self, budget: Budget) -> Survey:
         return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)
 
-    def _round(self, budget: Budget, rounds: int, share: Fraction | None = None, precision: float = 0.0) -> OneRound:
+    def _round(self, budget: Budget, rounds: int, share: Fraction | None = None) -> OneRound:
         most = self._most_cells[rounds >= self._recipe.splits.least_rounds]
-        return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most, share, precision)
-
-    def _round_event(self, budget: Budget, rounds: int, share: Fraction | None) -> Event:
-        """Return what a round costs at most, whatever cap the precision asks for: what it buys is rounded for each by itself."""
-        low, high = (self._round(budget, rounds, share, precision).event for precision in (0.0, math.inf))
-        return Sequence(tuple(max(parts, key=_size) for parts in zip(low.parts, high.parts, strict=True)))
+        return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most, share)
 
     def _shares(self, left: Budget, share: Fraction) -> Shares:
         """Return what is asked of the classes before the first round, for a share of what is left of the budget."""
@@ -149,7 +136,7 @@ class AdditivePlan:
             shares_of_selections = (None, self._recipe.dense.share) if budget.concentrated else (None,)
             openings += [(scout.events, scout.left, share) for share in shares_of_selections]
         choices = [
-            Sequence((*events, *(self._round_event(rest, rounds, share),) * rounds))
+            Sequence((*events, *(self._round(rest, rounds, share).event,) * rounds))
             for events, rest, share in openings
             for rounds in self._menu
         ]
@@ -190,7 +177,7 @@ class AdditivePlan:
             scout = self._scout(left)
             dense, share, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
-        one = self._round(left, rounds, share, 0.0 if records is None else self._precision(records))
+        one = self._round(left, rounds, share)
         curvature = one.gradients.first_curvature(records or 0.0, said)
         alone = 0.0 if share is None else min(self._dense(left).alone * len(encoder.n_codes), 2 * rounds // 3)
         steps: list[Step] = []
@@ -202,11 +189,10 @@ class AdditivePlan:
             last = self._monotone.projected(found, steps)
             steps.append(last)
         if self._weights:
-            intercept = intercept + intercept_of(self._weights.array(), one.gradients.cap)
+            intercept = intercept + intercept_of(self._weights.array())
         steps[0] = replace(steps[0], votes=steps[0].votes + intercept)
         measured = Measured.of(steps, one.noise, one.gradients)
-        high_cap = one.gradients.high
-        return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone, high_cap=high_cap)
+        return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone)
 
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""

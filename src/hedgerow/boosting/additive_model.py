@@ -51,8 +51,7 @@ class AdditiveModel(BoostedModel):
     """Curves of one feature, and two-sided ones, whose votes add up to the margins of capped gradients.
 
     ``measured`` is what the steps were made of; None in files of earlier versions, and where it would be too much.
-    ``smoothing`` made steps of it, and ``monotone`` is how curves may go; None where every one may go anyhow. ``high_cap``
-    says which cap the gradients had.
+    ``smoothing`` made steps of it, and ``monotone`` is how curves may go; None where every one may go anyhow.
     """
 
     importance_rule: ClassVar[str] = (
@@ -62,21 +61,15 @@ class AdditiveModel(BoostedModel):
     measured: Measured | None = None
     smoothing: Smoothing = field(default_factory=Smoothing)
     monotone: Monotone | None = None
-    high_cap: bool = False
-
-    @property
-    def cap(self) -> int:
-        """The cap of the gradients, in units."""
-        return cap_of(len(self.encoder.schema.classes), high=self.high_cap)
 
     def said(self, sums: Floats) -> Floats:
         """Return the probabilities that sums of votes (records, classes) stand for."""
-        return calibrated(super().said(sums), self.cap)
+        return calibrated(super().said(sums))
 
     def whole_votes(self) -> tuple[Integers, Link]:
         """Return what each node gives to each class as integers, and the calibrated softmax of their sums."""
         votes, _ = super().whole_votes()
-        return votes, Softmax(VOTE_STEPS, self.cap / UNIT)
+        return votes, Softmax(VOTE_STEPS, cap_of(votes.shape[1]) / UNIT)
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of one-sided curves of one feature for each of its codes, on the scale of ``decision``."""
@@ -137,7 +130,6 @@ class AdditiveModel(BoostedModel):
         return {
             **super().to_arrays(),
             **({} if self.measured is None else self.measured.to_arrays()),
-            **({"high_cap": np.ones(1, dtype=np.int64)} if self.high_cap else {}),
             **merged_to_arrays(self.encoder),
         }
 
@@ -148,13 +140,7 @@ def candidates_of(encoder: Encoder) -> Candidates:
 
 
 def additive_model(
-    encoder: Encoder,
-    steps: list[Step],
-    measured: Measured | None,
-    smoothing: Smoothing,
-    monotone: Monotone,
-    *,
-    high_cap: bool,
+    encoder: Encoder, steps: list[Step], measured: Measured | None, smoothing: Smoothing, monotone: Monotone
 ) -> AdditiveModel:
     """Return the model of steps: a stump for each of one side, a tree of two levels for each of two."""
     candidates = candidates_of(encoder)
@@ -175,8 +161,7 @@ def additive_model(
         trees.append(Forest(root, tests, firsts, labels, candidates))
         shares.append(votes)
     shared = np.concatenate(shares) / VOTE_STEPS
-    forest = Forest.joined(*trees)
-    return AdditiveModel(encoder, forest, shared, measured, smoothing, monotone or None, high_cap)
+    return AdditiveModel(encoder, Forest.joined(*trees), shared, measured, smoothing, monotone or None)
 
 
 def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
@@ -209,10 +194,7 @@ def restored_additive(
     single[forest.roots] = inner[forest.roots] & ~split[forest.roots]
     if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
         raise FileFormatError(NO_STEPS)
-    high_cap = arrays.get("high_cap", np.zeros(1, dtype=np.int64))
-    if high_cap.dtype != np.int64 or high_cap.shape != (1,) or high_cap[0] not in (0, 1):
-        raise FileFormatError("what the file says of its gradients' cap is damaged; fit the model again.")
-    found = AdditiveModel(encoder, forest, model.share, None, smoothing, monotone or None, bool(high_cap[0]))
+    found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing, monotone=monotone or None)
     if monotone and not monotone.holds(found.steps()):
         raise FileFormatError(NOT_MONOTONE)
     channels = Gradients(len(encoder.schema.classes), normal=True).channels

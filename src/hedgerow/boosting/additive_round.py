@@ -155,8 +155,6 @@ class AdditiveRecipe:
     little : float
         The precision below which the shares of the classes alone are asked for, and from which on, with a delta, the scores of
         all features.
-    much : float
-        The precision from which, with a delta, the cap of gradients of two classes is high: noise no longer limits a model.
     """
 
     survey: SurveyRecipe
@@ -170,18 +168,13 @@ class AdditiveRecipe:
     dense: DenseRecipe = DenseRecipe()
     few: Fraction = Fraction(1, 4)
     little: float = 400.0
-    much: float = 35_000.0
 
-    def round(
-        self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None, precision: float = 0.0
-    ) -> OneRound:
+    def round(self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None) -> OneRound:
         """Return a round that costs at most the budget, of candidates with at most so many cells.
 
-        ``share`` is what the selection gets of it; None: what the recipe says. The cap of gradients goes by the precision.
+        ``share`` is what the selection gets of it; None: what the recipe says.
         """
-        high = budget.concentrated and n_classes == 2 and precision >= self.much
-        rule = Gradients(n_classes, normal=budget.concentrated, high=high)
-        share = self.share if share is None else share
+        rule, share = Gradients(n_classes, normal=budget.concentrated), self.share if share is None else share
         selection = (budget * share).selection(PermuteAndFlip, 2 * rule.scored_l1)
         noise = (budget * (1 - share)).noise_for(rule.l1, rule.l2_squared)
         return OneRound(self, rule, selection, noise, most_cells)
@@ -202,7 +195,7 @@ class OneRound:
     most_cells: int
 
     @property
-    def event(self) -> Sequence:
+    def event(self) -> Event:
         """What it costs."""
         return Sequence(
             (
@@ -307,7 +300,7 @@ class Shares:
         """Return what a model says at which gradients cancel, drawn towards even shares by the noise, and the votes for it."""
         released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.noise)
         counts = np.maximum(released, 0) + 1 + CLEAR * self.noise.deviation
-        shares = uncalibrated(counts / counts.sum(), self.rule.cap)
+        shares = uncalibrated(counts / counts.sum())
         odds = np.log(shares)
         votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
         return shares, votes

@@ -34,8 +34,7 @@ class Gradients:
     [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k), or where ``by_share`` times p_k; two classes need one of
     each. Records that the model is surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that
     does to probabilities. The cap is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts
-    with where classes are even; a high one is halfway from there to 1. A single class is the case K = 1: its p is 1, so a record
-    adds nothing, within any bound.
+    with where classes are even. A single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
 
     Parameters
     ----------
@@ -43,13 +42,10 @@ class Gradients:
         How many classes the schema has.
     normal : bool
         Whether the noise will be normal.
-    high : bool
-        Whether the cap is high: more noise, for steps that more records move in full.
     """
 
     n_classes: int
     normal: bool
-    high: bool = False
 
     @property
     def scored(self) -> int:
@@ -64,7 +60,7 @@ class Gradients:
     @property
     def cap(self) -> int:
         """The largest absolute residual of a record, in units."""
-        return cap_of(self.n_classes, high=self.high)
+        return cap_of(self.n_classes)
 
     @property
     def scored_l1(self) -> int:
@@ -161,36 +157,38 @@ class Gradients:
         return out
 
 
-def cap_of(n_classes: int, *, high: bool = False) -> int:
+def cap_of(n_classes: int) -> int:
     """Return the cap for so many classes, in units."""
-    return UNIT - -(-(2 if high else 4) * UNIT // (5 * n_classes))
+    return UNIT - -(-4 * UNIT // (5 * n_classes))
 
 
-def calibrated(probabilities: Floats, cap: int) -> Floats:
+def calibrated(probabilities: Floats) -> Floats:
     """Return the class shares at which gradients of weighted records add up to zero where the model says ``probabilities``.
 
     Of shares q and model p the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero
-    where q_k w_k is proportional to p_k. The order of the classes stays as it is. The cap is in units.
+    where q_k w_k is proportional to p_k. The order of the classes stays as it is.
     """
-    odds = probabilities * np.maximum(1, (1 - probabilities) / (cap / UNIT))
+    cap = cap_of(probabilities.shape[1]) / UNIT
+    odds = probabilities * np.maximum(1, (1 - probabilities) / cap)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def uncalibrated(shares: Floats, cap: int) -> Floats:
+def uncalibrated(shares: Floats) -> Floats:
     """Return the probabilities of a model of which ``calibrated`` makes these positive shares, (classes,)."""
-    found = np.full(len(shares), 1 / len(shares))
+    cap, n_classes = cap_of(len(shares)) / UNIT, len(shares)
+    found = np.full(n_classes, 1 / n_classes)
     for _ in range(STEPS_BACK):
-        odds = shares / np.maximum(1, (1 - found) / (cap / UNIT))
+        odds = shares / np.maximum(1, (1 - found) / cap)
         found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
     return np.asarray(found)
 
 
-def intercept_of(weights: Floats, cap: int) -> Integers:
+def intercept_of(weights: Floats) -> Integers:
     """Return the votes that every record gets where classes have these positive weights, (classes,).
 
     With them the margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that
     of the larger calibrated share times its weight, but for the rounding to a vote.
     """
     even = 1 / weights
-    odds = -np.log(uncalibrated(even / even.sum(), cap))
+    odds = -np.log(uncalibrated(even / even.sum()))
     return np.asarray(np.rint((odds - odds.mean()) * VOTE_STEPS), dtype=np.int64)

@@ -238,6 +238,46 @@ def test_without_workers_a_fit_ends_after_the_stated_time(files):
     assert ledger.spent == 1
 
 
+@pytest.mark.parametrize("sign", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_scheduler_that_does_not_answer_ends_a_fit(files, sign, tmp_path):
+    schema, paths = files
+    where = tmp_path / "scheduler.json"
+    run = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file"]
+    work = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--no-dashboard",
+        "--nthreads",
+        "1",
+        "--scheduler-file",
+    ]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started = [subprocess.Popen([*command, str(where)], **quiet) for command in (run, work)]
+    try:
+        while not where.exists():
+            time.sleep(0.1)
+        client = distributed.Client(scheduler_file=str(where))
+        client.wait_for_workers(1)
+
+        class Ending(Once):
+            def counted(self, question, share):
+                if question == 2:
+                    started[0].send_signal(sign)
+
+        ledger = hr.Ledger(epsilon=1.0)
+        given = hr.Records.from_dask(frame_of(paths), label="label", client=client, timeout=5)
+        start = time.monotonic()
+        with pytest.raises(hr.EngineError, match=r"scheduler does not answer|no worker answered|by any worker"):
+            hr.EDPRFClassifier(epsilon=1.0, schema=schema, ledger=ledger).fit(given.with_progress(Ending(client, None)))
+        assert time.monotonic() - start < 60
+        assert ledger.spent == 1
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
 def test_wrong_frames_are_refused_before_anything_is_booked(files, client):
     schema, paths = files
     frame, ledger = frame_of(paths), hr.Ledger(epsilon=1.0)

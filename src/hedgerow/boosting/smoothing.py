@@ -96,7 +96,7 @@ class Smoothing:
         """Return the covariances of a numeric feature's steps, each (bins, bins), for every law and spread."""
         return [spread**2 * law + self.common**2 for law in self._alike(bins) for spread in self.spreads]
 
-    @lru_cache(maxsize=32)  # noqa: B019 - there are few of this class, and they are values
+    @lru_cache(maxsize=32)  # noqa: B019 - asked for in every round; the class has few values, so nothing is kept alive by it
     def _alike(self, bins: int) -> tuple[Floats, ...]:
         """Return the correlations of steps, each (bins, bins), under every law; the last bin is for missing cells."""
         place = np.arange(bins - 1)
@@ -105,7 +105,10 @@ class Smoothing:
         for reach in self.smooth:
             distance = np.sqrt(3) * apart / reach
             laws.append((1 + distance) * np.exp(-distance))
-        return tuple(np.pad(law, (0, 1)) + np.diag(np.arange(bins) == bins - 1) for law in laws)
+        alike = tuple(np.pad(law, (0, 1)) + np.diag(np.arange(bins) == bins - 1) for law in laws)
+        for law in alike:
+            law.setflags(write=False)
+        return alike
 
 
 def denoised(curvature: Floats, noise: float) -> Floats:

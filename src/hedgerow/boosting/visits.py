@@ -102,8 +102,9 @@ class Visits:
         numeric : bool
             Whether neighboring bins are alike.
         """
-        own = denoised(curvature, self._curvature_noise)
-        likely, alone = self._smoothing.posterior(gradient, own, self._noise**2 + own + 1e-9, numeric)
+        last_curvature = denoised(curvature, self._curvature_noise)
+        variance = self._noise**2 + last_curvature + 1e-9
+        likely_alone, alone = self._smoothing.posterior(gradient, last_curvature, variance, numeric)
         last = pool = _Pool.of(gradient, curvature, said)
         if feature in self._pools:
             pool = self._pools[feature].then(last)
@@ -113,17 +114,17 @@ class Visits:
             return Visit(1, alone, np.zeros(gradient.shape[1]), gradient, curvature, anew=False)
         level = denoised(pool.curvatures.mean(axis=0), self._curvature_noise / np.sqrt(number))
         needed = pool.needed(level)
-        together, trust = self._together(needed, level, likely, numeric)
+        together, trust = self._together(needed, level, likely_alone, numeric)
         steps = alone + trust * (together - (said - pool.said[0]) - alone)
         anew = bool(trust.mean() < EVEN)
         if anew:
             self._pools[feature] = last
         return Visit(number, steps, trust, needed.mean(axis=0), pool.curvatures.mean(axis=0), anew)
 
-    def _together(self, needed: Floats, level: Floats, alone: Floats, numeric: bool) -> tuple[Floats, Floats]:
+    def _together(self, needed: Floats, level: Floats, likely_alone: Floats, numeric: bool) -> tuple[Floats, Floats]:
         """Return the curve that all visits say, (bins, columns), and the probability that there is one, (columns,).
 
-        ``alone`` (columns,) is the log likelihood of the last visit's gradients by themselves.
+        ``likely_alone`` (columns,) is the log likelihood of the last visit's gradients by themselves.
         Where there is one, gradients moved back are its curvature times the curve plus the noise of each, and what sampling
         adds once; where there is none, the last gradients are of a curve of their own. Both are as likely beforehand.
         """
@@ -134,4 +135,4 @@ class Visits:
         # The last gradients less the mean of the others do not depend on the curve.
         apart, spread = needed[-1] - before, noise * number / (number - 1)
         likely = likely - 0.5 * (apart**2 / spread + np.log(spread)).sum(axis=0)
-        return together, expit(likely - earlier - alone)
+        return together, expit(likely - earlier - likely_alone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.engines.shares import TOGETHER, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
@@ -33,7 +35,6 @@ Integers = npt.NDArray[np.int64]
 Future = Any
 
 RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
-TOGETHER = 8  # partial sums that one task adds up
 GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 
@@ -91,7 +92,7 @@ class DaskSource:
             facts: list[Fact] = self._once_each(rows, _fact, progress)
             for place, fact in enumerate(facts):
                 self.checksums.check(reading, place, fact.digest)
-            shares = Shares(self.client, rows, [fact.rows for fact in facts])
+            shares = WorkerShares(self.client, rows, [fact.rows for fact in facts])
             engine = DaskEngine(self.client, shares, remote.placed(facts), self.timeout, progress, self.wire)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
@@ -137,10 +138,10 @@ class DaskEngine:
     ----------
     client : distributed.Client
         The client.
-    shares : Shares
+    shares : WorkerShares
         The codes of each partition, and which worker counts it.
     facts : sequence of Facts
-        What they must be.
+        What each partition's records must be.
     timeout : float
         Seconds without an answer after which the fit ends with an EngineError.
     progress : Progress
@@ -152,7 +153,7 @@ class DaskEngine:
     def __init__(
         self,
         client: Any,
-        shares: Shares,
+        shares: WorkerShares,
         facts: Sequence[Facts],
         timeout: float,
         progress: Progress,
@@ -166,42 +167,45 @@ class DaskEngine:
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
         total, question = Total(len(self._facts)), next(self._questions)
-        news, patience = task.after(self._sent.get(task.log, 0)), Patience(self._timeout)
+        news, patience, together = task.after(self._sent.get(task.log, 0)), Patience(self._timeout), TOGETHER
         while total.missing:  # those that lack commands, and answers that were lost with their worker, are asked again
-            for partial in self._answers(news, sorted(total.missing), patience):
+            for partial in self._answers(news, sorted(total.missing), patience, together):
                 total.add(partial)
                 self._wire.received += 0 if partial.sum is None else partial.sum.nbytes
                 self._progress.counted(question, 1 - len(total.missing) / len(self._facts))
-            news = task
+            news, together = task, 1  # the whole log takes long: an answer of each partition shows that they get on
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers(self, task: Task, places: Sequence[int], patience: Patience) -> Iterable[Partial]:
+    def _answers(self, task: Task, places: Sequence[int], patience: Patience, together: int) -> Iterable[Partial]:
         """Yield partial sums of the answers of some partitions, each of them once at most."""
-        packed, rows = pickle.dumps(task), self._shares.rows
-        futures = []
-        for worker, group in self._shares.groups(places):
+        packed = pickle.dumps(task)
+        try:
+            groups = self._shares.groups(places, patience.left, together)
+        except (OSError, TimeoutError):
+            raise lost_scheduler() from None
+        futures: list[Future] = []
+        for worker, group in groups:
             self._wire.sent += len(packed)
             futures.append(
                 self._client.submit(
                     remote.answered,
                     [self._facts[place] for place in group],
-                    [rows[place] for place in group],
+                    [self._shares.rows[place] for place in group],
                     packed,
                     key=f"hedgerow-{task.log}-{next(self._tasks)}",
                     pure=False,
                     retries=RETRIES,
-                    **_there(worker),
+                    **sent_to(worker),
                 )
             )
         made = list(futures)
         try:
             cells = _cells(task)
             while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
-                groups = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
+                parts = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
                 futures = [
-                    self._client.submit(_combined, task.question, *group, pure=False, retries=RETRIES)
-                    for group in groups
+                    self._client.submit(_combined, task.question, *part, pure=False, retries=RETRIES) for part in parts
                 ]
                 made += futures
             for _, partial in gathered(futures, patience):
@@ -212,8 +216,13 @@ class DaskEngine:
     def forget(self, log: str) -> None:
         """Drop what workers remember of a log."""
         if self._sent.pop(log, None) is not None:
-            with suppress(Exception):  # a client that is gone has nobody to tell
-                self._client.run(_forget, log, wait=False)
+            telling = threading.Thread(target=self._tell, args=(log,), daemon=True)
+            telling.start()
+            telling.join(GATHER)  # a scheduler that does not answer is not waited for
+
+    def _tell(self, log: str) -> None:
+        with suppress(Exception):  # a client that is gone has nobody to tell
+            self._client.run(_forget, log, wait=False)
 
     def close(self) -> None:
         """Drop everything."""
@@ -224,105 +233,6 @@ class DaskEngine:
 
 def _cells(task: Task) -> int:
     return task.question.cells(int(task.n_codes.sum()), task.n_classes)
-
-
-class Shares:
-    """Which worker counts which partitions: shared out once by their records, and again where workers came or went.
-
-    What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client.
-    rows : sequence of Future
-        The codes of each partition, wherever they are.
-    sizes : sequence of int
-        How many records each has.
-    """
-
-    def __init__(self, client: Any, rows: Sequence[Future], sizes: Sequence[int]) -> None:
-        self.rows = list(rows)
-        self._client, self._sizes = client, sizes
-        self._threads: dict[str, int] = {}
-        self._settled = False
-        self._shares: list[list[int]] = [list(range(len(rows)))]
-
-    def groups(self, places: Sequence[int]) -> list[tuple[str | None, list[int]]]:
-        """Return partitions that one task asks together, and the worker that shall run it if it is there."""
-        try:
-            threads: dict[str, int] = self._client.nthreads()
-            if threads != self._threads or not self._settled:
-                self._share_out(threads)
-        except Exception:
-            raise lost() from None  # the scheduler is gone
-        asked = set(places)
-        shares = zip(self._threads.items() or [(None, 1)], self._shares, strict=True)
-        return [
-            (worker, group)
-            for (worker, at_once), share in shares
-            for group in _groups([place for place in share if place in asked], at_once)
-        ]
-
-    def _share_out(self, threads: dict[str, int]) -> None:
-        """Give each worker its partitions; codes move to it where they are elsewhere."""
-        self._threads, self._settled = threads, False
-        workers = list(threads)
-        known = self._client.who_has(self.rows)
-        found = [[worker for worker in known.get(row.key, ()) if worker in threads] for row in self.rows]
-        there = [workers.index(holders[0]) if holders else None for holders in found]
-        self._shares = shared_out(there, self._sizes, list(threads.values()))
-        for worker, share in zip(workers, self._shares, strict=False):
-            for place in share:
-                if found[place] and worker not in found[place]:
-                    row = self.rows[place]
-                    self.rows[place] = self._client.submit(_same, row, pure=False, retries=RETRIES, **_there(worker))
-        self._settled = all(found)  # what is nowhere yet may come to be elsewhere than it was shared out to
-
-    def close(self) -> None:
-        """Drop all codes."""
-        self._client.cancel(self.rows)
-        self.rows.clear()
-
-
-def shared_out(there: Sequence[int | None], sizes: Sequence[int], threads: Sequence[int]) -> list[list[int]]:
-    """Return the partitions of each worker: where they are up to a fair share, and the largest others wherever least waits.
-
-    ``there`` has the worker of each partition, None for one that is nowhere; ``threads`` how many each worker has. Without
-    workers there is one share.
-    """
-    threads = threads or [1]
-    fair = sum(sizes) / sum(threads)
-    shares: list[list[int]] = [[] for _ in threads]
-    loads = [0.0] * len(threads)
-
-    def load_with(place: int, worker: int) -> float:
-        return loads[worker] + sizes[place] / threads[worker]
-
-    def give(place: int, worker: int) -> None:
-        loads[worker] = load_with(place, worker)
-        shares[worker].append(place)
-
-    left = []
-    for place, worker in enumerate(there):
-        if worker is not None and load_with(place, worker) <= fair:
-            give(place, worker)
-        else:
-            left.append(place)
-    for place in sorted(left, key=lambda place: -sizes[place]):
-        give(place, min(range(len(threads)), key=lambda worker: (load_with(place, worker), worker != there[place])))
-    return [sorted(share) for share in shares]
-
-
-def _groups(share: Sequence[int], threads: int) -> list[list[int]]:
-    """Return a worker's partitions in groups of few, as many groups as keep its threads busy."""
-    number = threads * -(-len(share) // (threads * TOGETHER)) if share else 0
-    return [list(share[first::number]) for first in range(min(number, len(share)))]
-
-
-def _there(worker: str | None) -> dict[str, Any]:
-    """Return how a task is sent to a worker, or to another one if that is lost."""
-    return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
 class Patience:
@@ -378,6 +288,13 @@ def silent(timeout: float) -> EngineError:
     return EngineError(
         f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
         "workers, and pass a larger timeout= if partitions take longer."
+    )
+
+
+def lost_scheduler() -> EngineError:
+    """Return the error of a cluster that is gone."""
+    return EngineError(
+        "the cluster's scheduler does not answer, so the fit ends; what was booked for it stays booked. Start the cluster again."
     )
 
 

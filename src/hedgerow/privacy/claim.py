@@ -73,14 +73,15 @@ class Claim:
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.
 
-        The event's cost must grow with the amount.
+        It is the last of 2**20 amounts that are evenly between one that the claim covers and its double, which it does not. The
+        event's cost must grow with the amount.
 
         Raises
         ------
         NoAmountError
             If the claim covers the event of no amount that the samplers can draw for.
         """
-        build(Fraction(1))  # what is wrong with a plan of any amount is said as it is
+        build(Fraction(1))  # an error that no amount mends is raised as it is, not as NoAmountError
 
         @cache
         def excess(amount: Fraction) -> float:
@@ -88,6 +89,7 @@ class Claim:
             spent = self._spent(build(amount))
             delta = max(min(spent.delta(self.epsilon), HUGE), TINY)
             above = math.log(delta) - math.log(max(float(self.delta), TINY))
+            # The sign is what ``within`` says, however logarithms round.
             return min(above, -TINY) if spent.within(self.epsilon, self.delta) else max(above, TINY)
 
         try:
@@ -100,7 +102,7 @@ class Claim:
                 "delta=0."
             ) from error
         unit = (high - low) / SEARCH_PLACES
-        place = int(brenth(lambda place: excess(low + round(place) * unit), 0, SEARCH_PLACES, xtol=0.5))
+        place = int(brenth(lambda at: excess(low + round(at) * unit), 0, SEARCH_PLACES, xtol=0.5))
         while excess(low + place * unit) > 0:
             place -= 1
         while excess(low + (place + 1) * unit) < 0:
@@ -112,11 +114,11 @@ class Claim:
         # A guess for normal noise: epsilon is nearly rho + 2 sqrt(rho log(1 / delta)), or delta is sqrt(rho / pi).
         epsilon, delta = float(self.epsilon), max(float(self.delta), TINY)
         root = epsilon / (math.sqrt(epsilon - math.log(delta)) + math.sqrt(-math.log(delta)))
-        low = high = Fraction(2) ** (math.floor(2 * math.log2(max(root, 2 * delta))) + 1)
-        while excess(high) < 0:
-            low, high = high, 2 * high
-        while low == high or excess(low) > 0:
-            low, high = low / 2, low
-            if low < LEAST_AMOUNT:
+        amount = Fraction(2) ** (math.floor(2 * math.log2(max(root, 2 * delta))) + 1)
+        while excess(amount) < 0:
+            amount *= 2
+        while excess(amount) > 0:
+            amount /= 2
+            if amount < LEAST_AMOUNT:
                 raise ConfigurationError("the noise would be larger than the sampler draws.")
-        return low, high
+        return amount, 2 * amount

@@ -29,15 +29,19 @@ def _count(values, rows, edges, first, last, counts):
 
 
 @compiled
-def _slot(value, low, by_slot):
+def _slot(value, low, slots_by_unit):
     """Return the slot of a value: never a lower one for a larger value, whatever is rounded; 0 for a NaN."""
-    place = (value - low) * by_slot
+    place = (value - low) * slots_by_unit
     place = place if place > 0.0 else 0.0
     return np.int64(min(place, np.float64(SLOTS - 1)))
 
 
 @compiled
 def _slots_by_unit(edges, first, last):
+    """Return how many slots there are for each unit of the values, 0 where all stand in one.
+
+    IN edges (edges,), first < last <= edges.
+    """
     width = edges[last - 1] - edges[first]
     return SLOTS / width if 0.0 < width < np.inf else 0.0
 
@@ -48,24 +52,24 @@ def _fill_slots(edges, first, last, before):
 
     IN edges (edges,), first < last <= edges.  OUT before (SLOTS + 1,).
     """
-    low, by_slot = edges[first], _slots_by_unit(edges, first, last)
+    low, slots_by_unit = edges[first], _slots_by_unit(edges, first, last)
     before[:] = 0
     for e in range(first, last):
-        before[_slot(edges[e], low, by_slot) + 1] += 1
+        before[_slot(edges[e], low, slots_by_unit) + 1] += 1
     for slot in range(SLOTS):
         before[slot + 1] += before[slot]
 
 
 @compiled
 def _count_by_slot(values, rows, edges, first, last, before, counts):
-    """Count the same for ascending edges: those of slots before a value's stand below it, and its own slot's are halved.
+    """Count the same for ascending edges: those of earlier slots stand below a value, its own slot's are searched by halving.
 
     IN values (rows or more,), edges (edges,), first < last <= edges, before (SLOTS + 1,).  OUT counts (rows or more,).
     """
-    low, by_slot = edges[first], _slots_by_unit(edges, first, last)
+    low, slots_by_unit = edges[first], _slots_by_unit(edges, first, last)
     for i in range(rows):
         value = values[i]
-        slot = _slot(value, low, by_slot)
+        slot = _slot(value, low, slots_by_unit)
         count = before[slot]
         left = before[slot + 1] - count
         while left > 0:  # no branch on what a comparison says

@@ -130,12 +130,14 @@ def pack(codes, channels, offsets, by, group, place, row, packed):
     It does so for every group g = group[p, code of the feature by[p]] that the record is in, one for each p.
     Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
     IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), by (partitions,), group
-    (partitions, codes).
+    (partitions, codes), all 0 where there is one group.
     OUT place (features,) uint64 and row (pairs,) int64 for its own use.
     INOUT packed (groups, codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
     features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[2]
-    if packed.shape[0] == 1 and len(by) == 1 and used == 2:  # most questions: it takes half the time of what follows
+    if (
+        packed.shape[0] == 1 and len(by) == 1 and used == 2
+    ):  # most questions: without places and groups, in half the time
         for record in range(np.uint64(codes.shape[0])):
             both = (channels[record, 0] << 32) + channels[record, 1]
             for feature in range(features):

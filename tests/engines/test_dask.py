@@ -238,6 +238,7 @@ def test_without_workers_a_fit_ends_after_the_stated_time(files):
     assert ledger.spent == 1
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("sign", [signal.SIGSTOP, signal.SIGKILL])
 def test_a_scheduler_that_does_not_answer_ends_a_fit(files, sign, tmp_path):
     schema, paths = files

@@ -21,7 +21,7 @@ from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums
 from hedgerow.engines.progress import Progress
 from hedgerow.engines.remote import Fact, Facts, Rows
-from hedgerow.engines.shares import TOGETHER, WorkerShares, sent_to
+from hedgerow.engines.shares import RETRIES, TOGETHER, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
@@ -34,7 +34,6 @@ __all__ = ["DaskEngine", "DaskSource"]
 Integers = npt.NDArray[np.int64]
 Future = Any
 
-RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
 GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from hedgerow.engines.remote import Rows
 
-__all__ = ["TOGETHER", "WorkerShares", "groups_of", "sent_to", "shared_out"]
+__all__ = ["RETRIES", "TOGETHER", "WorkerShares", "groups_of", "sent_to", "shared_out"]
 
 Future = Any
 
 TOGETHER = 8  # partitions that one task asks, and partial sums that one task adds up
-RETRIES = 2  # of a task that fails
+RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
 
 
 class WorkerShares:

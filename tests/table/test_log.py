@@ -268,6 +268,49 @@ def test_a_command_that_fails_leaves_a_memo_that_begins_anew(question):
     assert memo.position == 2
 
 
+def test_a_sum_that_fails_over_its_votes_leaves_a_memo_that_begins_anew():
+    """Votes are added as the records are summed: some have them when the sum breaks off, others do not."""
+
+    class Fails(Channels):
+        def __call__(self, margins, labels):
+            raise MemoryError
+
+    table = both()[0]
+    for _ in range(2):
+        table.sums(Channels(), learn)
+    first, second = table._engine.tasks
+    partition, kept = table._engine.partitions[0], {}
+    memo = Memo(kept)
+    first.answer(partition, memo)
+    with pytest.raises(MemoryError):
+        replace(second, question=Sums(Fails(), None)).answer(partition, memo)
+    assert memo.position == -1
+    assert np.array_equal(second.answer(partition, memo), second.answer(partition, Memo()))
+    assert memo.position == 2
+    assert np.array_equal(second.answer(partition, memo), second.answer(partition, Memo()))
+
+
+@pytest.mark.parametrize("commands", [1, 2, 3])
+def test_votes_are_remembered_whatever_is_asked_next(commands):
+    """A question about nodes reads no margins; what was voted before it still counts in later sums, once."""
+    table, kept = both()[0], {}
+    roots = table.assign(Randomness(1).coins(PerRecordCoin(1)))
+    for _ in range(commands):
+        table.update_margins(learn)
+    table.sizes(roots)
+    table.sums(Channels())
+    sizes, sums = table._engine.tasks
+    partition, memo = table._engine.partitions[0], Memo(kept)
+    sizes.answer(partition, memo)
+    codes = partition.arrays["codes"]
+    expected = np.zeros((len(codes), N_CLASSES), dtype=np.int32)
+    for _ in range(commands):
+        learn(codes, expected)
+    assert np.array_equal(kept["margins"], expected)
+    assert np.array_equal(sums.answer(partition, memo), sums.answer(partition, Memo()))
+    assert np.array_equal(kept["margins"], expected)
+
+
 def test_every_command_sees_what_those_before_it_changed():
     """Also where one partition is told all of them at once."""
     coins = Randomness(0).coins(PerRecordCoin(2))

@@ -80,6 +80,7 @@ class DaskSource:
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
+        tell(self.client, _prepare)  # workers are idle while a fit is planned
         X, y = layout.split(self.frame._meta)
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
@@ -161,6 +162,7 @@ class DaskEngine:
         self._client, self._shares, self._facts = client, shares, list(facts)
         self._timeout, self._progress, self._wire = timeout, progress, wire
         self._sent: dict[str, int] = {}
+        self._asked: list[Future] = []
         self._questions, self._tasks = count(1), count(1)
 
     def ask(self, task: Task) -> Integers:
@@ -181,24 +183,11 @@ class DaskEngine:
         packed = pickle.dumps(task)
         try:
             groups = self._shares.groups(places, patience.left, together)
+            futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=patience.left)
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
-        futures: list[Future] = []
-        for worker, group in groups:
-            self._wire.sent += len(packed)
-            futures.append(
-                self._client.submit(
-                    remote.answered,
-                    [self._facts[place] for place in group],
-                    [self._shares.rows[place] for place in group],
-                    packed,
-                    key=f"hedgerow-{task.log}-{next(self._tasks)}",
-                    pure=False,
-                    retries=RETRIES,
-                    **sent_to(worker),
-                )
-            )
-        made = list(futures)
+        self._wire.sent += len(packed) * len(futures)
+        self._asked = made = list(futures)  # the last ones are released with these, in one message
         try:
             cells = _cells(task)
             while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
@@ -209,29 +198,53 @@ class DaskEngine:
                 made += futures
             for _, partial in gathered(futures, patience):
                 yield partial
-        finally:
+        except BaseException:
             self._client.cancel(made)
+            raise
+
+    async def _submitted(self, log: str, groups: Sequence[tuple[str | None, list[int]]], packed: bytes) -> list[Future]:
+        """Return the answers that workers are asked for; where the client's own loop asks, they are told in one message."""
+        return [
+            self._client.submit(
+                remote.answered,
+                [self._facts[place] for place in group],
+                [self._shares.rows[place] for place in group],
+                packed,
+                key=f"hedgerow-{log}-{next(self._tasks)}",
+                pure=False,
+                retries=RETRIES,
+                **sent_to(worker),
+            )
+            for worker, group in groups
+        ]
 
     def forget(self, log: str) -> None:
         """Drop what workers remember of a log."""
         if self._sent.pop(log, None) is not None:
-            telling = threading.Thread(target=self._tell, args=(log,), daemon=True)
-            telling.start()
-            telling.join(GATHER)  # a scheduler that does not answer is not waited for
-
-    def _tell(self, log: str) -> None:
-        with suppress(Exception):  # a client that is gone has nobody to tell
-            self._client.run(_forget, log, wait=False)
+            tell(self._client, _forget, log).join(GATHER)  # a scheduler that does not answer is not waited for
 
     def close(self) -> None:
         """Drop everything."""
         for log in list(self._sent):
             self.forget(log)
+        self._asked.clear()
         self._shares.close()
 
 
 def _cells(task: Task) -> int:
     return task.question.cells(int(task.n_codes.sum()), task.n_classes)
+
+
+def tell(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
+    """Have every worker do something, a coroutine function, that nothing rests on; return the thread that asks them to."""
+
+    def ask() -> None:
+        with suppress(Exception):  # a client that is gone has nobody to tell
+            client.run(work, *arguments, wait=False)
+
+    telling = threading.Thread(target=ask, daemon=True)
+    telling.start()
+    return telling
 
 
 class Patience:
@@ -327,6 +340,10 @@ def _same(found: Any) -> Any:
 
 async def _forget(log: str) -> None:  # waited for by nobody, which Dask allows for coroutines alone
     remote.forget(log)
+
+
+async def _prepare() -> None:
+    remote.prepare()
 
 
 def _combined(question: Question, *partials: Partial) -> Partial:

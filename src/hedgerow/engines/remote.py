@@ -6,6 +6,7 @@ import hmac
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from hedgerow.table import Behind, Memo, Partition, Reading, Task
 from hedgerow.table.reading import Codes, Labels
 from hedgerow.threads import single
 
-__all__ = ["Fact", "Facts", "Rows", "answered", "encode", "forget", "placed"]
+__all__ = ["Fact", "Facts", "Rows", "answered", "encode", "forget", "placed", "prepare"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,12 @@ class Facts:
     place: int
     first_row: int
     digest: bytes
+
+
+def prepare() -> None:
+    """Import what answers take, which otherwise waits for the first question."""
+    for package in ("hedgerow.boosting", "hedgerow.trees"):
+        import_module(package)
 
 
 def encode(reading: Reading, layout: Layout, key: bytes, batches: Any) -> Rows:

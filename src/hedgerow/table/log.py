@@ -79,6 +79,7 @@ class Records:
 
     def __init__(self, partition: Partition, arrays: MutableMapping[str, npt.NDArray[Any]], task: Task) -> None:
         self._partition, self._arrays, self._task = partition, arrays, task
+        self._votes: RecordVotes | None = None  # that are not in the margins yet
 
     @cached_property
     def codes(self) -> npt.NDArray[np.unsignedinteger]:
@@ -90,32 +91,55 @@ class Records:
         """The classes, -1 also for records that a sample left out."""
         return self._arrays[LABELS] if LABELS in self._arrays else self._partition.arrays[LABELS]
 
-    @cached_property
+    @property
     def table(self) -> MemoryTable:
         """These records as a table of their own."""
+        self.settle()
+        return self._table
+
+    @cached_property
+    def _table(self) -> MemoryTable:
         margins = self._arrays.get(MARGINS)
         first_row, n_codes = self._partition.first_row, self._task.n_codes
         return MemoryTable(self.codes, self.labels, n_codes, self._task.n_classes, first_row, margins=margins)
 
     def merge(self, into: tuple[Integers, ...]) -> None:
         """Replace the codes; those of the partition stay as they are."""
+        self.settle()
         codes = self.codes.copy()
         offsets = np.concatenate(([0], np.cumsum([len(codes) for codes in into]))).astype(np.int64)
         kernels.merge(codes, offsets, np.concatenate(into).astype(codes.dtype))
         self._arrays[CODES] = codes
         self.__dict__.pop("codes", None)
-        self.__dict__.pop("table", None)
+        self.__dict__.pop("_table", None)
 
     def keep(self, coins: Coins, first: int, last: int) -> None:
         """Take the class from all records whose coins fell on other parts."""
         part = coins.parts(self._partition.first_row, len(self.labels))
         self._arrays[LABELS] = np.where((first <= part) & (part < last), self.labels, -1)
         self.__dict__.pop("labels", None)
-        self.__dict__.pop("table", None)
+        self.__dict__.pop("_table", None)
 
-    def keep_margins(self) -> None:
-        """Remember the margins, which votes changed."""
-        self._arrays[MARGINS] = self.table.margins
+    def vote(self, votes: RecordVotes) -> None:
+        """Add votes to the margins, at the latest when these are read; sums add them as they go."""
+        self.settle()
+        self._votes = votes
+
+    def settle(self) -> None:
+        """Add the votes that are not in the margins yet."""
+        if self._votes is not None:
+            self._table.update_margins(self._votes)
+            self._keep_margins()
+
+    def sums(self, rule: ChannelRule, groups: CodeGroups | None) -> Integers:
+        """Return the sums of a rule's channels, (groups, codes of all features, channels), in one scan with the last votes."""
+        found = self._table.sums(rule, self._votes, groups)
+        self._keep_margins()
+        return found
+
+    def _keep_margins(self) -> None:
+        if self._votes is not None:
+            self._arrays[MARGINS], self._votes = self._table.margins, None
 
     def remember(self, name: str, number: int, array: npt.NDArray[Any]) -> None:
         """Remember where records are, or what they weigh, by the number of a frontier."""
@@ -196,8 +220,7 @@ class AddVotes:
 
     def apply(self, records: Records) -> None:
         """Change the margins."""
-        records.table.update_margins(self.votes)
-        records.keep_margins()
+        records.vote(self.votes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +354,7 @@ class Sums:
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (groups, codes of all features, channels)."""
-        return records.table.sums(self.rule, None, self.groups)
+        return records.sums(self.rule, self.groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,5 +425,7 @@ class Task:
                 command.apply(records)
         for name in set(memo.arrays) - self.live - {CODES, LABELS, MARGINS}:
             del memo.arrays[name]
+        answer = self.question.answer(records)
+        records.settle()
         memo.position = self.end
-        return self.question.answer(records)
+        return answer

@@ -27,7 +27,9 @@ Integers = npt.NDArray[np.int64]
 
 # Cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache.
 BLOCK_CELLS = 1 << 18
-BLOCK_RECORDS = 1 << 13  # records whose codes stay there too
+BLOCK_RECORDS = (
+    1 << 12
+)  # records whose codes stay there too; larger arrays would be fetched from the system, block by block
 LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
@@ -203,7 +205,7 @@ class MemoryTable:
             parts.append(out)
 
         for_slices(len(self), work)
-        return sum(parts, np.zeros((*shape, rule.channels), dtype=np.int64))
+        return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, rule.channels), dtype=np.int64)
 
     @property
     def _all(self) -> CodeGroups:

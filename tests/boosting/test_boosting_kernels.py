@@ -77,15 +77,18 @@ def test_channels_of_two_classes_stand_where_the_label_and_the_lead_say():
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
-@pytest.mark.parametrize(("by", "feature"), [(0, 1), (1, 0), (2, 2), (0, 2)])
+@pytest.mark.parametrize(("by", "feature"), [((), 1), ((0,), 1), ((1,), 0), ((2,), 2), ((0, 1), 2), ((2, 0), 0)])
 def test_votes_are_those_of_the_side_and_the_code(by, feature, kind):
     codes = np.array(list(product(range(3), repeat=3)), dtype=kind)
-    side = np.array([1, 0, 1])
-    votes = np.arange(12).reshape(2, 3, 2) ** 2 - 30
+    side = np.array([[1, 0, 1], [0, 0, 1]])[: len(by)]
+    votes = (np.arange(6 << len(by)).reshape(-1, 3, 2) * 7) ** 2 % 61 - 30
     margins = np.arange(2 * len(codes)).reshape(-1, 2)
     expected = [
-        [margin + vote for margin, vote in zip(row, votes[side[code[by]], code[feature]].tolist(), strict=True)]
+        [margin + vote for margin, vote in zip(row, votes[place, code[feature]].tolist(), strict=True)]
         for row, code in zip(margins.tolist(), codes, strict=True)
+        for place in [
+            sum(int(own[code[j]]) << len(by) - 1 - cut for cut, (own, j) in enumerate(zip(side, by, strict=True)))
+        ]
     ]
-    kernels.add_votes(codes, by, side, feature, votes, margins)
+    kernels.add_votes(codes, np.array(by, dtype=np.int64), side, feature, votes, margins)
     assert margins.tolist() == expected

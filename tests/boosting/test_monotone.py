@@ -14,6 +14,7 @@ from hedgerow.boosting import monotone
 from hedgerow.boosting.curves import curve_of, pieces_of
 from hedgerow.boosting.monotone import Monotone, averages_of
 from hedgerow.boosting.steps import Step
+from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, FileFormatError
 
 SCHEMA = hr.Schema(
@@ -71,7 +72,7 @@ def test_every_record_s_odds_go_as_they_may(seed, delta):
     model = fitted(seed, delta=delta)
     assert is_monotone(model)
     assert model.certificate_.event == fitted(seed, delta=delta, monotonic_cst=None).certificate_.event
-    features = {name for piece in pieces_of(model.model_) if piece.by is not None for name in (piece.feature, piece.by)}
+    features = {name for piece in pieces_of(model.model_) if piece.cuts for name in piece.features}
     assert features  # some rounds were two-sided
 
 
@@ -92,7 +93,7 @@ BUGS = {
         signs if len(step.votes) == 1 else without(signs, step.feature), step, before
     ),
     "across sides": lambda signs, step, before: RIGHT(
-        signs if len(step.votes) == 1 else without(signs, step.by), step, before
+        signs if len(step.votes) == 1 else without(signs, step.cuts[0].by), step, before
     ),
 }
 
@@ -124,7 +125,7 @@ def test_projected_steps_are_monotone_whatever_was_released(earlier, first, seco
         votes = np.stack([-votes, votes], axis=2)
         side = np.array([0, 0, 0, 0, 1]) if last else np.array([0, 0, 1, 1, 1])
         of = np.stack([sums, sums], axis=1)[: 6 * len(sides)]
-        return Step(1 if len(sides) > 1 else 0, side if len(sides) > 1 else np.zeros(6, int), 0, votes, into, of)
+        return Step((Cut(1, side),) if len(sides) > 1 else (), 0, votes, into, of)
 
     before = [signs.projected(step([earlier]), [])]
     found = signs.projected(step([first, second] if twice else [first]), before)
@@ -165,7 +166,7 @@ def test_averages_are_what_a_projection_does_to_small_errors():
         noise = generator.integers(-1000, 1000, (2, 6))
 
         def after(second):
-            step = Step(1, side, 0, np.stack([-second, second], axis=2), into, sums)
+            step = Step((Cut(1, side),), 0, np.stack([-second, second], axis=2), into, sums)
             return signs.projected(step, []).votes[..., 1].astype(float)
 
         found, moved = after(votes), after(votes + noise)

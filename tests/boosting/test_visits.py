@@ -98,7 +98,7 @@ def test_visits_are_worked_out_again_from_the_sums_that_a_model_keeps(classes, r
     monkeypatch.undo()
     again = []
     for feature in range(3):
-        pieces = [piece for piece in pieces_of(model) if piece.by is None and piece.feature == feature]
+        pieces = [piece for piece in pieces_of(model) if not piece.cuts and piece.feature == feature]
         again += [(feature, found) for found in _visits(model, pieces, 1 if classes == 2 else classes)]
     fitted.sort(key=lambda pair: pair[0])
     assert len(fitted) == len(again) > 3

@@ -9,8 +9,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.boosting.gradients import Gradients
-from hedgerow.boosting.steps import can_be_cut, condition, splits_of, two_sided, widest_side
-from hedgerow.curator import Queryable, Splits
+from hedgerow.boosting.steps import can_be_cut, condition, of_split, splits_of, widest_side
+from hedgerow.curator import Cut, Queryable, Splits
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.schema import Encoder
@@ -28,6 +28,12 @@ SCHEMA = hr.Schema(
 ENCODER = Encoder(SCHEMA, 9)
 N_CODES = ENCODER.n_codes
 SPLITS = splits_of(ENCODER, [0, 1])
+ON_B = Cut(1, np.array([1, 0, 1, 1, 0]))
+# Feature 0 by itself, then on both sides of a cut of 1; 1 on both sides of one of 3, and 2 of one of its own.
+ON_C = Cut(2, (np.arange(N_CODES[2]) > 4).astype(int))
+ON_D = Cut(3, np.arange(N_CODES[3]) % 2)
+DEEP = splits_of(ENCODER, [0, 0, 1, 2], [None, ON_B, ON_D, ON_C])
+EITHER = pytest.mark.parametrize("splits", [SPLITS, DEEP], ids=["one cut", "two cuts"])
 RULE = Gradients(2, normal=False)
 
 
@@ -53,8 +59,10 @@ def opened(codes, labels, epsilon=100, splits=SPLITS):
 
 def cell_of(split, code):
     """The cell of a record of these codes: the cells of the first side come first."""
-    cells = int(split.into[-1]) + 1
-    return split.into[code[split.feature]] + (0 if split.first[code[split.by]] else cells)
+    side = 0
+    for cut in split.cuts:
+        side = 2 * side + cut.side[code[cut.by]]
+    return split.into[code[split.feature]] + side * (int(split.into[-1]) + 1)
 
 
 def test_what_may_be_cut_and_into_what():
@@ -62,14 +70,32 @@ def test_what_may_be_cut_and_into_what():
     assert widest_side(N_CODES, np.array(SCHEMA.is_numeric)) == N_CODES[3]
     # Eight cuts of nine bins, the last of them for missing cells, and each declared value and missing: with three features each.
     assert len(SPLITS) == 3 * 8 + 3 * 4
-    assert {(SPLITS[number].by, SPLITS[number].feature) for number in range(len(SPLITS))} == {
+    cuts = [SPLITS[number].cuts[0] for number in range(len(SPLITS))]
+    assert {(cut.by, SPLITS[number].feature) for number, cut in enumerate(cuts)} == {
         *((0, k) for k in (1, 2, 3)),
         *((1, k) for k in (0, 2, 3)),
     }
     assert SPLITS.groups.group.dtype == SPLITS.groups.feature.dtype == np.int64
-    sides = {tuple(SPLITS[number].first.tolist()) for number in range(len(SPLITS)) if SPLITS[number].by == 0}
-    assert all(first[0] and not first[-1] for first in sides)
+    sides = {tuple(cut.side.tolist()) for cut in cuts if cut.by == 0}
+    assert all(side[0] == 0 and side[-1] == 1 for side in sides)
     assert len(sides) == 8
+
+
+def test_what_is_cut_on_both_sides_of_a_cut():
+    """Neither feature that is cut is the one whose cells are asked; each side of the first cut has two of its own."""
+    assert len(DEEP) == 3 * 8 + 2 * 8 + 2 * 4 + 3 * 8
+    found = [DEEP[number] for number in range(len(DEEP))]
+    assert [tuple(cut.by for cut in split.cuts) for split in found] == 24 * [(0,)] + 16 * [(1, 0)] + 8 * [
+        (3, 1)
+    ] + 24 * [(2, 2)]
+    assert {split.feature for split in found[24:40]} == {2, 3}
+    assert {split.feature for split in found[40:48]} == {0, 2}
+    assert {split.feature for split in found[48:]} == {0, 1, 3}
+    assert DEEP.n_sides.tolist() == [split.sides for split in found] == 24 * [2] + 48 * [4]
+    assert DEEP.n_cells.tolist() == [split.sides * (int(split.into[-1]) + 1) for split in found]
+    assert all(split.cuts[0] is ON_B for split in found[24:40])
+    assert DEEP.n_first == 9
+    assert DEEP.groups.n_groups == 9 + 2 * 9 + 2 * 5 + 2 * 9
 
 
 def test_a_condition_is_said_in_the_units_of_the_schema():
@@ -78,15 +104,16 @@ def test_a_condition_is_said_in_the_units_of_the_schema():
     assert condition(ENCODER, 1, 1) == "b = y"
 
 
-def test_sums_and_scores_are_those_of_a_plain_loop():
+@EITHER
+def test_sums_and_scores_are_those_of_a_plain_loop(splits):
     codes, labels = records(300)
-    asked = opened(codes, labels)
+    asked = opened(codes, labels, splits=splits)
     channels = RULE(np.zeros((300, 2), dtype=np.int32), labels)
     noise = Geometric(Fraction(1), RULE.l1)
     expected = []
-    for number in range(len(SPLITS)):
-        split = SPLITS[number]
-        sums = np.zeros((SPLITS.n_cells[number], 2), dtype=np.int64)
+    for number in range(len(splits)):
+        split = splits[number]
+        sums = np.zeros((splits.n_cells[number], 2), dtype=np.int64)
         np.add.at(sums, [cell_of(split, code) for code in codes], channels)
         assert np.array_equal(asked.sums(4 + number, noise), sums)
         expected.append(np.abs(sums[:, 0]).sum())
@@ -109,19 +136,20 @@ def test_the_best_candidate_less_its_penalty_is_chosen_among_those_offered():
     assert asked.select(mechanism, penalty, offered) in (2, 7)
 
 
+@EITHER
 @pytest.mark.parametrize("seed", range(20))
-def test_one_record_more_moves_each_score_and_sum_by_at_most_its_norms(seed):
+def test_one_record_more_moves_each_score_and_sum_by_at_most_its_norms(seed, splits):
     codes, labels = records(30, seed)
-    fewer, more = opened(codes[:-1], labels[:-1]), opened(codes, labels)
+    fewer, more = opened(codes[:-1], labels[:-1], splits=splits), opened(codes, labels, splits=splits)
     assert np.abs(more._scores() - fewer._scores()).max() <= RULE.scored_l1
     noise = Geometric(Fraction(1), RULE.l1)
-    for candidate in range(4 + len(SPLITS)):
+    for candidate in range(4 + len(splits)):
         assert np.abs(more.sums(candidate, noise) - fewer.sums(candidate, noise)).sum() <= RULE.l1
 
 
 def test_a_round_with_splits_charges_what_one_without_charges():
     codes, labels = records(20)
-    for splits in (None, SPLITS):
+    for splits in (None, SPLITS, DEEP):
         curator = Queryable(MemoryTable(codes, labels, N_CODES, 2), Fraction(10), Unnoisy())
         asked = curator.open_round(RULE, None, splits)
         chosen = asked.select(
@@ -158,6 +186,14 @@ def changed(**parts):
         changed(into=[2 * into for into in SPLITS.into]),
         changed(into=SPLITS.into[1:]),
         changed(by=[], group=[], cuts=[]),
+        changed(under=[None]),
+        changed(under=[None, None, None]),
+        changed(under=[None, Cut(4, ON_B.side)]),
+        changed(under=[None, Cut(-1, ON_B.side)]),
+        changed(under=[None, Cut(0, ON_B.side)]),
+        changed(under=[None, Cut(1, ON_B.side[1:])]),
+        changed(under=[None, Cut(1, 2 * ON_B.side)]),
+        changed(under=[None, Cut(1, -ON_B.side)]),
     ],
 )
 def test_splits_of_other_codes_are_refused(splits):
@@ -165,11 +201,12 @@ def test_splits_of_other_codes_are_refused(splits):
         opened(*records(20), splits=splits)
 
 
-def test_a_step_adds_to_each_record_the_votes_of_its_cell():
+@EITHER
+def test_a_step_adds_to_each_record_the_votes_of_its_cell(splits):
     codes, _ = records(100)
-    for number in (0, 5, 9, 30):
-        split = SPLITS[number]
-        votes = np.random.default_rng(number).integers(-500, 500, (SPLITS.n_cells[number], 2))
+    for number in (0, 5, 9, 30, len(splits) - 1):
+        split = splits[number]
+        votes = np.random.default_rng(number).integers(-500, 500, (splits.n_cells[number], 2))
         margins = np.ones((100, 2), dtype=np.int32)
-        two_sided(split, votes)(codes, margins)
+        of_split(split, votes)(codes, margins)
         assert np.array_equal(margins, 1 + votes[[cell_of(split, code) for code in codes]])

@@ -167,6 +167,7 @@ def learn(codes, margins):
 
 
 GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
+SHIFTED = CodeGroups(*(np.array(part) for part in ([0, 2], [[0, 1, 0], [2, 3, 0]], [0, 1], [[0] * 5, [0, 2, 0, 2, 2]])))
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 1 << 13])
@@ -180,13 +181,15 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
     codes, labels, _ = records()
     table = numbered(table_of(codes, labels))
     margins = np.arange(60) % 7
-    for votes, groups in ((None, None), (learn, None), (None, GROUPS), (learn, GROUPS)):
+    for votes, groups in ((None, None), (learn, None), (None, GROUPS), (learn, GROUPS), (None, SHIFTED)):
         if votes:
             margins = margins + codes[:, 1]
         channels = np.stack([margins, -margins, labels], axis=1)
-        expected = np.zeros((1 if groups is None else 4, 10, 3), dtype=np.int64)
+        expected = np.zeros((1 if groups is None else groups.n_groups, 10, 3), dtype=np.int64)
         for row in range(60):
             of = [0] if groups is None else [[0, 1, 0][codes[row, 0]], [2, 3][codes[row, 2]]]
+            if groups is SHIFTED:
+                of[1] += [0, 2, 0, 2, 2][codes[row, 1]]
             for group in of:
                 for feature, start in enumerate((0, 3, 8)):
                     expected[group, start + codes[row, feature]] += channels[row]
@@ -203,13 +206,13 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
     monkeypatch.setattr(memory, "LARGEST_HALF", 140)
     pack, since = memory.kernels.pack, [0]
 
-    def packed(codes, channels, offsets, feature, group, place, row, out):
+    def packed(codes, channels, offsets, feature, group, under, shift, place, row, out):
         since[-1] += len(codes)
         assert place.shape == (3,)
         assert row.shape == (2,)
         assert out.shape == (1, 10, 2)
         assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
-        pack(codes, channels, offsets, feature, group, place, row, out)
+        pack(codes, channels, offsets, feature, group, under, shift, place, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)
     monkeypatch.setattr(memory, "unpack", lambda *halves: since.append(0) or unpack(*halves))

@@ -147,18 +147,33 @@ def test_two_channels_are_halves_of_one_integer_in_every_group(count, n_codes, n
         given = Given(count, n_codes, n_classes, n_nodes)
         said = given.generator.integers(-9, 10, (count, channels))
         pairs = (channels + 1) // 2
-        for by in ([0], [len(n_codes) - 1, 0]):
+        for by, under in (([0], []), ([len(n_codes) - 1, 0], []), ([len(n_codes) - 1, 0], [0, 0])):
             group = np.full((len(by), max(n_codes)), 99)
             for p, feature in enumerate(by):
                 group[p, : n_codes[feature]] = given.generator.integers(0, 3, n_codes[feature])
-            expected = np.zeros((3, sum(n_codes), channels), dtype=np.int64)
+            shift = np.full((len(under), max(n_codes)), 99)
+            for p, feature in enumerate(under):
+                shift[p, : n_codes[feature]] = 3 * given.generator.integers(0, 2, n_codes[feature])
+            expected = np.zeros((6, sum(n_codes), channels), dtype=np.int64)
             for record in range(count):
                 for p, feature in enumerate(by):
                     for place in given.offsets[:-1] + given.codes[record]:
-                        expected[group[p, given.codes[record, feature]], place] += said[record]
+                        more = shift[p, given.codes[record, under[p]]] if under else 0
+                        expected[group[p, given.codes[record, feature]] + more, place] += said[record]
             place, row = given.array((len(n_codes),), np.uint64), given.array((pairs,))
-            packed = given.array((3, sum(n_codes), pairs))
-            pack(given.codes, said, given.offsets, np.array(by), group, place, row, packed)
+            packed = given.array((6, sum(n_codes), pairs))
+            pack(
+                given.codes,
+                said,
+                given.offsets,
+                np.array(by),
+                group,
+                np.array(under, dtype=np.int64),
+                shift,
+                place,
+                row,
+                packed,
+            )
             lower = np.zeros_like(packed)
             lower[..., : channels - pairs] = expected[..., pairs:]
             assert np.array_equal(packed, expected[..., :pairs] * (1 << 32) + lower)

@@ -15,7 +15,7 @@ from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, DenseRecipe, 
 from hedgerow.boosting.gradients import Gradients, intercept_of
 from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.monotone import Monotone
-from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, splits_of, widest_side
+from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, largest_cuts, splits_of, widest_side
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -73,7 +73,8 @@ class AdditivePlan:
         bins = bins or max(recipe.pure.most_bins, recipe.concentrated.most_bins)
         n_codes, numeric = self._encoder.n_codes, np.array(schema.is_numeric)
         n_codes = np.where(numeric, np.minimum(n_codes, bins + 1), n_codes)
-        self._most_cells = {False: int(n_codes.max()), True: max(int(n_codes.max()), 2 * widest_side(n_codes, numeric))}
+        most = int(n_codes.max())
+        self._most_cells = {False: most, True: max(most, 4 * widest_side(n_codes, numeric))}
         self._budget = Budget.of(claim, self._event)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
@@ -260,7 +261,13 @@ class AdditivePlan:
             others[drawn] = False
         if not by:
             return None
-        splits = splits_of(encoder, by)
+        cuts = []
+        if records is not None and number >= recipe.deep_after and self._precision(records) >= recipe.deep_from:
+            cuts = [] if self._monotone else largest_cuts(steps, recipe.deep_cuts // part)
+        again = [(j, cut) for cut in cuts for j in [j for j in by if j != cut.by][: recipe.deep_by // part]]
+        splits = splits_of(
+            encoder, [*by, *(j for j, _ in again)], [*(None for _ in by), *(cut for _, cut in again)] if again else ()
+        )
         channels = Gradients(len(encoder.schema.classes), normal=self._budget.concentrated).channels
         return splits if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS else None
 

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from hedgerow.boosting.gradients import Gradients, calibrated, cap_of
 from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.monotone import Monotone
-from hedgerow.boosting.plan import BoostedModel, lead, restored
+from hedgerow.boosting.plan import BoostedModel, columns_of, lead, restored
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.steps import Step, condition, test_of
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.export import Link, Softmax
 from hedgerow.schema import Encoder
@@ -29,7 +30,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
-NO_STEPS = "the file's trees are no steps of one or two features, as this model's are; fit the model again."
+NO_STEPS = "the file's trees are no steps of one to three features, as this model's are; fit the model again."
+MOST_CUTS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +39,21 @@ class Interaction:
     """A cut of one feature and the curves of another one on its two sides, as released.
 
     ``curves``, (2, codes, classes) or for two classes (2, codes), are what ``decision`` adds up, the first side's first, and
-    ``condition`` says which records are on it.
+    ``condition`` says which records are on it. Where there is ``within``, they are those of one side of an earlier cut: it says
+    which one, and other records get nothing of them.
     """
 
     feature: int
     by: int
     condition: str
     curves: Floats
+    within: str | None = None
+
+    @property
+    def values(self) -> Floats:
+        """The curves one below the other, (cells, columns), with zeros for the cells outside of ``within``."""
+        curves = columns_of(self.curves.reshape(-1, *self.curves.shape[2:]))
+        return curves if self.within is None else np.concatenate([curves, np.zeros_like(curves)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,40 +91,52 @@ class AdditiveModel(BoostedModel):
 
     def interactions(self) -> list[Interaction]:
         """Return every cut with its two curves; those of one cut of the same two features are added up."""
-        forest = self.forest
-        found: dict[tuple[int, int], Interaction] = {}
-        for root in self._roots(forest.test[forest.roots] >= len(self.encoder.n_codes)):
-            test, child = int(forest.test[root]), int(forest.first_child[root])
-            feature = int(forest.test[child])
-            codes = int(self.encoder.n_codes[feature])
-            curves = np.stack([lead(self._leaves(node, codes)) for node in (child, child + 1)])
-            if (test, feature) in found:
-                curves = curves + found[test, feature].curves
-            by, at = int(forest.candidates.feature[test]), int(forest.candidates.at[test])
-            found[test, feature] = Interaction(feature, by, condition(self.encoder, by, at), curves)
+        assert self.share is not None
+        found: dict[tuple[tuple[int, ...], int, int], Interaction] = {}
+        for tests, feature, firsts in self.rounds():
+            if not tests:
+                continue
+            codes, cut = int(self.encoder.n_codes[feature]), tests[-1]
+            by = int(self.forest.candidates.feature[cut])
+            sides = [lead(self.share[first : first + codes]) for first in firsts]
+            for number, curves in enumerate(np.stack(sides).reshape(-1, 2, *sides[0].shape)):
+                key, within = (tests, feature, number), self._side(tests[:-1], number)
+                curves = curves + found[key].curves if key in found else curves
+                found[key] = Interaction(feature, by, self._condition(cut), curves, within)
         return list(found.values())
 
-    def rounds(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield for each round its test, the feature whose curve it is, and the first leaf on each side."""
+    def _condition(self, test: int) -> str:
+        candidates = self.forest.candidates
+        return condition(self.encoder, int(candidates.feature[test]), int(candidates.at[test]))
+
+    def _side(self, tests: tuple[int, ...], number: int) -> str | None:
+        """Say which records are on a side of an earlier cut, the first or the second; None without one."""
+        said = [self._condition(test) for test in tests]
+        return None if not said else said[0] if number == 0 else f"not ({said[0]})"
+
+    def rounds(self) -> Iterator[tuple[tuple[int, ...], int, list[int]]]:
+        """Yield for each round the tests of its cuts, the feature whose curve it is, and the first leaf on each side."""
         forest, features = self.forest, len(self.encoder.n_codes)
         for root in forest.roots.tolist():
-            test, first = int(forest.test[root]), int(forest.first_child[root])
-            if test < features:
-                yield test, test, [first]
-            else:
-                yield test, int(forest.test[first]), forest.first_child[first : first + 2].tolist()
+            tests, nodes = [], [root]
+            while forest.test[nodes[0]] >= features:
+                tests.append(int(forest.test[nodes[0]]))
+                nodes = [int(forest.first_child[node]) + side for node in nodes for side in (0, 1)]
+            yield tuple(tests), int(forest.test[nodes[0]]), forest.first_child[nodes].tolist()
+
+    def cut(self, test: int) -> Cut:
+        """Return the cut that a test makes."""
+        candidates = self.forest.candidates
+        by = int(candidates.feature[test])
+        return Cut(by, candidates.branches([test])[0, : int(self.encoder.n_codes[by])].astype(np.int64))
 
     def steps(self) -> Iterator[Step]:
         """Yield what each round adds."""
-        candidates, votes = self.forest.candidates, self.whole_votes()[0]
-        for test, feature, firsts in self.rounds():
+        votes = self.whole_votes()[0]
+        for tests, feature, firsts in self.rounds():
             codes = int(self.encoder.n_codes[feature])
-            by = int(candidates.feature[test])
-            side = np.zeros(int(self.encoder.n_codes[by]), dtype=np.int64)
-            if len(firsts) > 1:
-                side = candidates.branches([test])[0, : len(side)].astype(np.int64)
             own = np.stack([votes[first : first + codes] for first in firsts])
-            yield Step(by, side, feature, own, np.arange(codes))
+            yield Step(tuple(self.cut(test) for test in tests), feature, own, np.arange(codes))
 
     def _roots(self, chosen: npt.NDArray[np.bool_]) -> Iterator[int]:
         yield from self.forest.roots[chosen].tolist()
@@ -142,19 +164,19 @@ def candidates_of(encoder: Encoder) -> Candidates:
 def additive_model(
     encoder: Encoder, steps: list[Step], measured: Measured | None, smoothing: Smoothing, monotone: Monotone
 ) -> AdditiveModel:
-    """Return the model of steps: a stump for each of one side, a tree of two levels for each of two."""
+    """Return the model of steps: a stump for each of one side, a tree with a level for each cut and one below for the others."""
     candidates = candidates_of(encoder)
     trees, shares = [], []
     for step in steps:
         sides, codes, classes = step.votes.shape
-        if sides == 1:
-            test, first_child = _each(step.feature, codes, 1)
-            votes = np.concatenate([np.zeros((1, classes), dtype=np.int64), step.votes[0]])
-        else:
-            inner = [_each(step.feature, codes, 3 + side * codes) for side in range(2)]
-            test = np.concatenate([[test_of(encoder, step)], *(t[:1] for t, _ in inner), *(t[1:] for t, _ in inner)])
-            first_child = np.concatenate([[1], *(c[:1] for _, c in inner), *(c[1:] for _, c in inner)])
-            votes = np.concatenate([np.zeros((3, classes), dtype=np.int64), *step.votes])
+        # Node i of the cuts has the children 2 i + 1 and 2 i + 2; below them is a node for each side, and its leaves.
+        inner = 2 * sides - 1
+        cuts = [test_of(encoder, cut) for level, cut in enumerate(step.cuts) for _ in range(1 << level)]
+        test = np.concatenate([cuts, np.full(sides, step.feature), np.full(sides * codes, -1)])
+        first_child = np.zeros(len(test), dtype=np.int64)
+        first_child[: sides - 1] = 2 * np.arange(sides - 1) + 1
+        first_child[sides - 1 : inner] = inner + codes * np.arange(sides)
+        votes = np.concatenate([np.zeros((inner, classes), dtype=np.int64), *step.votes])
         label = np.where(test < 0, 0, -1)
         root = np.zeros(1, dtype=np.int32)
         tests, firsts, labels = (array.astype(np.int32) for array in (test, first_child, label))
@@ -164,11 +186,20 @@ def additive_model(
     return AdditiveModel(encoder, Forest.joined(*trees), shared, measured, smoothing, monotone or None)
 
 
-def _each(feature: int, codes: int, first: int) -> tuple[Integers, Integers]:
-    """Return tests and first children of a node with a leaf for every code of a feature, and of these leaves."""
-    test, first_child = np.full(codes + 1, -1), np.zeros(codes + 1, dtype=np.int64)
-    test[0], first_child[0] = feature, first
-    return test, first_child
+def _is_step(forest: Forest, root: int, features: int) -> bool:
+    """Say whether a tree is a cut or two, the same on each level, and below them one other feature with a leaf for each code."""
+    nodes, read = [root], []
+    for _ in range(MOST_CUTS + 1):
+        tests = {int(forest.test[node]) for node in nodes}
+        test = tests.pop()
+        if tests or test < 0:
+            return False
+        read.append(int(forest.candidates.feature[test]))
+        arity = int(forest.candidates.arity[test])
+        nodes = [int(forest.first_child[node]) + branch for node in nodes for branch in range(arity)]
+        if test < features:
+            return len(set(read)) == len(read) and all(int(forest.test[node]) < 0 for node in nodes)
+    return False
 
 
 def restored_additive(
@@ -178,21 +209,7 @@ def restored_additive(
     encoder = merged_encoder(arrays, fine)
     model = restored(arrays, encoder, candidates_of(encoder), most_trees)
     forest = model.forest
-    features = len(encoder.n_codes)
-    test, first = forest.test, forest.first_child
-    inner = test >= 0
-    split = np.zeros(len(test), dtype=np.bool_)
-    split[forest.roots] = test[forest.roots] >= features
-    below = np.zeros(len(test), dtype=np.bool_)
-    for root in np.flatnonzero(split).tolist():
-        children = test[first[root] : first[root] + 2]
-        by = int(forest.candidates.feature[test[root]])
-        if children[0] != children[1] or not 0 <= children[0] < features or children[0] == by:
-            raise FileFormatError(NO_STEPS)
-        below[first[root] : first[root] + 2] = True
-    single = np.zeros(len(test), dtype=np.bool_)
-    single[forest.roots] = inner[forest.roots] & ~split[forest.roots]
-    if not np.array_equal(inner, split | below | single) or not inner[forest.roots].all():
+    if not all(_is_step(forest, root, len(encoder.n_codes)) for root in forest.roots.tolist()):
         raise FileFormatError(NO_STEPS)
     found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing, monotone=monotone or None)
     if monotone and not monotone.holds(found.steps()):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow.boosting.gradients import Gradients, uncalibrated
 from hedgerow.boosting.plan import columns_of, lead
 from hedgerow.boosting.smoothing import Smoothing
-from hedgerow.boosting.steps import Step, one_sided, own_votes, two_sided
+from hedgerow.boosting.steps import Step, of_split, one_sided, own_votes
 from hedgerow.boosting.visits import Visits
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Queryable, Round, Splits
@@ -74,6 +74,12 @@ class SplitRecipe:
     penalty, many : float
         The factor of a split's penalty, and of what splits lose together for being many: the logarithm of how many there are for
         each feature, over the rate of the selection.
+    deep_from, deep_after, deep_cuts, deep_by : float, int, int, int
+        From this precision on, and after so many rounds, features are also cut on both sides of an earlier cut: for each of so
+        many released ones, those whose steps vote most, so many of the features that the round cuts; half of either where the
+        records are many.
+    deep_chance : float
+        How much a candidate of two cuts loses of what chance adds to its score, beside what single features lose.
     """
 
     least_rounds: int = 12
@@ -84,6 +90,11 @@ class SplitRecipe:
     many: float = 2.0
     many_records: float = 250_000.0
     every: int = 4
+    deep_from: float = 17_000.0
+    deep_after: int = 12
+    deep_cuts: int = 2
+    deep_by: int = 2
+    deep_chance: float = 0.75
 
 
 @dataclass(frozen=True)
@@ -233,14 +244,7 @@ class OneRound:
         """
         penalty = self.penalty(encoder.n_codes, curvature)
         if splits is not None:
-            of_splits = self.penalty(splits.n_cells, curvature, self.recipe.splits.penalty)
-            many = (
-                self.recipe.splits.many
-                * np.log(max(len(splits) / len(penalty), 1))
-                / float(self.selection.rate.fraction)
-            )
-            of_splits = np.minimum(of_splits + many, LARGEST_PENALTY).astype(np.int64)
-            penalty = np.concatenate([penalty, of_splits])
+            penalty = np.concatenate([penalty, self.penalty_of_splits(splits, curvature)])
         chosen = asked.select(self.selection, penalty)
         sums, scored = asked.sums(chosen, self.noise), self.gradients.scored
         gradient, measured = sums[:, :scored] / UNIT, sums[:, scored:] / (UNIT * self.gradients.curvature)
@@ -253,16 +257,23 @@ class OneRound:
             return replace(one_sided(chosen, self._votes(visit.steps)), sums=sums), after
         assert splits is not None
         split = splits[chosen - len(numeric)]
-        sides = zip(np.split(gradient, 2), np.split(measured, 2), strict=True)
+        sides = zip(np.split(gradient, split.sides), np.split(measured, split.sides), strict=True)
         steps = [self.recipe.smoothing.steps(*side, *self.deviations, numeric[split.feature]) for side in sides]
-        return replace(two_sided(split, self._votes(np.concatenate(steps))), sums=sums), after
+        return replace(of_split(split, self._votes(np.concatenate(steps))), sums=sums), after
 
-    def penalty(self, n_cells: Integers, curvature: Floats, factor: float = 1.0) -> Integers:
+    def penalty(self, n_cells: Integers, curvature: Floats) -> Integers:
         """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""
         noise, chance = self.by_itself(n_cells, curvature)
-        by_itself = np.rint(factor * (noise + self.recipe.chance * chance))
-        penalty: Integers = np.minimum(by_itself, LARGEST_PENALTY).astype(np.int64)
-        return penalty
+        return _penalty(np.rint(noise + self.recipe.chance * chance))
+
+    def penalty_of_splits(self, splits: Splits, curvature: Floats) -> Integers:
+        """Return what the scores of splits lose: for their cells, and for being many; those of two cuts are among all others."""
+        recipe, features, deep = self.recipe.splits, len(splits.into), splits.n_sides > 2
+        noise, chance = self.by_itself(splits.n_cells, curvature)
+        cells = np.rint(recipe.penalty * (noise + np.where(deep, recipe.deep_chance, self.recipe.chance) * chance))
+        rivals = np.where(deep, len(deep), (~deep).sum())
+        many = recipe.many * np.log(np.maximum(rivals / features, 1)) / float(self.selection.rate.fraction)
+        return _penalty(_penalty(cells) + many)
 
     def by_itself(self, n_cells: Integers, curvature: Floats) -> tuple[Floats, Floats]:
         """Return what noise, and what chance, add to a score of so many cells that says nothing.
@@ -281,6 +292,11 @@ class OneRound:
         steps = steps - steps.mean(axis=1, keepdims=True)
         votes: Integers = np.trunc(steps * VOTE_STEPS).astype(np.int64)
         return votes
+
+
+def _penalty(loss: Floats) -> Integers:
+    penalty: Integers = np.minimum(loss, LARGEST_PENALTY).astype(np.int64)
+    return penalty
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hedgerow.boosting.monotone import Monotone, averages_of
 from hedgerow.boosting.plan import columns_of, lead
 from hedgerow.boosting.visits import Visit, Visits
 from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 
 __all__ = [
@@ -41,8 +43,8 @@ MOST_CELLS = 1024  # of a curve with a band
 MOST_ERRORS = 1 << 25  # numbers that are worked with at once: four for each pair of a cell and a sum behind it
 SURE = 3  # deviations of its noise that a curvature is above where there are records
 RULE = (
-    "a feature adds what its curves say more than their mean; a curve on two sides of a cut counts for the feature whose curve "
-    "it is, and not for the one that is cut"
+    "a feature adds what its curves say more than their mean; curves on the sides of a cut count for the feature whose "
+    "curves they are, and not for the one that is cut"
 )
 LONGEST = {1: 2.0}  # where a step is cut, for two classes in the second's log-odds; 1 for each of more
 
@@ -84,7 +86,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How noise came into a two-sided round: ``steps`` (cells, columns) are ``gain`` (columns, cells, cells) times gradients.
+    """How noise came into a round with cuts: ``steps`` (cells, columns) are ``gain`` (columns, cells, cells) times gradients.
 
     ``curvature`` (cells, columns) is how a gradient follows its margin, and ``variance`` (cells, columns) that of its noise.
     """
@@ -99,16 +101,14 @@ class Response:
 class Piece:
     """One round: the values of its cells, (cells, columns), those of the first side first, and how noise came into them.
 
-    ``into`` (codes,) is the cell of each code of ``feature`` on a side, ``side`` (codes of ``by``,) says on which side each code
-    is; without a ``by`` there is one side. ``sums`` are the released gradients and curvatures, each (cells, columns), None where
-    they are not known. ``averages`` says which means a constraint makes of steps (cells,), None where there is none. Values of
-    the one that ``opens`` the model hold its intercept too.
+    ``into`` (codes,) is the cell of each code of ``feature`` on a side; each of the ``cuts`` doubles the sides. ``sums`` are the
+    released gradients and curvatures, each (cells, columns), None where they are not known. ``averages`` says which means a
+    constraint makes of steps (cells,), None where there is none. The one that ``opens`` the model holds its intercept, too.
     """
 
     feature: int
-    by: int | None
+    cuts: tuple[Cut, ...]
     into: Integers
-    side: Integers
     values: Floats
     sums: tuple[Floats, Floats] | None
     respond: Callable[[], Response | None]
@@ -117,7 +117,7 @@ class Piece:
 
     @cached_property
     def response(self) -> Response | None:
-        """How noise came into it, of two sides; None where that is not known, or too much to work out."""
+        """How noise came into it, where it has cuts; None where that is not known, or too much to work out."""
         found = self.respond()
         if found is None or self.averages is None:
             return found
@@ -133,84 +133,103 @@ class Piece:
         """How much the cells hold, (cells,), above zero."""
         return np.maximum(self.measured, 0) + 1e-9
 
+    @property
+    def features(self) -> tuple[int, ...]:
+        """The features that it reads: those that are cut, and the one whose curve it is."""
+        return (*(cut.by for cut in self.cuts), self.feature)
+
     @cached_property
-    def shares(self) -> tuple[Floats, Floats]:
-        """The shares of the sides, and of the cells of one side, in the mass."""
-        mass = self.mass.reshape(1 if self.by is None else 2, -1)
-        return mass.sum(axis=1) / mass.sum(), mass.sum(axis=0) / mass.sum()
+    def shares(self) -> list[Floats]:
+        """The shares in the mass of the sides of each cut, and of the cells of one side."""
+        axes = range(len(self.cuts) + 1)
+        mass = self.mass.reshape(*(2 for _ in self.cuts), -1)
+        return [mass.sum(axis=tuple(other for other in axes if other != axis)) / mass.sum() for axis in axes]
+
+    @property
+    def places(self) -> list[Integers]:
+        """The side, or the cell, of each code of its features."""
+        return [*(cut.side for cut in self.cuts), self.into]
 
     def onto(self, feature: int) -> Floats:
-        """Return how the cells count in the curve of one of its features, (codes, cells): an average over the other one."""
-        sides, cells = self.shares
-        if feature == self.feature:
-            return np.asarray(np.kron(sides, np.eye(len(cells))[self.into]), dtype=np.float64)
-        return np.asarray(np.kron(np.eye(2)[self.side], cells), dtype=np.float64)
+        """Return how the cells count in the curve of one of its features, (codes, cells): an average over the others."""
+        parts = [
+            np.eye(len(share))[place] if own == feature else share[None]
+            for own, share, place in zip(self.features, self.shares, self.places, strict=True)
+        ]
+        return _kron(parts)
 
     def means(self, feature: int, mass: Floats) -> Floats:
         """Return the average over the codes of one of its features in each cell, (cells, codes)."""
-        sides, cells = self.shares
-        if feature == self.feature:
-            own = np.eye(len(cells))[self.into].T * mass
-            rows = np.tile(own, (len(sides), 1))
-        else:
-            rows = np.repeat(np.eye(2)[self.side].T * mass, len(cells), axis=0)
+        parts = [
+            np.eye(len(share))[place].T * mass if own == feature else np.ones((len(share), 1))
+            for own, share, place in zip(self.features, self.shares, self.places, strict=True)
+        ]
+        rows = _kron(parts)
         return np.asarray(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300))
+
+    def of(self, codes: npt.NDArray[np.unsignedinteger]) -> Floats:
+        """Return the values of records, (records, columns), by their codes (records, features)."""
+        place = np.zeros(len(codes), dtype=np.int64)
+        for feature, share, own in zip(self.features, self.shares, self.places, strict=True):
+            place = place * len(share) + own[codes[:, feature]]
+        return self.values[place]
+
+
+def _kron(parts: list[Floats]) -> Floats:
+    """Return the Kronecker product of matrices, the rows and columns of the first one slowest."""
+    product = np.ones((1, 1))
+    for part in parts:
+        product = np.kron(product, part).astype(np.float64)
+    return product
 
 
 def pieces_of(model: AdditiveModel) -> Iterator[Piece]:
     """Yield the rounds of a model in their order."""
-    candidates, n_codes = model.forest.candidates, model.encoder.n_codes
     so_far: dict[int, Floats] = {}
-    for number, (test, feature, firsts) in enumerate(model.rounds()):
-        if len(firsts) == 1:
-            piece = _piece(model, feature, None, np.zeros(int(n_codes[feature]), dtype=np.int64), firsts)
-        else:
-            by = int(candidates.feature[test])
-            side = candidates.branches([test])[0, : int(n_codes[by])].astype(np.int64)
-            piece = _piece(model, feature, by, side, firsts)
+    for number, (tests, feature, firsts) in enumerate(model.rounds()):
+        piece = _piece(model, feature, tuple(model.cut(test) for test in tests), firsts)
         piece = replace(piece, opens=number == 0)
         yield piece if model.monotone is None else _constrained(piece, model.monotone, so_far)
 
 
 def _constrained(piece: Piece, monotone: Monotone, so_far: dict[int, Floats]) -> Piece:
     """Return a round with what its constraints do to noise; ``so_far`` holds the one-sided curves of features, and is updated."""
-    sides, feature = 1 if piece.by is None else 2, piece.feature
-    before = so_far.get(feature, np.zeros(1)) if piece.by is None else np.zeros(1)
-    if piece.by is None:
+    sides, feature = 1 << len(piece.cuts), piece.feature
+    before = np.zeros(1) if piece.cuts else so_far.get(feature, np.zeros(1))
+    if not piece.cuts:
         so_far[feature] = before + piece.values[:, 0]
-    sign = monotone.signs[feature]
-    across = 0 if piece.by is None else monotone.across(piece.by, piece.side, sides)
+    sign, across = monotone.signs[feature], monotone.across(piece.cuts)
     if not (sign or across):
         return piece
     weights = piece.mass.reshape(sides, -1)
     return replace(piece, averages=lambda steps: averages_of(steps.reshape(sides, -1) + before, weights, sign, across))
 
 
-def _piece(model: AdditiveModel, feature: int, by: int | None, side: Integers, firsts: list[int]) -> Piece:
+def _piece(model: AdditiveModel, feature: int, cuts: tuple[Cut, ...], firsts: list[int]) -> Piece:
     """Return the round whose leaves on each side begin at ``firsts``."""
     assert model.share is not None
     codes = int(model.encoder.n_codes[feature])
     leaves = np.concatenate([np.arange(first, first + codes) for first in firsts])
     if model.measured is None:
-        return Piece(feature, by, np.arange(codes), side, _columns(model.share[leaves]), None, lambda: None)
+        return Piece(feature, cuts, np.arange(codes), _columns(model.share[leaves]), None, lambda: None)
     cells, at, into = np.unique(model.measured.cell[leaves], return_index=True, return_inverse=True)
     sums = model.measured.of_cells(cells)
-    respond = partial(_response, model, *sums, feature) if by is not None else lambda: None
-    return Piece(feature, by, into[:codes], side, _columns(model.share[leaves[at]]), sums, respond)
+    respond = partial(_response, model, *sums, feature, len(firsts)) if cuts else lambda: None
+    return Piece(feature, cuts, into[:codes], _columns(model.share[leaves[at]]), sums, respond)
 
 
 def _columns(votes: Floats) -> Floats:
     return columns_of(lead(votes))
 
 
-def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature: int) -> Response | None:
+def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature: int, sides: int) -> Response | None:
     if model.measured is None or len(gradient) > MOST_CELLS:
         return None
     noise, curvature_noise = model.measured.deviations
     numeric = bool(model.encoder.schema.is_numeric[feature])
     cells, columns = gradient.shape
     gains, levels = np.zeros((columns, cells, cells)), np.zeros_like(curvature)
-    for part in np.split(np.arange(cells), 2):
+    for part in np.split(np.arange(cells), sides):
         found, levels[part] = model.smoothing.gains(gradient[part], curvature[part], noise, curvature_noise, numeric)
         gains[:, part[:, None], part] = found
     steps = np.einsum("kij,jk->ik", gains, gradient)
@@ -222,15 +241,15 @@ def _response(model: AdditiveModel, gradient: Floats, curvature: Floats, feature
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
     """Return what a feature adds by itself, with its noise."""
     codes = int(model.encoder.n_codes[feature])
-    pieces = [piece for piece in pieces_of(model) if feature in (piece.feature, piece.by)]
+    pieces = [piece for piece in pieces_of(model) if feature in piece.features]
     columns = _columns(np.zeros((1, len(model.encoder.schema.classes)))).shape[1]
-    mass = sum((piece.mass for piece in pieces if piece.by is None), start=np.full(codes, 1e-9))
+    mass = sum((piece.mass for piece in pieces if not piece.cuts), start=np.full(codes, 1e-9))
     mass = mass / mass.sum()
     values = np.zeros((codes, columns))
     for piece in pieces:
         values += piece.onto(feature) @ piece.values
     values -= mass @ values
-    seen = _seen(model, codes, [piece for piece in pieces if piece.by is None])
+    seen = _seen(model, codes, [piece for piece in pieces if not piece.cuts])
     variance = None if codes > MOST_CELLS else _variance(model, feature, pieces, mass, columns)
     return Curve(values, None if variance is None else np.sqrt(_of_centred_classes(variance)), mass, seen)
 
@@ -240,7 +259,7 @@ def _variance(model: AdditiveModel, feature: int, pieces: list[Piece], mass: Flo
     draws = sum(len(piece.values) for piece in pieces)
     if model.measured is None or 4 * len(mass) * draws > MOST_ERRORS:
         return None
-    if any(piece.by is not None and piece.response is None for piece in pieces):
+    if any(piece.cuts and piece.response is None for piece in pieces):
         return None
     visits, variance = _visits(model, pieces, columns), []
     for k in range(columns):
@@ -256,12 +275,12 @@ def _variance(model: AdditiveModel, feature: int, pieces: list[Piece], mass: Flo
 
 
 def _visits(model: AdditiveModel, pieces: list[Piece], columns: int) -> list[Visit | None]:
-    """Return how the one-sided rounds of one curve came about, worked out again from their sums; None for those of two sides."""
+    """Return how the one-sided rounds of one curve came about, worked out again from their sums; None for those with cuts."""
     assert model.measured is not None
     again, said = Visits(model.smoothing, *model.measured.deviations), np.zeros((1, columns))
     found: list[Visit | None] = []
     for piece in pieces:
-        if piece.by is not None or piece.sums is None:
+        if piece.cuts or piece.sums is None:
             found.append(None)
             continue
         said = np.broadcast_to(said, piece.values.shape)
@@ -326,7 +345,7 @@ def _of_centred_classes(variance: Floats) -> Floats:
 def explained(model: AdditiveModel, X: Any) -> Explanation:
     """Return what each feature adds to the margin of each record; sums are exact, since all values are on one grid.
 
-    A two-sided curve counts for the feature whose curve it is.
+    The curves on the sides of cuts count for the feature whose curves they are.
     """
     encoder = model.encoder
     codes, classes = encoder.transform(X), tuple(encoder.schema.classes)
@@ -334,10 +353,8 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
     contributions = np.zeros((*codes.shape, columns))
     baseline = np.zeros(columns)
     for piece in pieces_of(model):
-        cells = len(piece.values) if piece.by is None else len(piece.values) // 2
-        side = 0 if piece.by is None else piece.side[codes[:, piece.by]]
         mean = np.rint(piece.mass @ piece.values / piece.mass.sum() * VOTE_STEPS) / VOTE_STEPS
-        contributions[:, piece.feature] += piece.values[side * cells + piece.into[codes[:, piece.feature]]] - mean
+        contributions[:, piece.feature] += piece.of(codes) - mean
         baseline += mean
     found = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
     deviation = None
@@ -368,8 +385,7 @@ def spread_by_feature(model: AdditiveModel) -> Floats:
     """
     spread = [spread_of(columns_of(model.curve(feature))) for feature in range(len(model.encoder.n_codes))]
     for interaction in model.interactions():
-        curves = interaction.curves
-        spread[interaction.feature] += spread_of(curves.reshape(2 * curves.shape[1], -1))
+        spread[interaction.feature] += spread_of(interaction.values)
     return np.array(spread)
 
 
@@ -386,8 +402,8 @@ def spread_of(values: Floats) -> float:
 
 def pairs(model: AdditiveModel) -> list[tuple[int, int]]:
     """Return the pairs of features that rounds looked at together, each in the order of the schema, the first found first."""
-    found = [(piece.feature, piece.by) for piece in pieces_of(model) if piece.by is not None]
-    return list(dict.fromkeys((min(pair), max(pair)) for pair in found))
+    found = [pair for piece in pieces_of(model) for pair in combinations(sorted(piece.features), 2)]
+    return list(dict.fromkeys(found))
 
 
 def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
@@ -397,12 +413,20 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
     values = np.zeros((int(n_codes[first]), int(n_codes[second]), columns))
     variance: Floats | None = np.zeros_like(values) if model.measured is not None else None
     for piece in pieces_of(model):
-        if {piece.feature, piece.by} != {first, second}:
+        if not {first, second} <= set(piece.features):
             continue
-        sides, cells = piece.shares
-        alone = np.kron(np.eye(2) - sides, np.eye(len(cells)) - cells)  # less the means over sides and over cells
-        place = piece.side[:, None] * len(cells) + piece.into  # (codes of by, codes of feature)
-        place = place if piece.by == first else place.T
+        # Less the means over either, and averaged over what else it reads.
+        parts = [
+            np.eye(len(share)) - share if own in (first, second) else share[None]
+            for own, share in zip(piece.features, piece.shares, strict=True)
+        ]
+        alone = _kron(parts)
+        (one, rows), (other, across) = [
+            (own, place) for own, place in zip(piece.features, piece.places, strict=True) if own in (first, second)
+        ]
+        cells = len(piece.shares[piece.features.index(other)])
+        place = rows[:, None] * cells + across
+        place = place if one == first else place.T
         values += (alone @ piece.values)[place]
         if piece.response is None:
             variance = None

@@ -104,13 +104,16 @@ def look_up_channels(margins, labels, table, out):
 
 @compiled
 def add_votes(codes, by, side, feature, votes, margins):
-    """Add votes[side[code of feature ``by``], code of ``feature``] to every record's margins.
+    """Add votes[s, code of ``feature``] to every record's margins, s having side[c, code of by[c]] for its binary digits.
 
-    IN codes (records, features), by feature int, side (codes of by,), votes (sides, codes, classes).
+    IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature int, votes (2**cuts, codes, classes).
     INOUT margins (records, classes).
     """
     for record in range(np.uint64(codes.shape[0])):
-        block = votes[np.uint64(side[np.uint64(codes[record, np.uint64(by)])])]
+        place = np.uint64(0)
+        for cut in range(len(by)):
+            place = np.uint64(2) * place + np.uint64(side[cut, np.uint64(codes[record, np.uint64(by[cut])])])
+        block = votes[place]
         code = np.uint64(codes[record, np.uint64(feature)])
         for k in range(np.uint64(margins.shape[1])):
             margins[record, k] += block[code, k]

@@ -53,7 +53,7 @@ class Measured:
         cell, first = [], 0
         for step, part in zip(steps, sums, strict=True):
             sides = len(step.votes)
-            inner = np.full(1 if sides == 1 else 3, -1)
+            inner = np.full(2 * sides - 1, -1)
             cell += [inner, *(first + side * (len(part) // sides) + step.into for side in range(sides))]
             first += len(part)
         about = np.array([round(noise.deviation), round(1000 * gradients.curvature)], dtype=np.int64)
@@ -109,7 +109,7 @@ class Measured:
 
 
 def _in_order(cell: npt.NDArray[np.int32], leaves: Sequence[Sequence[slice]], cells: int) -> bool:
-    """Say whether the cells of all rounds stand one behind the other, and both sides of a round have alike ones.
+    """Say whether the cells of all rounds stand one behind the other, and all sides of a round have alike ones.
 
     On one side each leaf has a cell of its own.
     """

@@ -11,6 +11,7 @@ from scipy.linalg import block_diag
 from sklearn.isotonic import isotonic_regression
 
 from hedgerow.boosting.steps import Step, own_votes
+from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.schema import Numeric, Schema
 
@@ -79,7 +80,7 @@ class Monotone:
         The sides of a two-sided step become isotonic each; where the sides themselves have an order, what is out of it on the
         two sides of a cell moves to their mean, weighted alike in all cells, so that sides stay isotonic.
         """
-        sign, across = self.signs[step.feature], self.across(step.by, step.side, len(step.votes))
+        sign, across = self.signs[step.feature], self.across(step.cuts)
         if step.sums is None or not (sign or across):
             return step
         weights = cell_weights(step.sums)
@@ -102,15 +103,17 @@ class Monotone:
             sides = np.stack([low, high] if across > 0 else [high, low])
         return _with_second(step, _rounded(sides)[:, step.into])
 
-    def across(self, by: int, side: Integers, sides: int) -> int:
-        """Return how a step cut by a feature may go from its first side to its second: 0 where missing cells alone are there."""
-        return self.signs[by] if sides > 1 and side[:-1].any() else 0
+    def across(self, cuts: Sequence[Cut]) -> int:
+        """Return how a step of one cut may go from its first side to its second: 0 where missing cells alone are there."""
+        return self.signs[cuts[0].by] if cuts and cuts[0].side[:-1].any() else 0
 
     def holds(self, steps: Iterable[Step]) -> bool:
         """Say whether every curve goes as it may, after each of the steps."""
         curves: dict[int, Integers] = {}
         for step in steps:
-            sign, across = self.signs[step.feature], self.across(step.by, step.side, len(step.votes))
+            if len(step.cuts) > 1:  # which no plan with constraints makes
+                return False
+            sign, across = self.signs[step.feature], self.across(step.cuts)
             second = step.votes[:, :, 1]
             if len(second) == 1:
                 second = second + curves.get(step.feature, 0)

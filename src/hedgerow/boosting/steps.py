@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting import kernels
-from hedgerow.curator import Split, Splits
+from hedgerow.curator import Cut, Split, Splits
 from hedgerow.schema import Encoder, Numeric
 
 __all__ = [
@@ -18,11 +20,12 @@ __all__ = [
     "condition",
     "constant",
     "largest",
+    "largest_cuts",
+    "of_split",
     "one_sided",
     "own_votes",
     "splits_of",
     "test_of",
-    "two_sided",
     "widest_side",
 ]
 
@@ -35,15 +38,14 @@ COARSER = 2 / 3  # cells of a number on one side of a cut, as a share of its bin
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Votes by the code of one feature, for each side of another.
+    """Votes by the code of one feature, on each side of cuts of others; a step of one side has no cut.
 
-    ``votes`` (sides, codes, classes) are in fixed point; ``side`` (codes of ``by``,) says on which side each code is. A step of
-    one side is cut by no feature: its ``side`` is all zeros. ``into`` (codes,) is the cell of each code on one side, and ``sums``
-    (cells, channels), the first side's first, what was released of these cells, if it was made of that.
+    ``votes`` (sides, codes, classes) are in fixed point, each side of the first cut before the next. ``into`` (codes,) is the
+    cell of each code on one side, and ``sums`` (cells, channels), the first side's first, what was released of these cells, if it
+    was made of that.
     """
 
-    by: int
-    side: Integers
+    cuts: tuple[Cut, ...]
     feature: int
     votes: Integers
     into: Integers
@@ -51,7 +53,16 @@ class Step:
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
-        kernels.add_votes(codes, self.by, self.side, self.feature, self.votes, margins)
+        kernels.add_votes(codes, *self._sides, self.feature, self.votes, margins)
+
+    @cached_property
+    def _sides(self) -> tuple[Integers, Integers]:
+        """The features that are cut, (cuts,), and the side of each code of theirs, (cuts, codes)."""
+        by = np.array([cut.by for cut in self.cuts], dtype=np.int64)
+        side = np.zeros((len(by), max((len(cut.side) for cut in self.cuts), default=0)), dtype=np.int64)
+        for row, cut in zip(side, self.cuts, strict=True):
+            row[: len(cut.side)] = cut.side
+        return by, side
 
 
 def constant(encoder: Encoder, votes: Integers) -> Step:
@@ -63,13 +74,13 @@ def constant(encoder: Encoder, votes: Integers) -> Step:
 def one_sided(feature: int, votes: Integers) -> Step:
     """Return the step of one feature with these votes, (codes, classes)."""
     codes = np.arange(len(votes))
-    return Step(feature, np.zeros_like(codes), feature, np.ascontiguousarray(votes)[None], codes)
+    return Step((), feature, np.ascontiguousarray(votes)[None], codes)
 
 
-def two_sided(split: Split, votes: Integers) -> Step:
+def of_split(split: Split, votes: Integers) -> Step:
     """Return the step of a split with these votes by its cells, (cells, classes)."""
-    of_sides = votes.reshape(2, -1, votes.shape[-1])[:, split.into]
-    return Step(split.by, (~split.first).astype(np.int64), split.feature, np.ascontiguousarray(of_sides), split.into)
+    of_sides = votes.reshape(split.sides, -1, votes.shape[-1])[:, split.into]
+    return Step(split.cuts, split.feature, np.ascontiguousarray(of_sides), split.into)
 
 
 def own_votes(steps: Sequence[Step], feature: int, codes: int, classes: int) -> Integers:
@@ -83,15 +94,15 @@ def can_be_cut(encoder: Encoder) -> npt.NDArray[np.bool_]:
     return np.asarray(np.array(encoder.schema.is_numeric) | (encoder.n_codes <= MOST_VALUES + 2))
 
 
-def splits_of(encoder: Encoder, by: Sequence[int]) -> Splits:
-    """Return the splits that cut these features.
+def splits_of(encoder: Encoder, by: Sequence[int], under: Sequence[Cut | None] = ()) -> Splits:
+    """Return the splits that cut these features, each on both sides of a cut ``under`` it, if there is one.
 
     A number is cut between its groups, and missing cells from the rest; of a category each value is cut from the rest.
     """
     numeric = encoder.schema.is_numeric
     grouped = [_grouped(int(encoder.n_codes[j]), bool(numeric[j])) for j in by]
     into = [_cells(codes, is_number) for codes, is_number in zip(encoder.n_codes.tolist(), numeric, strict=True)]
-    return Splits(tuple(by), [group for group, _ in grouped], [cuts for _, cuts in grouped], into)
+    return Splits(tuple(by), [group for group, _ in grouped], [cuts for _, cuts in grouped], into, under)
 
 
 def _grouped(codes: int, is_number: bool) -> tuple[Integers, npt.NDArray[np.bool_]]:
@@ -121,11 +132,11 @@ def widest_side(n_codes: Integers, numeric: npt.NDArray[np.bool_]) -> int:
     )
 
 
-def test_of(encoder: Encoder, step: Step) -> int:
-    """Return the test of ``multiway_or_binary`` that sends records to the two sides of a step."""
+def test_of(encoder: Encoder, cut: Cut) -> int:
+    """Return the test of ``multiway_or_binary`` that sends records to the two sides of a cut."""
     tests = encoder.n_codes - 1
-    first = np.flatnonzero(step.side == 0)
-    return int(len(tests) + tests[: step.by].sum() + first[-1])
+    first = np.flatnonzero(cut.side == 0)
+    return int(len(tests) + tests[: cut.by].sum() + first[-1])
 
 
 def condition(encoder: Encoder, by: int, at: int) -> str:
@@ -135,6 +146,18 @@ def condition(encoder: Encoder, by: int, at: int) -> str:
         return f"{name} = {kind.code_label(at, encoder.max_bins)}"
     edges = encoder.edges[by]
     return f"{name} < {kind.edge_label(float(edges[at]))}" if at < len(edges) else f"{name} is not missing"
+
+
+def largest_cuts(steps: Sequence[Step], most: int) -> list[Cut]:
+    """Return up to so many cuts of steps with one, those first whose steps vote most."""
+    cuts: dict[tuple[int, bytes], Cut] = {}
+    voted: Counter[tuple[int, bytes]] = Counter()
+    for step in steps:
+        if len(step.cuts) == 1:
+            key = step.cuts[0].by, step.cuts[0].side.tobytes()
+            cuts[key] = step.cuts[0]
+            voted[key] += int(np.abs(step.votes).sum())
+    return [cuts[key] for key, _ in voted.most_common(most)]
 
 
 def largest(steps: Sequence[Step], can: npt.NDArray[np.bool_], most: int) -> list[int]:

@@ -3,6 +3,6 @@
 from hedgerow.curator.interactive import Curator, Question
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.curator.rounds import Round
-from hedgerow.curator.splits import Split, Splits
+from hedgerow.curator.splits import Cut, Split, Splits
 
-__all__ = ["Curator", "Nodes", "Queryable", "Question", "Round", "Split", "Splits"]
+__all__ = ["Curator", "Cut", "Nodes", "Queryable", "Question", "Round", "Split", "Splits"]

@@ -62,5 +62,11 @@ def check_splits(splits: Splits, offsets: npt.NDArray[np.int64]) -> None:
         0 <= by < len(codes) and len(group) == codes[by] and group.min() >= 0 and group.max() < cuts.shape[1]
         for by, group, cuts in zip(splits.by, splits.group, splits.cuts, strict=True)
     )
-    if not grouped:
+    cut = grouped and (not splits.under or len(splits.under) == len(splits.by))
+    cut = cut and all(
+        0 <= before.by < len(codes) and len(before.side) == codes[before.by] and np.isin(before.side, (0, 1)).all()
+        for before in splits.under
+        if before is not None
+    )
+    if not cut:
         raise ConfigurationError("these splits read other features or codes than the records have; build them anew.")

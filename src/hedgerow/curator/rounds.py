@@ -37,7 +37,7 @@ class Round:
     @property
     def _by_code(self) -> Integers:
         """The sums by code, (codes of all features, channels): every partition into groups holds all records."""
-        first = len(self._sums) if self._splits is None else self._splits.cuts[0].shape[1]
+        first = len(self._sums) if self._splits is None else self._splits.n_first
         return np.asarray(self._sums[:first].sum(axis=0))
 
     def _scores(self) -> Integers:

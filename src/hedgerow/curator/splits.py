@@ -1,4 +1,4 @@
-"""Two-sided candidates of a round: a cut of one feature, and the codes of another one on each side of it."""
+"""Candidates of a round with sides: one or two cuts, and the codes of another feature on each of their sides."""
 
 from __future__ import annotations
 
@@ -11,23 +11,35 @@ import numpy.typing as npt
 
 from hedgerow.table import CodeGroups
 
-__all__ = ["Split", "Splits"]
+__all__ = ["Cut", "Split", "Splits"]
 
 Integers = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
+class Cut:
+    """A cut of one feature: ``side`` (codes,) says on which side each code is, 0 the first and 1 the second."""
+
+    by: int
+    side: Integers
+
+
+@dataclass(frozen=True, eq=False)
 class Split:
-    """One candidate: which codes of feature ``by`` are on the first side, (codes,), and the feature whose cells are asked.
+    """One candidate: the cuts, of which each has two sides on each side of those before, and the feature whose cells are asked.
 
     ``into`` (codes of ``feature``,) says which cell of a side each code belongs to.
     """
 
-    by: int
-    first: Truth
+    cuts: tuple[Cut, ...]
     feature: int
     into: Integers
+
+    @property
+    def sides(self) -> int:
+        """How many sides it has."""
+        return 1 << len(self.cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,25 +56,47 @@ class Splits:
         For each, which groups are on the first side of each of its cuts.
     into : sequence of ndarray of shape (codes,), int64
         For each feature, the cell of each code within a side, from 0 on, in the order of the codes.
+    under : sequence of Cut or None
+        For each feature that is cut, a cut on both sides of which it is cut, None where there is none; empty: none at all.
     """
 
     by: Sequence[int]
     group: Sequence[Integers]
     cuts: Sequence[Truth]
     into: Sequence[Integers]
+    under: Sequence[Cut | None] = ()
 
     @cached_property
     def groups(self) -> CodeGroups:
         """What a table is asked about: the groups of all features that are cut."""
-        together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
-        for row, group, start in zip(together, self.group, self._starts, strict=False):
-            row[: len(group)] = group + start
-        return CodeGroups(np.array(self.by, dtype=np.int64), together)
+        by = np.array(self.by, dtype=np.int64)
+        group = np.zeros((len(by), max(map(len, self.into))), dtype=np.int64)
+        shift, under = np.zeros_like(group), by.copy()
+        for p, (start, before) in enumerate(zip(self._starts[:-1], self._under, strict=True)):
+            group[p, : len(self.group[p])] = self.group[p] + start
+            if before is not None:
+                under[p] = before.by
+                shift[p, : len(before.side)] = before.side * self.cuts[p].shape[1]
+        return CodeGroups(by, group, under, shift) if any(self._under) else CodeGroups(by, group)
+
+    @property
+    def n_first(self) -> int:
+        """How many groups the first feature that is cut has, which together hold every record once."""
+        return int(self._starts[1])
+
+    @property
+    def _under(self) -> Sequence[Cut | None]:
+        return self.under or (None,) * len(self.by)
+
+    @cached_property
+    def _halves(self) -> Integers:
+        """On how many sides of a cut before each feature is cut: 1 where there is none, else 2."""
+        return np.array([1 if before is None else 2 for before in self._under])
 
     @cached_property
     def _starts(self) -> Integers:
         """Where the groups of each feature that is cut begin, and the number of all."""
-        return np.cumsum([0, *(cuts.shape[1] for cuts in self.cuts)])
+        return np.cumsum([0, *(halves * cuts.shape[1] for halves, cuts in zip(self._halves, self.cuts, strict=True))])
 
     @cached_property
     def _cells(self) -> Integers:
@@ -81,44 +115,64 @@ class Splits:
     @cached_property
     def _listed(self) -> tuple[Integers, Integers, Integers]:
         """The partition, the cut and the other feature of each candidate."""
-        features = np.arange(len(self.into))
         rows = [
             (p, cut, k)
-            for p, (by, cuts) in enumerate(zip(self.by, self.cuts, strict=True))
+            for p, cuts in enumerate(self.cuts)
             for cut in range(len(cuts))
-            for k in features[features != by].tolist()
+            for k in range(len(self.into))
+            if k not in self._cut_by(p)
         ]
         partition, cut, other = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         return partition, cut, other
+
+    def _cut_by(self, partition: int) -> list[int]:
+        """Return the features that a partition reads."""
+        before = self._under[partition]
+        return [self.by[partition]] if before is None else sorted({before.by, self.by[partition]})
 
     def __len__(self) -> int:
         return len(self._listed[0])
 
     @property
     def n_cells(self) -> Integers:
-        """How many cells each candidate has, both sides together."""
-        return 2 * np.diff(self._cells)[self._listed[2]]
+        """How many cells each candidate has, all sides together."""
+        cells: Integers = self.n_sides * np.diff(self._cells)[self._listed[2]]
+        return cells
+
+    @property
+    def n_sides(self) -> Integers:
+        """How many sides each candidate has."""
+        sides: Integers = 2 * self._halves[self._listed[0]]
+        return sides
 
     def __getitem__(self, number: int) -> Split:
         partition, cut, other = (int(column[number]) for column in self._listed)
-        first = self.cuts[partition][cut][self.group[partition]]
-        return Split(self.by[partition], first, other, self.into[other])
+        second, before = ~self.cuts[partition][cut][self.group[partition]], self._under[partition]
+        own = Cut(self.by[partition], second.astype(np.int64))
+        return Split((own,) if before is None else (before, own), other, self.into[other])
 
     def scores(self, sums: Integers, scored: int) -> Integers:
         """Return the absolute scored sums added over the cells of each candidate, of ``sums`` (groups, codes, channels)."""
         coarse = np.add.reduceat(sums[:, :, :scored], self._codes, axis=1)
         found = []
-        for cuts, start, stop, by in zip(self.cuts, self._starts[:-1], self._starts[1:], self.by, strict=True):
-            own = coarse[start:stop]
-            first = np.tensordot(cuts.astype(np.int64), own, axes=1)
-            sides = np.abs(first).sum(axis=-1) + np.abs(own.sum(axis=0) - first).sum(axis=-1)
-            found.append(np.delete(np.add.reduceat(sides, self._cells[:-1], axis=1), by, axis=1).ravel())
+        for p, cuts in enumerate(self.cuts):
+            sides = np.zeros((len(cuts), coarse.shape[1]), dtype=np.int64)
+            for own in self._of_halves(coarse, p):
+                first = np.tensordot(cuts.astype(np.int64), own, axes=1)
+                sides += np.abs(first).sum(axis=-1) + np.abs(own.sum(axis=0) - first).sum(axis=-1)
+            found.append(np.delete(np.add.reduceat(sides, self._cells[:-1], axis=1), self._cut_by(p), axis=1).ravel())
         return np.concatenate(found)
 
+    def _of_halves(self, sums: Integers, partition: int) -> list[Integers]:
+        """Return the sums of a partition's groups, one array for each side of the cut before."""
+        return np.split(sums[self._starts[partition] : self._starts[partition + 1]], self._halves[partition])
+
     def sums(self, sums: Integers, number: int) -> Integers:
-        """Return the sums by the cells of a candidate, the first side's before the second's, (cells, channels)."""
+        """Return the sums by the cells of a candidate, (cells, channels), in the order of its sides."""
         partition, cut, other = (int(column[number]) for column in self._listed)
-        coarse = np.add.reduceat(sums[self._starts[partition] : self._starts[partition + 1]], self._codes, axis=1)
-        cells = coarse[:, self._cells[other] : self._cells[other + 1]]
-        on_first = self.cuts[partition][cut]
-        return np.concatenate([cells[on_first].sum(axis=0), cells[~on_first].sum(axis=0)])
+        on_first, of_feature = self.cuts[partition][cut], slice(self._cells[other], self._cells[other + 1])
+        sides = []
+        for own in self._of_halves(sums, partition):
+            cells = np.add.reduceat(own, self._codes, axis=1)[:, of_feature]
+            sides += [cells[on_first].sum(axis=0), cells[~on_first].sum(axis=0)]
+        return np.concatenate(sides)

@@ -55,6 +55,8 @@ class TwoSidedCurve:
         What the cells stand for.
     curves : ndarray of shape (2, codes, classes), for two classes (2, codes)
         The curve of the first side and that of the second, in log-odds; for two classes the second class's.
+    within : str or None
+        Which records these curves are of, those of one side of an earlier cut, such as ``"not (sex = female)"``; None: of all.
     """
 
     feature: str
@@ -63,6 +65,7 @@ class TwoSidedCurve:
     share: float
     labels: tuple[str, ...]
     curves: Floats
+    within: str | None = None
 
 
 class HedgerowClassifier(BoostingClassifier):
@@ -194,7 +197,7 @@ class HedgerowClassifier(BoostingClassifier):
     def interactions_(self) -> list[TwoSidedCurve]:
         """The released cuts of one feature with the curves of another one on both sides, those of the largest share first."""
         names, found = self._model.encoder.schema.names, self._model.interactions()
-        spreads = [spread_of(one.curves.reshape(2 * one.curves.shape[1], -1)) for one in found]
+        spreads = [spread_of(one.values) for one in found]
         total = spread_by_feature(self._model).sum()
         curves = [
             TwoSidedCurve(
@@ -204,6 +207,7 @@ class HedgerowClassifier(BoostingClassifier):
                 spread / total if total > 0 else 0.0,
                 tuple(self._labels(one.feature)),
                 one.curves,
+                one.within,
             )
             for one, spread in zip(found, spreads, strict=True)
         ]

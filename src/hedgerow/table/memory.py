@@ -179,6 +179,7 @@ class MemoryTable:
         margins, most = self._seen(), LARGEST_HALF // max(rule.l1, 1)
         groups = self._all if groups is None else groups
         shape = groups.n_groups, int(self._offsets[-1])
+        partitions = groups.feature, groups.group, groups.under, groups.shift
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         check_packable(step)
         parts: list[Integers] = []
@@ -199,7 +200,7 @@ class MemoryTable:
                 if unpacked + len(codes) > most:
                     unpack(packed, out)
                     unpacked = 0
-                kernels.pack(codes, channels, self._offsets, groups.feature, groups.group, place, row, packed)
+                kernels.pack(codes, channels, self._offsets, *partitions, place, row, packed)
                 unpacked += len(codes)
             unpack(packed, out)
             parts.append(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -69,24 +69,27 @@ class ChannelRule(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CodeGroups:
-    """Public or released partitions of all possible records, each by the code of one feature.
+    """Public or released partitions of all possible records, each by the code of one feature, or by those of two.
 
     Parameters
     ----------
-    feature : ndarray of shape (partitions,), int64
-        The feature whose code each of them reads.
-    group : ndarray of shape (partitions, codes), int64
-        The group of each code; groups of different partitions have different numbers, from 0 on. Columns beyond a feature's
-        codes are not read.
+    feature, under : ndarray of shape (partitions,), int64
+        The features whose codes each of them reads.
+    group, shift : ndarray of shape (partitions, codes), int64
+        A record's group is that of its code of ``feature``, more by the shift of its code of ``under``, if there are any; groups
+        of different partitions have different numbers, from 0 on. Columns beyond a feature's codes are not read.
     """
 
     feature: Integers
     group: Integers
+    under: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    shift: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @property
     def n_groups(self) -> int:
         """How many groups all partitions have together."""
-        return int(self.group.max()) + 1
+        shift = self.shift.max(axis=1) if len(self.under) else 0
+        return int((self.group.max(axis=1) + shift).max()) + 1
 
 
 class CellRule(Protocol):

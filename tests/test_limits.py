@@ -383,14 +383,14 @@ def test_published_cells_whose_sums_are_not_finite_are_refused(tmp_path, count):
     refused(tmp_path / "x", "damaged")
 
 
-def test_the_trees_of_hedgerow_are_steps_of_one_or_two_features(tmp_path):
+def test_the_trees_of_hedgerow_are_steps_of_one_to_three_features(tmp_path):
     hr.HedgerowClassifier(schema=SCHEMA, n_estimators=1, max_bins=3).fit(X, Y).save(tmp_path / "x")
     document, members = read_archive(tmp_path / "x")
     arrays = dict(members)
     leaf = {"roots": [0], "test": [-1], "first_child": [0], "label": [0]}
     arrays |= {name: np.array(value, dtype=np.int32) for name, value in leaf.items()}
     write_archive(tmp_path / "x", document, {**arrays, "votes": np.zeros((1, 2), dtype=np.int64)})
-    refused(tmp_path / "x", "no steps of one or two features")
+    refused(tmp_path / "x", "no steps of one to three features")
 
 
 # the largest models that are made

@@ -68,7 +68,7 @@ def test_a_split_round_counts_for_the_feature_whose_curve_it_is():
         # Without the feature's own curve, what is left changes with the feature that is cut only where it has two-sided curves.
         rest = found.contributions[:, place] - model.feature_curve(name)[1][codes[:, place]]
         assert (np.ptp(rest) > 1e-9) == any(curve.feature == name for curve in model.interactions_)
-    assert "the feature whose curve it is" in found.rule
+    assert "for the feature whose curves they are" in found.rule
 
 
 def test_the_baseline_of_a_booster_of_stumps_is_the_mean_over_branches_and_of_a_tree_that_of_its_paths():

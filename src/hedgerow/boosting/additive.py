@@ -261,15 +261,16 @@ class AdditivePlan:
             others[drawn] = False
         if not by:
             return None
-        cuts = []
-        if records is not None and number >= recipe.deep_after and self._precision(records) >= recipe.deep_from:
-            cuts = [] if self._monotone else largest_cuts(steps, recipe.deep_cuts // part)
+        deep = records is not None and number >= recipe.deep_after and self._precision(records) >= recipe.deep_from
+        cuts = largest_cuts(steps, recipe.deep_cuts // part) if deep and not self._monotone else []
         again = [(j, cut) for cut in cuts for j in [j for j in by if j != cut.by][: recipe.deep_by // part]]
-        splits = splits_of(
-            encoder, [*by, *(j for j, _ in again)], [*(None for _ in by), *(cut for _, cut in again)] if again else ()
-        )
         channels = Gradients(len(encoder.schema.classes), normal=self._budget.concentrated).channels
-        return splits if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS else None
+        for more in (again, []):
+            features, under = [*by, *(j for j, _ in more)], [*(None for _ in by), *(cut for _, cut in more)]
+            splits = splits_of(encoder, features, under)
+            if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS:
+                return splits
+        return None
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""

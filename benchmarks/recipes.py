@@ -61,6 +61,25 @@ def normal(n: int, log_odds: Callable[[Any], Any]) -> Drawn:
     return schema, {f"f{i}": values[:, i] for i in range(20)}, labels
 
 
+def zones() -> Drawn:
+    """Return records of seven classes, of which each is likely where one number is in a zone that two categories move."""
+    generator = np.random.default_rng(5)
+    n, classes = 60_000, 7
+    numbers = generator.random((n, 10))
+    area, soil = generator.integers(0, 4, n), generator.integers(0, 6, n)
+    centre, moved = generator.uniform(0.1, 0.9, classes), generator.normal(0, 0.15, (classes, 4, 6))
+    slope = generator.normal(0, 2, (classes, 2))
+    odds = -8 * np.abs(numbers[:, [0]] + moved[:, area, soil].T - centre) + numbers[:, [1]] * slope[:, 0]
+    odds += ((numbers[:, [2]] > 0.5) ^ (numbers[:, [3]] > 0.4)) * slope[:, 1]
+    labels = (1.5 * odds + generator.gumbel(size=odds.shape)).argmax(axis=1)
+    kinds = {f"f{i}": hr.Numeric(0, 1) for i in range(10)} | {
+        "area": hr.Categorical(list(range(4))),
+        "soil": hr.Categorical(list(range(6))),
+    }
+    columns = {f"f{i}": numbers[:, i] for i in range(10)} | {"area": area, "soil": soil}
+    return hr.Schema(kinds, classes=list(range(classes))), columns, labels
+
+
 def even(generator: Any, size: Any) -> Any:
     return generator.random(size)
 
@@ -83,6 +102,7 @@ SHAPES: dict[str, Callable[[], Drawn]] = {
     "many alike": lambda: normal(62_500, lambda x: 0.5 * x.sum(axis=1)),
     "uneven": lambda: normal(12_500, lambda x: x @ np.linspace(0.1, 0.8, 20)),
     "squares": lambda: normal(6_250, lambda x: 0.4 * (x**2 - 1).sum(axis=1)),
+    "zones": zones,
     "two": lambda: normal(6_250, lambda x: 1.5 * x[:, :2].sum(axis=1)),
 }
 
@@ -102,6 +122,8 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
     for chance in (0.0, 1.0):
         yield f"chance {chance}", replace(SHIPPED, chance=chance)
     yield "no splits", replace(SHIPPED, splits=replace(SHIPPED.splits, least_rounds=10_000))
+    for name, value in (("from", float("inf")), ("cuts", 4), ("by", 4), ("chance", 0.5), ("chance", 1.0)):
+        yield f"deep {name} {value:g}", replace(SHIPPED, splits=replace(SHIPPED.splits, **{f"deep_{name}": value}))
     for what, value in (
         ("even", 2.0),
         ("clear", 1.25),

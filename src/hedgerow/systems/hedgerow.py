@@ -75,7 +75,8 @@ class HedgerowClassifier(BoostingClassifier):
     many rounds pay; where there are many for the budget, also how much each feature says, so that many features that say a
     little each get their rounds. Each round selects one feature, or from the fourth on where there are twelve rounds or more a
     cut of one feature and another feature on both sides of it, by the absolute gradients of its cells. It measures gradient and
-    curvature of these cells alone, in one question, and takes one damped Newton step of the logistic loss for each cell. What a
+    curvature of these cells alone, in one question, and takes one damped Newton step of the logistic loss for each cell. Where
+    records are many for the budget, an earlier cut may have another one on both of its sides, and the feature four. What a
     record adds is capped, so that those the model is surely wrong about do not set the noise. The model is a sum of step
     functions of one feature each, and of two-sided ones, all of which can be looked at.
 

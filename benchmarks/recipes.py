@@ -122,8 +122,15 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
     for chance in (0.0, 1.0):
         yield f"chance {chance}", replace(SHIPPED, chance=chance)
     yield "no splits", replace(SHIPPED, splits=replace(SHIPPED.splits, least_rounds=10_000))
-    for name, value in (("from", float("inf")), ("cuts", 4), ("by", 4), ("chance", 0.5), ("chance", 1.0)):
-        yield f"deep {name} {value:g}", replace(SHIPPED, splits=replace(SHIPPED.splits, **{f"deep_{name}": value}))
+    for name, value in (
+        ("from", float("inf")),
+        ("cuts", (2, 2)),
+        ("cuts", (4, 4)),
+        ("by", 4),
+        ("chance", 0.5),
+        ("chance", 1.0),
+    ):
+        yield f"deep {name} {value}", replace(SHIPPED, splits=replace(SHIPPED.splits, **{f"deep_{name}": value}))
     for what, value in (
         ("even", 2.0),
         ("clear", 1.25),

@@ -262,7 +262,8 @@ class AdditivePlan:
         if not by:
             return None
         deep = records is not None and number >= recipe.deep_after and self._precision(records) >= recipe.deep_from
-        cuts = largest_cuts(steps, recipe.deep_cuts // part) if deep and not self._monotone else []
+        most = recipe.deep_cuts[len(encoder.schema.classes) > 2] // part
+        cuts = largest_cuts(steps, most) if deep and not self._monotone else []
         again = [(j, cut) for cut in cuts for j in [j for j in by if j != cut.by][: recipe.deep_by // part]]
         channels = Gradients(len(encoder.schema.classes), normal=self._budget.concentrated).channels
         for more in (again, []):

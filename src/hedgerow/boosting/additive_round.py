@@ -74,10 +74,10 @@ class SplitRecipe:
     penalty, many : float
         The factor of a split's penalty, and of what splits lose together for being many: the logarithm of how many there are for
         each feature, over the rate of the selection.
-    deep_from, deep_after, deep_cuts, deep_by : float, int, int, int
+    deep_from, deep_after, deep_cuts, deep_by : float, int, (int, int), int
         From this precision on, and after so many rounds, features are also cut on both sides of an earlier cut: for each of so
-        many released ones, those whose steps vote most, so many of the features that the round cuts; half of either where the
-        records are many.
+        many released ones (of two classes, of more), those whose steps vote most, so many of the features that the round cuts;
+        half of either where the records are many.
     deep_chance : float
         How much a candidate of two cuts loses of what chance adds to its score, beside what single features lose.
     """
@@ -92,7 +92,7 @@ class SplitRecipe:
     every: int = 4
     deep_from: float = 17_000.0
     deep_after: int = 12
-    deep_cuts: int = 2
+    deep_cuts: tuple[int, int] = (2, 4)
     deep_by: int = 2
     deep_chance: float = 0.75
 

@@ -44,6 +44,19 @@ def test_the_largest_pure_amount_is_the_claim(epsilon):
     assert Fraction(epsilon) * (1 - Fraction(1, 10**5)) < found <= Fraction(epsilon)
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(1, 8), Fraction(1), Fraction(64)])
+def test_the_largest_amount_may_be_the_first_place_of_the_search(epsilon):
+    """A power of two is where the search between an amount and its double begins."""
+    assert Claim(epsilon).largest(pure) == epsilon
+
+
+def test_an_amount_is_at_least_the_one_whose_noise_is_near_the_samplers_largest():
+    least = Fraction(1, 2**30)
+    assert Claim(least).largest(pure) == least
+    with pytest.raises(NoAmountError):
+        Claim(least * Fraction(2**20 - 1, 2**20)).largest(pure)
+
+
 def test_a_claim_that_no_plan_of_a_kind_keeps_is_refused_with_the_way_out():
     with pytest.raises(
         ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1\. .* larger delta"

@@ -106,6 +106,9 @@ def test_whoever_reads_or_books_makes_no_file(made, path):
         with pytest.raises(hr.LedgerUnavailable, match="cannot be opened"):
             act()
         assert not path.exists()
+    with pytest.raises(hr.LedgerUnavailable, match="cannot be opened"), Database(Address.of(path)).writing():
+        raise AssertionError("opened")
+    assert not path.exists()
 
 
 # stores
@@ -311,6 +314,21 @@ def test_a_connection_ends_with_its_transaction(made, monkeypatch):
     for connection in opened:
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             connection.execute("SELECT 1")
+
+
+def test_a_name_is_a_url_however_sqlite_was_built_and_python_begins_no_transaction(made, monkeypatch):
+    """Debian's SQLite takes every name for a URL; others make a file of that name, beside the store."""
+    connect, asked = sqlite3.connect, []
+
+    def noted(*arguments, **options):
+        asked.append(options["uri"])
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    for transaction in (made._database.writing(create=True), made._database.reading()):
+        with transaction as connection:
+            assert connection.connection.driver_connection.isolation_level is None
+    assert asked == [True, True]
 
 
 MOUNTED = b"""\

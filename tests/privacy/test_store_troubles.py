@@ -253,9 +253,27 @@ def test_a_fork_in_the_middle_of_another_threads_booking(tmp_path, monkeypatch):
     begun.wait()
     child = multiprocessing.get_context("fork").Process(target=lambda: ledger.reserve(fit("0.5")))
     child.start()
-    child.join()
+    child.join(20)
+    child.kill()  # if it waits for ever
     thread.join()
     assert (child.exitcode, ledger.spent) == (0, 0.5)
+
+
+def test_after_a_fork_other_threads_of_both_processes_book(tmp_path):
+    """Whoever forks holds the lock for that moment; it is released on both sides, or all other threads would wait for ever."""
+    ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon=1)
+
+    def book_elsewhere():
+        thread = threading.Thread(target=lambda: ledger.reserve(fit("0.5")), daemon=True)
+        thread.start()
+        thread.join(10)
+
+    child = multiprocessing.get_context("fork").Process(target=book_elsewhere)
+    child.start()
+    book_elsewhere()
+    child.join(20)
+    child.kill()
+    assert (child.exitcode, ledger.spent) == (0, 1)
 
 
 def test_many_create_one_store_at_once(address):

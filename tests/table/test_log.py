@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -12,7 +12,19 @@ from hedgerow import threads
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
 from hedgerow.table import Behind, CodeGroups, Memo, MemoryTable, Partition, PartitionedTable, partitioned
-from hedgerow.table.log import AddVotes, CellCounts, ClassCounts, Histogram, Merge, Nodes, Sample, Sizes, Sums, Task
+from hedgerow.table.log import (
+    AddVotes,
+    Assign,
+    CellCounts,
+    ClassCounts,
+    Histogram,
+    Merge,
+    Nodes,
+    Sample,
+    Sizes,
+    Sums,
+    Task,
+)
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)
@@ -324,6 +336,28 @@ def test_every_command_sees_what_those_before_it_changed():
     commands = enumerate([AddVotes(learn), Merge(tuple(INTO)), AddVotes(learn), Sample(coins, 1, 2)], 1)
     task = Task("log", sizes, N_CLASSES, tuple(commands), 4, Sums(Channels(), None), frozenset())
     assert np.array_equal(task.answer(Partition(0, {"codes": CODES, "labels": LABELS}), Memo()), expected)
+
+
+def test_commands_told_at_once_do_what_they_do_one_by_one():
+    """In any order: what one of them read of the records is not what the next one sees."""
+    sample = Sample(Randomness(0).coins(PerRecordCoin(2)), 1, 2)
+    assign = Assign(7, Likely(PerRecordCoin(1), b""), Weighs(), Weighs())
+    votes, of = AddVotes(learn), Nodes(7, 1, None, 7)
+    partition = Partition(0, {"codes": CODES, "labels": LABELS})
+    for order in set(permutations((votes, Merge(tuple(INTO)), sample, votes, assign))):
+        commands = tuple(enumerate(order, 1))
+        memo = Memo()
+        for end in range(1, len(order) + 1):
+            merged = any(isinstance(command, Merge) for command in order[:end])
+            sizes = np.array([2, 3, 2] if merged else N_CODES)
+            whole = Task(
+                "log", sizes, N_CLASSES, commands[:end], end, Sums(Channels(), None), frozenset({"part-7", "weights-7"})
+            )
+            one_by_one = whole.answer(partition, memo)
+        assert np.array_equal(whole.answer(partition, Memo()), one_by_one)
+        for asked in (ClassCounts(of), Histogram(of)):
+            task = replace(whole, question=asked)
+            assert np.array_equal(task.answer(partition, Memo()), task.answer(partition, memo))
 
 
 def test_the_records_of_a_partition_are_never_written_to():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-__all__ = ["check_shape"]
+__all__ = ["check_shape", "frozen_copy"]
 
 
 def check_shape(array: npt.NDArray[Any], shape: tuple[int, ...], what: str) -> None:
@@ -17,3 +18,9 @@ def check_shape(array: npt.NDArray[Any], shape: tuple[int, ...], what: str) -> N
     """
     if array.shape != shape:
         raise ValueError(f"{what} should be of shape {shape}, but an array of shape {array.shape} was passed.")
+
+
+def frozen_copy(array: npt.ArrayLike, kind: Any) -> npt.NDArray[Any]:
+    """Return a copy of an array that cannot be made writeable again."""
+    array = np.asarray(array)
+    return np.frombuffer(array.astype(kind).tobytes(), dtype=kind).reshape(array.shape)

@@ -194,11 +194,29 @@ def changed(**parts):
         changed(under=[None, Cut(1, ON_B.side[1:])]),
         changed(under=[None, Cut(1, 2 * ON_B.side)]),
         changed(under=[None, Cut(1, -ON_B.side)]),
+        changed(under=[None, Cut(1, 0 * ON_B.side)]),
     ],
 )
 def test_splits_of_other_codes_are_refused(splits):
     with pytest.raises(ConfigurationError, match="these splits read other features or codes"):
         opened(*records(20), splits=splits)
+
+
+def test_what_was_checked_is_what_a_round_answers_by():
+    """Arrays that are written to afterwards are others, and cuts that are numbers are read as truth."""
+    cuts = [own.astype(np.int64) * 7 for own in SPLITS.cuts]
+    group, into = ([array.copy() for array in part] for part in (SPLITS.group, SPLITS.into))
+    splits = Splits([0, 1], group, cuts, into, [None, Cut(0, np.arange(10) % 2)])
+    codes, labels = records(50)
+    asked = opened(codes, labels, splits=splits)
+    expected = asked._scores()
+    for array in (*group, *cuts, *into):
+        array[:] = 0
+    assert np.array_equal(opened(codes, labels, splits=splits)._scores(), expected)
+    assert np.array_equal(expected[: 4 + 24], opened(codes, labels)._scores()[: 4 + 24])
+    for array in (*splits.group, *splits.cuts, *splits.into, ON_B.side):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
 
 
 @EITHER

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import count, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -254,6 +255,38 @@ def test_a_memo_goes_on_where_it_is_and_says_where_it_lacks_something():
     assert not memo.taken
     again = replace(third, commands=(), since=0)
     assert np.array_equal(again.answer(partition, memo), expected[2])
+
+
+def test_a_task_that_a_handler_asks_at_any_line_of_another_changes_nothing_for_it():
+    """A later task of the same log, which has more votes: whoever comes first has the memo, and nobody votes twice."""
+    table = both()[0]
+    for _ in range(4):
+        table.sums(Channels(), learn)
+    tasks, partition = table._engine.tasks, table._engine.partitions[0]
+    expected = [task.answer(partition, Memo()) for task in tasks]
+    lines, line = count(1), 0
+    for line in lines:
+        memo, left, asked = Memo(), [line], []
+        tasks[0].answer(partition, memo)
+
+        def handle(frame, event, _, memo=memo, left=left, asked=asked):
+            if event == "line" and frame.f_code.co_filename.endswith("log.py"):
+                left[0] -= 1
+                if left[0] == 0:
+                    asked.append(tasks[2].answer(partition, memo))
+            return handle
+
+        sys.settrace(handle)
+        try:
+            found = tasks[1].answer(partition, memo)
+        finally:
+            sys.settrace(None)
+        assert np.array_equal(found, expected[1])
+        assert all(np.array_equal(answer, expected[2]) for answer in asked)
+        assert np.array_equal(tasks[3].answer(partition, memo), expected[3])
+        if not asked:
+            break
+    assert line > 20
 
 
 @pytest.mark.parametrize("question", [Sums(Channels(), None), Sizes(Nodes(1, 1, None, None))])

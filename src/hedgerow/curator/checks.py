@@ -64,7 +64,7 @@ def check_splits(splits: Splits, offsets: npt.NDArray[np.int64]) -> None:
     )
     cut = grouped and (not splits.under or len(splits.under) == len(splits.by))
     cut = cut and all(
-        0 <= before.by < len(codes) and len(before.side) == codes[before.by] and np.isin(before.side, (0, 1)).all()
+        0 <= before.by < len(codes) and len(before.side) == codes[before.by] and set(before.side.tolist()) == {0, 1}
         for before in splits.under
         if before is not None
     )

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.shapes import frozen_copy
 from hedgerow.table import CodeGroups
 
 __all__ = ["Cut", "Split", "Splits"]
@@ -23,6 +24,9 @@ class Cut:
 
     by: int
     side: Integers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "side", frozen_copy(self.side, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,13 @@ class Splits:
     cuts: Sequence[Truth]
     into: Sequence[Integers]
     under: Sequence[Cut | None] = ()
+
+    def __post_init__(self) -> None:
+        # Copies that nobody can write to: what was checked when a round began is what it answers by.
+        for name, kind in (("group", np.int64), ("cuts", np.bool_), ("into", np.int64)):
+            object.__setattr__(self, name, tuple(frozen_copy(array, kind) for array in getattr(self, name)))
+        for name in ("by", "under"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @cached_property
     def groups(self) -> CodeGroups:

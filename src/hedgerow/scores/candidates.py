@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
-from hedgerow.shapes import check_shape
+from hedgerow.shapes import check_shape, frozen_copy
 
 __all__ = ["Candidates", "binary", "mixed", "multiway", "multiway_or_binary"]
 
@@ -166,7 +166,7 @@ def _immutable(array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
     """Return a copy of an integer array that cannot be made writeable again."""
     if array.dtype.kind not in "iu":
         raise ConfigurationError("the candidates' arrays do not describe tests: they must hold integers.")
-    return np.frombuffer(array.astype(kind).tobytes(), dtype=kind).reshape(array.shape)
+    return frozen_copy(array, kind)
 
 
 def _listed(n_codes: Integers, feature: Integers, kind: Integers, at: Integers, weight: Integers) -> Candidates:

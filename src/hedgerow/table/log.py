@@ -403,13 +403,16 @@ class Task:
             If commands were left out that the memo lacks; ask again with all of them.
         """
         with memo.lock:
-            if memo.taken or memo.position > self.end:
-                memo = Memo()  # what this task must not see, or would change back, or twice, stays as it is
-            memo.taken = True
+            free, memo.taken = (
+                not memo.taken,
+                True,
+            )  # a handler's task before this line has ended, one behind it leaves the memo
             try:
-                return self._answer(partition, memo)
+                # What this task must not see, or would change back, or twice, stays as it is.
+                return self._answer(partition, memo if free and memo.position <= self.end else Memo())
             finally:
-                memo.taken = False
+                if free:
+                    memo.taken = False
 
     def _answer(self, partition: Partition, memo: Memo) -> Integers:
         if memo.position < max(self.since, 0):

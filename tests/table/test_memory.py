@@ -14,7 +14,8 @@ from hedgerow.schema import Encoder
 from hedgerow.schema.persons import Groups
 from hedgerow.scores import multiway
 from hedgerow.table import CodeGroups, MemoryTable, keep_of, memory
-from hedgerow.table.memory import MemoryFrontier, check_packable, grouped, unpack
+from hedgerow.table.kernels import unpack
+from hedgerow.table.memory import MemoryFrontier, check_packable, grouped
 
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 
@@ -215,7 +216,7 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
         pack(codes, channels, offsets, feature, group, under, shift, place, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)
-    monkeypatch.setattr(memory, "unpack", lambda *halves: since.append(0) or unpack(*halves))
+    monkeypatch.setattr(memory.kernels, "unpack", lambda *halves: since.append(0) or unpack(*halves))
     for count in (2, 60):  # fewer records than features, too
         codes, labels, _ = records()
         table_of(codes[:count], labels[:count]).sums(Channels())

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "route"]
+__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "route", "unpack"]
 
 
 @compiled
@@ -160,6 +160,24 @@ def pack(codes, channels, offsets, by, group, under, shift, place, row, packed):
             for pair in range(1, pairs):
                 for feature in range(features):
                     packed[own, place[feature], pair] += row[pair]
+
+
+@compiled
+def unpack(packed, sums):
+    """Add the sums of channels that ``pack`` packed to those of before, and set them to zero.
+
+    INOUT packed (groups, codes, pairs) int64, sums (groups, codes, channels) int64, pairs = ceil(channels / 2).
+    """
+    pairs, channels = packed.shape[2], sums.shape[2]
+    for group in range(np.uint64(packed.shape[0])):
+        for code in range(np.uint64(packed.shape[1])):
+            for pair in range(pairs):
+                both = packed[group, code, pair]
+                low = (both << 32) >> 32  # with its sign
+                sums[group, code, pair] += (both - low) >> 32
+                if pairs + pair < channels:
+                    sums[group, code, pairs + pair] += low
+                packed[group, code, pair] = 0
 
 
 @compiled

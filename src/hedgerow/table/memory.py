@@ -198,11 +198,11 @@ class MemoryTable:
                 channels = rule(seen, self._labels[block])
                 check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
                 if unpacked + len(codes) > most:
-                    unpack(packed, out)
+                    kernels.unpack(packed, out)
                     unpacked = 0
                 kernels.pack(codes, channels, self._offsets, *partitions, place, row, packed)
                 unpacked += len(codes)
-            unpack(packed, out)
+            kernels.unpack(packed, out)
             parts.append(out)
 
         for_slices(len(self), work)
@@ -320,15 +320,6 @@ def check_packable(records: int) -> None:
     """Raise ValueError where a record's channels may pass 31 bits."""
     if records < 1:
         raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
-
-
-def unpack(packed: Integers, out: Integers) -> None:
-    """Add to ``out`` (groups, codes, channels) what ``kernels.pack`` made, (groups, codes, pairs), and set that to zero."""
-    pairs = packed.shape[-1]
-    low = packed.astype(np.int32)  # the lower half, with its sign
-    out[..., :pairs] += (packed - low) >> 32
-    out[..., pairs:] += low[..., : out.shape[-1] - pairs]
-    packed[:] = 0
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:

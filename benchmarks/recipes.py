@@ -69,9 +69,9 @@ def zones() -> Drawn:
     area, soil = generator.integers(0, 4, n), generator.integers(0, 6, n)
     centre, moved = generator.uniform(0.1, 0.9, classes), generator.normal(0, 0.15, (classes, 4, 6))
     slope = generator.normal(0, 2, (classes, 2))
-    odds = -8 * np.abs(numbers[:, [0]] + moved[:, area, soil].T - centre) + numbers[:, [1]] * slope[:, 0]
-    odds += ((numbers[:, [2]] > 0.5) ^ (numbers[:, [3]] > 0.4)) * slope[:, 1]
-    labels = (1.5 * odds + generator.gumbel(size=odds.shape)).argmax(axis=1)
+    log_odds = -8 * np.abs(numbers[:, [0]] + moved[:, area, soil].T - centre) + numbers[:, [1]] * slope[:, 0]
+    log_odds += ((numbers[:, [2]] > 0.5) ^ (numbers[:, [3]] > 0.4)) * slope[:, 1]
+    labels = (1.5 * log_odds + generator.gumbel(size=log_odds.shape)).argmax(axis=1)
     kinds = {f"f{i}": hr.Numeric(0, 1) for i in range(10)} | {
         "area": hr.Categorical(list(range(4))),
         "soil": hr.Categorical(list(range(6))),

@@ -1,4 +1,4 @@
-"""What a kernel relies on: it reads its arrays without a look at their ends, so their shapes are checked before."""
+"""What is checked of arrays, their shapes, as kernels read without a look at their ends; and copies that nobody writes to."""
 
 from __future__ import annotations
 

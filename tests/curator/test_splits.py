@@ -91,8 +91,8 @@ def test_what_is_cut_on_both_sides_of_a_cut():
     assert {split.feature for split in found[24:40]} == {2, 3}
     assert {split.feature for split in found[40:48]} == {0, 2}
     assert {split.feature for split in found[48:]} == {0, 1, 3}
-    assert DEEP.n_sides.tolist() == [split.sides for split in found] == 24 * [2] + 48 * [4]
-    assert DEEP.n_cells.tolist() == [split.sides * (int(split.into[-1]) + 1) for split in found]
+    assert DEEP.n_sides.tolist() == [split.n_sides for split in found] == 24 * [2] + 48 * [4]
+    assert DEEP.n_cells.tolist() == [split.n_sides * (int(split.into[-1]) + 1) for split in found]
     assert all(split.cuts[0] is ON_B for split in found[24:40])
     assert DEEP.n_first == 9
     assert DEEP.groups.n_groups == 9 + 2 * 9 + 2 * 5 + 2 * 9
@@ -186,15 +186,15 @@ def changed(**parts):
         changed(into=[2 * into for into in SPLITS.into]),
         changed(into=SPLITS.into[1:]),
         changed(by=[], group=[], cuts=[]),
-        changed(under=[None]),
-        changed(under=[None, None, None]),
-        changed(under=[None, Cut(4, ON_B.side)]),
-        changed(under=[None, Cut(-1, ON_B.side)]),
-        changed(under=[None, Cut(0, ON_B.side)]),
-        changed(under=[None, Cut(1, ON_B.side[1:])]),
-        changed(under=[None, Cut(1, 2 * ON_B.side)]),
-        changed(under=[None, Cut(1, -ON_B.side)]),
-        changed(under=[None, Cut(1, 0 * ON_B.side)]),
+        changed(earlier=[None]),
+        changed(earlier=[None, None, None]),
+        changed(earlier=[None, Cut(4, ON_B.side)]),
+        changed(earlier=[None, Cut(-1, ON_B.side)]),
+        changed(earlier=[None, Cut(0, ON_B.side)]),
+        changed(earlier=[None, Cut(1, ON_B.side[1:])]),
+        changed(earlier=[None, Cut(1, 2 * ON_B.side)]),
+        changed(earlier=[None, Cut(1, -ON_B.side)]),
+        changed(earlier=[None, Cut(1, 0 * ON_B.side)]),
     ],
 )
 def test_splits_of_other_codes_are_refused(splits):

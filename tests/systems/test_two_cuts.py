@@ -37,9 +37,9 @@ def records(classes=2, count=12_000, seed=0):
     columns = {name: generator.uniform(0, 1, count) for name in "abe"}
     columns |= {"c": generator.choice(list("xyz"), count), "d": generator.choice(list("uv"), count)}
     sign = np.where((columns["c"] == "x") == (columns["d"] == "u"), 1, -1)
-    odds = 12 * (columns["a"] - 0.5) * sign + 2 * (columns["c"] == "x") - columns["b"]
-    odds = odds[:, None] * np.array([1, -1, 0])[:classes] + generator.gumbel(size=(count, classes))
-    best = odds.argmax(axis=1)
+    log_odds = 12 * (columns["a"] - 0.5) * sign + 2 * (columns["c"] == "x") - columns["b"]
+    log_odds = log_odds[:, None] * np.array([1, -1, 0])[:classes] + generator.gumbel(size=(count, classes))
+    best = log_odds.argmax(axis=1)
     return columns, best if classes == 3 else np.where(best == 0, "yes", "no")
 
 
@@ -94,9 +94,9 @@ def test_where_records_are_many_a_round_has_a_fourth_of_them(monkeypatch):
     for many, cut, twice in ((1e9, {4}, {2, 3, 4}), (100.0, {2}, {1})):
         monkeypatch.setattr(hedgerow, "RECIPE", replace(recipe, splits=replace(recipe.splits, many_records=many)))
         hr.HedgerowClassifier(10.0, schema=SCHEMA, **SETTINGS).fit(*records())
-        made = [each for each in asked if each is not None and any(each.under)]
-        assert {sum(cut is None for cut in each.under) for each in made} == cut
-        assert {sum(cut is not None for cut in each.under) for each in made} <= twice
+        made = [each for each in asked if each is not None and any(each.earlier)]
+        assert {sum(cut is None for cut in each.earlier) for each in made} == cut
+        assert {sum(cut is not None for cut in each.earlier) for each in made} <= twice
         assert made
         asked.clear()
 
@@ -256,8 +256,7 @@ def averaged(piece, codes, known):
     return total
 
 
-def test_bands_are_known_and_wider_with_less_budget():
-    """Steps of two cuts bring noise into the curves of all three features that they read."""
+def test_bands_are_known_and_each_side_follows_its_own_gradients():
     model = fitted().model_
     assert all(curve_of(model, feature).deviation is not None for feature in range(5))
     piece = next(piece for piece in pieces_of(model) if len(piece.cuts) == 2)

@@ -207,13 +207,13 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
     monkeypatch.setattr(memory, "LARGEST_HALF", 140)
     pack, since = memory.kernels.pack, [0]
 
-    def packed(codes, channels, offsets, feature, group, under, shift, place, row, out):
+    def packed(codes, channels, offsets, feature, group, shifted_by, shift, place, row, out):
         since[-1] += len(codes)
         assert place.shape == (3,)
         assert row.shape == (2,)
         assert out.shape == (1, 10, 2)
         assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
-        pack(codes, channels, offsets, feature, group, under, shift, place, row, out)
+        pack(codes, channels, offsets, feature, group, shifted_by, shift, place, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)
     monkeypatch.setattr(memory.kernels, "unpack", lambda *halves: since.append(0) or unpack(*halves))

@@ -15,9 +15,9 @@ from hedgerow.boosting.additive_round import MENU, AdditiveRecipe, DenseRecipe, 
 from hedgerow.boosting.gradients import Gradients, intercept_of
 from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.monotone import Monotone
-from hedgerow.boosting.steps import Step, can_be_cut, constant, largest, largest_cuts, splits_of, widest_side
+from hedgerow.boosting.steps import MOST_CUTS, Step, can_be_cut, constant, largest, largest_cuts, splits_of, widest_side
 from hedgerow.class_weights import ClassWeights
-from hedgerow.curator import Queryable, Splits
+from hedgerow.curator import Cut, Queryable, Splits
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Sequence
@@ -74,7 +74,7 @@ class AdditivePlan:
         n_codes, numeric = self._encoder.n_codes, np.array(schema.is_numeric)
         n_codes = np.where(numeric, np.minimum(n_codes, bins + 1), n_codes)
         most = int(n_codes.max())
-        self._most_cells = {False: most, True: max(most, 4 * widest_side(n_codes, numeric))}
+        self._most_cells = {False: most, True: max(most, (1 << MOST_CUTS) * widest_side(n_codes, numeric))}
         self._budget = Budget.of(claim, self._event)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
@@ -261,17 +261,31 @@ class AdditivePlan:
             others[drawn] = False
         if not by:
             return None
-        deep = records is not None and number >= recipe.deep_after and self._precision(records) >= recipe.deep_from
-        most = recipe.deep_cuts[len(encoder.schema.classes) > 2] // part
-        cuts = largest_cuts(steps, most) if deep and not self._monotone else []
-        again = [(j, cut) for cut in cuts for j in [j for j in by if j != cut.by][: recipe.deep_by // part]]
         channels = Gradients(len(encoder.schema.classes), normal=self._budget.concentrated).channels
-        for more in (again, []):
-            features, under = [*by, *(j for j, _ in more)], [*(None for _ in by), *(cut for _, cut in more)]
-            splits = splits_of(encoder, features, under)
+        for more in (
+            self._second_cuts(steps, by, number, records, part),
+            [],
+        ):  # without them where sums would be too many
+            features, earlier = [*by, *(j for j, _ in more)], [*(None for _ in by), *(cut for _, cut in more)]
+            splits = splits_of(encoder, features, earlier)
             if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS:
                 return splits
         return None
+
+    def _second_cuts(
+        self, steps: list[Step], by: list[int], number: int, records: float | None, part: int
+    ) -> list[tuple[int, Cut]]:
+        """Return the features that a round also cuts on both sides of earlier cuts, each with that cut."""
+        recipe = self._recipe.splits
+        if (
+            records is None
+            or self._monotone
+            or number < recipe.deep_after
+            or self._precision(records) < recipe.deep_from
+        ):
+            return []
+        earlier = largest_cuts(steps, recipe.deep_cuts[len(self._schema.classes) > 2] // part)
+        return [(j, cut) for cut in earlier for j in [k for k in by if k != cut.by][: recipe.deep_by // part]]
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose steps, votes and cut points stand in the arrays, or raise FileFormatError."""

@@ -1,4 +1,4 @@
-"""The model of additive boosting: curves of one feature, and two-sided ones."""
+"""The model of additive boosting: curves of one feature, and curves on the sides of cuts of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.boosting.measured import Measured
 from hedgerow.boosting.monotone import Monotone
 from hedgerow.boosting.plan import BoostedModel, columns_of, lead, restored
 from hedgerow.boosting.smoothing import Smoothing
-from hedgerow.boosting.steps import Step, condition, test_of
+from hedgerow.boosting.steps import MOST_CUTS, Step, condition, test_of
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
@@ -31,7 +31,6 @@ Integers = npt.NDArray[np.int64]
 
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NO_STEPS = "the file's trees are no steps of one to three features, as this model's are; fit the model again."
-MOST_CUTS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +38,8 @@ class Interaction:
     """A cut of one feature and the curves of another one on its two sides, as released.
 
     ``curves``, (2, codes, classes) or for two classes (2, codes), are what ``decision`` adds up, the first side's first, and
-    ``condition`` says which records are on it. Where there is ``within``, they are those of one side of an earlier cut: it says
-    which one, and other records get nothing of them.
+    ``condition`` says which records are on it. ``within`` says which records these curves are of, one side of an earlier cut;
+    None: all.
     """
 
     feature: int
@@ -58,14 +57,15 @@ class Interaction:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel(BoostedModel):
-    """Curves of one feature, and two-sided ones, whose votes add up to the margins of capped gradients.
+    """Curves of one feature, and curves on the sides of cuts of others, whose votes add up to the margins of capped gradients.
 
     ``measured`` is what the steps were made of; None in files of earlier versions, and where it would be too much.
     ``smoothing`` made steps of it, and ``monotone`` is how curves may go; None where every one may go anyhow.
     """
 
     importance_rule: ClassVar[str] = (
-        "share of the spread of the curves over their cells; a two-sided curve counts for the feature whose curve it is"
+        "share of the spread of the curves over their cells; curves on the sides of a cut count for the feature whose curves "
+        "they are"
     )
 
     measured: Measured | None = None
@@ -83,14 +83,16 @@ class AdditiveModel(BoostedModel):
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of one-sided curves of one feature for each of its codes, on the scale of ``decision``."""
+        assert self.share is not None
         codes = int(self.encoder.n_codes[feature])
         total = np.zeros((codes, len(self.encoder.schema.classes)))
-        for root in self._roots(self.forest.test[self.forest.roots] == feature):
-            total += self._leaves(root, codes)
+        for tests, own, (first, *_) in self.rounds():
+            if not tests and own == feature:
+                total += self.share[first : first + codes]
         return lead(total)
 
     def interactions(self) -> list[Interaction]:
-        """Return every cut with its two curves; those of one cut of the same two features are added up."""
+        """Return the two curves of each cut, of a second cut those on each side of the first, each added up over its rounds."""
         assert self.share is not None
         found: dict[tuple[tuple[int, ...], int, int], Interaction] = {}
         for tests, feature, firsts in self.rounds():
@@ -100,7 +102,7 @@ class AdditiveModel(BoostedModel):
             by = int(self.forest.candidates.feature[cut])
             sides = [lead(self.share[first : first + codes]) for first in firsts]
             for number, curves in enumerate(np.stack(sides).reshape(-1, 2, *sides[0].shape)):
-                key, within = (tests, feature, number), self._side(tests[:-1], number)
+                key, within = (tests, feature, number), self._side(tests[0], number) if len(tests) > 1 else None
                 curves = curves + found[key].curves if key in found else curves
                 found[key] = Interaction(feature, by, self._condition(cut), curves, within)
         return list(found.values())
@@ -109,10 +111,10 @@ class AdditiveModel(BoostedModel):
         candidates = self.forest.candidates
         return condition(self.encoder, int(candidates.feature[test]), int(candidates.at[test]))
 
-    def _side(self, tests: tuple[int, ...], number: int) -> str | None:
-        """Say which records are on a side of an earlier cut, the first or the second; None without one."""
-        said = [self._condition(test) for test in tests]
-        return None if not said else said[0] if number == 0 else f"not ({said[0]})"
+    def _side(self, test: int, number: int) -> str:
+        """Say which records are on a cut's first side, number 0, or on its second, 1."""
+        said = self._condition(test)
+        return f"not ({said})" if number else said
 
     def rounds(self) -> Iterator[tuple[tuple[int, ...], int, list[int]]]:
         """Yield for each round the tests of its cuts, the feature whose curve it is, and the first leaf on each side."""
@@ -137,15 +139,6 @@ class AdditiveModel(BoostedModel):
             codes = int(self.encoder.n_codes[feature])
             own = np.stack([votes[first : first + codes] for first in firsts])
             yield Step(tuple(self.cut(test) for test in tests), feature, own, np.arange(codes))
-
-    def _roots(self, chosen: npt.NDArray[np.bool_]) -> Iterator[int]:
-        yield from self.forest.roots[chosen].tolist()
-
-    def _leaves(self, node: int, codes: int) -> Floats:
-        """Return the votes below a node that tests a feature of so many codes, (codes, classes)."""
-        assert self.share is not None
-        first = int(self.forest.first_child[node])
-        return self.share[first : first + codes]
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees, their votes and the cut points as named arrays."""
@@ -187,7 +180,7 @@ def additive_model(
 
 
 def _is_step(forest: Forest, root: int, features: int) -> bool:
-    """Say whether a tree is a cut or two, the same on each level, and below them one other feature with a leaf for each code."""
+    """Say whether a tree has up to ``MOST_CUTS`` cuts, one on each level, and below them another feature's codes."""
     nodes, read = [root], []
     for _ in range(MOST_CUTS + 1):
         tests = {int(forest.test[node]) for node in nodes}

@@ -75,11 +75,12 @@ class SplitRecipe:
         The factor of a split's penalty, and of what splits lose together for being many: the logarithm of how many there are for
         each feature, over the rate of the selection.
     deep_from, deep_after, deep_cuts, deep_by : float, int, (int, int), int
-        From this precision on, and after so many rounds, features are also cut on both sides of an earlier cut: for each of so
-        many released ones (of two classes, of more), those whose steps vote most, so many of the features that the round cuts;
-        half of either where the records are many.
+        From this precision on, and after ``deep_after`` rounds, features are also cut on both sides of an earlier released cut.
+        ``deep_cuts`` is how many earlier cuts, for two classes and for more, those whose steps vote most; ``deep_by`` is how many
+        of the round's features each of them gets. Both are halved above ``many_records``.
     deep_chance : float
-        How much a candidate of two cuts loses of what chance adds to its score, beside what single features lose.
+        The share of what chance adds to a score that candidates of two cuts lose, in place of ``AdditiveRecipe.chance``; it is
+        multiplied by ``penalty``, too.
     """
 
     least_rounds: int = 12
@@ -257,23 +258,26 @@ class OneRound:
             return replace(one_sided(chosen, self._votes(visit.steps)), sums=sums), after
         assert splits is not None
         split = splits[chosen - len(numeric)]
-        sides = zip(np.split(gradient, split.sides), np.split(measured, split.sides), strict=True)
+        sides = zip(np.split(gradient, split.n_sides), np.split(measured, split.n_sides), strict=True)
         steps = [self.recipe.smoothing.steps(*side, *self.deviations, numeric[split.feature]) for side in sides]
         return replace(of_split(split, self._votes(np.concatenate(steps))), sums=sums), after
 
     def penalty(self, n_cells: Integers, curvature: Floats) -> Integers:
         """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""
         noise, chance = self.by_itself(n_cells, curvature)
-        return _penalty(np.rint(noise + self.recipe.chance * chance))
+        return _capped(np.rint(noise + self.recipe.chance * chance))
 
     def penalty_of_splits(self, splits: Splits, curvature: Floats) -> Integers:
-        """Return what the scores of splits lose: for their cells, and for being many; those of two cuts are among all others."""
+        """Return what the scores of splits lose: for their cells, and for being many.
+
+        Splits of one cut compete with each other, splits of two cuts with all splits.
+        """
         recipe, features, deep = self.recipe.splits, len(splits.into), splits.n_sides > 2
         noise, chance = self.by_itself(splits.n_cells, curvature)
         cells = np.rint(recipe.penalty * (noise + np.where(deep, recipe.deep_chance, self.recipe.chance) * chance))
         rivals = np.where(deep, len(deep), (~deep).sum())
         many = recipe.many * np.log(np.maximum(rivals / features, 1)) / float(self.selection.rate.fraction)
-        return _penalty(_penalty(cells) + many)
+        return _capped(cells + many)
 
     def by_itself(self, n_cells: Integers, curvature: Floats) -> tuple[Floats, Floats]:
         """Return what noise, and what chance, add to a score of so many cells that says nothing.
@@ -294,9 +298,10 @@ class OneRound:
         return votes
 
 
-def _penalty(loss: Floats) -> Integers:
-    penalty: Integers = np.minimum(loss, LARGEST_PENALTY).astype(np.int64)
-    return penalty
+def _capped(loss: Floats) -> Integers:
+    """Return losses as whole numbers, rounded towards zero, none above ``LARGEST_PENALTY``."""
+    capped: Integers = np.minimum(loss, LARGEST_PENALTY).astype(np.int64)
+    return capped
 
 
 @dataclass(frozen=True, eq=False)

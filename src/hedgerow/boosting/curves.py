@@ -51,7 +51,7 @@ LONGEST = {1: 2.0}  # where a step is cut, for two classes in the second's log-o
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What a feature adds by itself: its own curves, and what two-sided ones of it or cut by it add on average.
+    """What a feature adds by itself: its own curves, and what those on the sides of cuts of it or by it add on average.
 
     Parameters
     ----------
@@ -380,8 +380,8 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
 def spread_by_feature(model: AdditiveModel) -> Floats:
     """Return how far each feature's curves spread over their cells, (features,).
 
-    Standard deviations over the cells, which count alike, added up over the classes; a two-sided curve counts for the feature
-    whose curve it is.
+    Standard deviations over the cells, which count alike, added up over the classes; curves on the sides of a cut count for
+    the feature whose curves they are.
     """
     spread = [spread_of(columns_of(model.curve(feature))) for feature in range(len(model.encoder.n_codes))]
     for interaction in model.interactions():

@@ -104,7 +104,10 @@ class Monotone:
         return _with_second(step, _rounded(sides)[:, step.into])
 
     def across(self, cuts: Sequence[Cut]) -> int:
-        """Return how a step of one cut may go from its first side to its second: 0 where missing cells alone are there."""
+        """Return how a step of one cut may go from its first side to its second.
+
+        0 without a cut, and where missing cells alone are on the second side.
+        """
         return self.signs[cuts[0].by] if cuts and cuts[0].side[:-1].any() else 0
 
     def holds(self, steps: Iterable[Step]) -> bool:

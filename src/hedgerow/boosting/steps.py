@@ -15,6 +15,7 @@ from hedgerow.curator import Cut, Split, Splits
 from hedgerow.schema import Encoder, Numeric
 
 __all__ = [
+    "MOST_CUTS",
     "Step",
     "can_be_cut",
     "condition",
@@ -31,6 +32,7 @@ __all__ = [
 
 Integers = npt.NDArray[np.int64]
 
+MOST_CUTS = 2  # of a step
 GROUPS = 8  # of a number that is cut
 MOST_VALUES = 14  # of a category that is cut
 COARSER = 2 / 3  # cells of a number on one side of a cut, as a share of its bins
@@ -40,7 +42,7 @@ COARSER = 2 / 3  # cells of a number on one side of a cut, as a share of its bin
 class Step:
     """Votes by the code of one feature, on each side of cuts of others; a step of one side has no cut.
 
-    ``votes`` (sides, codes, classes) are in fixed point, each side of the first cut before the next. ``into`` (codes,) is the
+    ``votes`` (sides, codes, classes) are in fixed point, sides in the order of ``Split``. ``into`` (codes,) is the
     cell of each code on one side, and ``sums`` (cells, channels), the first side's first, what was released of these cells, if it
     was made of that.
     """
@@ -53,10 +55,10 @@ class Step:
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
-        kernels.add_votes(codes, *self._sides, self.feature, self.votes, margins)
+        kernels.add_votes(codes, *self._cut_arrays, self.feature, self.votes, margins)
 
     @cached_property
-    def _sides(self) -> tuple[Integers, Integers]:
+    def _cut_arrays(self) -> tuple[Integers, Integers]:
         """The features that are cut, (cuts,), and the side of each code of theirs, (cuts, codes)."""
         by = np.array([cut.by for cut in self.cuts], dtype=np.int64)
         side = np.zeros((len(by), max((len(cut.side) for cut in self.cuts), default=0)), dtype=np.int64)
@@ -79,7 +81,7 @@ def one_sided(feature: int, votes: Integers) -> Step:
 
 def of_split(split: Split, votes: Integers) -> Step:
     """Return the step of a split with these votes by its cells, (cells, classes)."""
-    of_sides = votes.reshape(split.sides, -1, votes.shape[-1])[:, split.into]
+    of_sides = votes.reshape(split.n_sides, -1, votes.shape[-1])[:, split.into]
     return Step(split.cuts, split.feature, np.ascontiguousarray(of_sides), split.into)
 
 
@@ -94,15 +96,15 @@ def can_be_cut(encoder: Encoder) -> npt.NDArray[np.bool_]:
     return np.asarray(np.array(encoder.schema.is_numeric) | (encoder.n_codes <= MOST_VALUES + 2))
 
 
-def splits_of(encoder: Encoder, by: Sequence[int], under: Sequence[Cut | None] = ()) -> Splits:
-    """Return the splits that cut these features, each on both sides of a cut ``under`` it, if there is one.
+def splits_of(encoder: Encoder, by: Sequence[int], earlier: Sequence[Cut | None] = ()) -> Splits:
+    """Return the splits that cut these features, each on both sides of an ``earlier`` cut, if there is one.
 
     A number is cut between its groups, and missing cells from the rest; of a category each value is cut from the rest.
     """
     numeric = encoder.schema.is_numeric
     grouped = [_grouped(int(encoder.n_codes[j]), bool(numeric[j])) for j in by]
     into = [_cells(codes, is_number) for codes, is_number in zip(encoder.n_codes.tolist(), numeric, strict=True)]
-    return Splits(tuple(by), [group for group, _ in grouped], [cuts for _, cuts in grouped], into, under)
+    return Splits(tuple(by), [group for group, _ in grouped], [cuts for _, cuts in grouped], into, earlier)
 
 
 def _grouped(codes: int, is_number: bool) -> tuple[Integers, npt.NDArray[np.bool_]]:

@@ -62,11 +62,14 @@ def check_splits(splits: Splits, offsets: npt.NDArray[np.int64]) -> None:
         0 <= by < len(codes) and len(group) == codes[by] and group.min() >= 0 and group.max() < cuts.shape[1]
         for by, group, cuts in zip(splits.by, splits.group, splits.cuts, strict=True)
     )
-    cut = grouped and (not splits.under or len(splits.under) == len(splits.by))
-    cut = cut and all(
+    earlier = grouped and len(splits.earlier) == len(splits.by)
+    earlier = earlier and all(
         0 <= before.by < len(codes) and len(before.side) == codes[before.by] and set(before.side.tolist()) == {0, 1}
-        for before in splits.under
+        for before in splits.earlier
         if before is not None
     )
-    if not cut:
-        raise ConfigurationError("these splits read other features or codes than the records have; build them anew.")
+    if not earlier:
+        raise ConfigurationError(
+            "these splits read other features or codes than the records have, or an earlier cut has not two sides; build them "
+            "anew."
+        )

@@ -31,8 +31,9 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One candidate: the cuts, of which each has two sides on each side of those before, and the feature whose cells are asked.
+    """One candidate: its cuts, and the feature whose cells are asked on each side.
 
+    With n cuts there are 2**n sides: the binary digits of a side's number are the sides of the cuts, the first cut's the highest.
     ``into`` (codes of ``feature``,) says which cell of a side each code belongs to.
     """
 
@@ -41,7 +42,7 @@ class Split:
     into: Integers
 
     @property
-    def sides(self) -> int:
+    def n_sides(self) -> int:
         """How many sides it has."""
         return 1 << len(self.cuts)
 
@@ -60,54 +61,52 @@ class Splits:
         For each, which groups are on the first side of each of its cuts.
     into : sequence of ndarray of shape (codes,), int64
         For each feature, the cell of each code within a side, from 0 on, in the order of the codes.
-    under : sequence of Cut or None
-        For each feature that is cut, a cut on both sides of which it is cut, None where there is none; empty: none at all.
+    earlier : sequence of Cut or None
+        For each feature that is cut, the cut on both sides of which it is cut; None: it is cut among all records. Empty: all are.
     """
 
     by: Sequence[int]
     group: Sequence[Integers]
     cuts: Sequence[Truth]
     into: Sequence[Integers]
-    under: Sequence[Cut | None] = ()
+    earlier: Sequence[Cut | None] = ()
 
     def __post_init__(self) -> None:
         # Copies that nobody can write to: what was checked when a round began is what it answers by.
         for name, kind in (("group", np.int64), ("cuts", np.bool_), ("into", np.int64)):
             object.__setattr__(self, name, tuple(frozen_copy(array, kind) for array in getattr(self, name)))
-        for name in ("by", "under"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "by", tuple(self.by))
+        object.__setattr__(self, "earlier", tuple(self.earlier) or (None,) * len(self.by))
 
     @cached_property
     def groups(self) -> CodeGroups:
         """What a table is asked about: the groups of all features that are cut."""
         by = np.array(self.by, dtype=np.int64)
         group = np.zeros((len(by), max(map(len, self.into))), dtype=np.int64)
-        shift, under = np.zeros_like(group), by.copy()
-        for p, (start, before) in enumerate(zip(self._starts[:-1], self._under, strict=True)):
+        shift, shifted_by = np.zeros_like(group), by.copy()
+        for p, (start, before) in enumerate(zip(self._starts[:-1], self.earlier, strict=True)):
             group[p, : len(self.group[p])] = self.group[p] + start
             if before is not None:
-                under[p] = before.by
+                shifted_by[p] = before.by
                 shift[p, : len(before.side)] = before.side * self.cuts[p].shape[1]
-        return CodeGroups(by, group, under, shift) if any(self._under) else CodeGroups(by, group)
+        return CodeGroups(by, group, shifted_by, shift) if any(self.earlier) else CodeGroups(by, group)
 
     @property
     def n_first(self) -> int:
         """How many groups the first feature that is cut has, which together hold every record once."""
         return int(self._starts[1])
 
-    @property
-    def _under(self) -> Sequence[Cut | None]:
-        return self.under or (None,) * len(self.by)
-
     @cached_property
-    def _halves(self) -> Integers:
-        """On how many sides of a cut before each feature is cut: 1 where there is none, else 2."""
-        return np.array([1 if before is None else 2 for before in self._under])
+    def _repeats(self) -> Integers:
+        """How many times the groups of each partition stand: once, or once for each side of an earlier cut."""
+        return np.array([1 if before is None else 2 for before in self.earlier])
 
     @cached_property
     def _starts(self) -> Integers:
         """Where the groups of each feature that is cut begin, and the number of all."""
-        return np.cumsum([0, *(halves * cuts.shape[1] for halves, cuts in zip(self._halves, self.cuts, strict=True))])
+        return np.cumsum(
+            [0, *(repeats * cuts.shape[1] for repeats, cuts in zip(self._repeats, self.cuts, strict=True))]
+        )
 
     @cached_property
     def _cells(self) -> Integers:
@@ -131,14 +130,14 @@ class Splits:
             for p, cuts in enumerate(self.cuts)
             for cut in range(len(cuts))
             for k in range(len(self.into))
-            if k not in self._cut_by(p)
+            if k not in self._read_by(p)
         ]
         partition, cut, other = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         return partition, cut, other
 
-    def _cut_by(self, partition: int) -> list[int]:
+    def _read_by(self, partition: int) -> list[int]:
         """Return the features that a partition reads."""
-        before = self._under[partition]
+        before = self.earlier[partition]
         return [self.by[partition]] if before is None else sorted({before.by, self.by[partition]})
 
     def __len__(self) -> int:
@@ -153,12 +152,12 @@ class Splits:
     @property
     def n_sides(self) -> Integers:
         """How many sides each candidate has."""
-        sides: Integers = 2 * self._halves[self._listed[0]]
+        sides: Integers = 2 * self._repeats[self._listed[0]]
         return sides
 
     def __getitem__(self, number: int) -> Split:
         partition, cut, other = (int(column[number]) for column in self._listed)
-        second, before = ~self.cuts[partition][cut][self.group[partition]], self._under[partition]
+        second, before = ~self.cuts[partition][cut][self.group[partition]], self.earlier[partition]
         own = Cut(self.by[partition], second.astype(np.int64))
         return Split((own,) if before is None else (before, own), other, self.into[other])
 
@@ -168,22 +167,22 @@ class Splits:
         found = []
         for p, cuts in enumerate(self.cuts):
             sides = np.zeros((len(cuts), coarse.shape[1]), dtype=np.int64)
-            for own in self._of_halves(coarse, p):
+            for own in self._by_earlier_side(coarse, p):
                 first = np.tensordot(cuts.astype(np.int64), own, axes=1)
                 sides += np.abs(first).sum(axis=-1) + np.abs(own.sum(axis=0) - first).sum(axis=-1)
-            found.append(np.delete(np.add.reduceat(sides, self._cells[:-1], axis=1), self._cut_by(p), axis=1).ravel())
+            found.append(np.delete(np.add.reduceat(sides, self._cells[:-1], axis=1), self._read_by(p), axis=1).ravel())
         return np.concatenate(found)
 
-    def _of_halves(self, sums: Integers, partition: int) -> list[Integers]:
-        """Return the sums of a partition's groups, one array for each side of the cut before."""
-        return np.split(sums[self._starts[partition] : self._starts[partition + 1]], self._halves[partition])
+    def _by_earlier_side(self, sums: Integers, partition: int) -> list[Integers]:
+        """Return the sums of a partition's groups, one array for each side of the earlier cut."""
+        return np.split(sums[self._starts[partition] : self._starts[partition + 1]], self._repeats[partition])
 
     def sums(self, sums: Integers, number: int) -> Integers:
         """Return the sums by the cells of a candidate, (cells, channels), in the order of its sides."""
         partition, cut, other = (int(column[number]) for column in self._listed)
         on_first, of_feature = self.cuts[partition][cut], slice(self._cells[other], self._cells[other + 1])
         sides = []
-        for own in self._of_halves(sums, partition):
+        for own in self._by_earlier_side(sums, partition):
             cells = np.add.reduceat(own, self._codes, axis=1)[:, of_feature]
             sides += [cells[on_first].sum(axis=0), cells[~on_first].sum(axis=0)]
         return np.concatenate(sides)

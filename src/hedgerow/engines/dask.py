@@ -79,8 +79,11 @@ class DaskSource:
     again = True
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read."""
-        tell(self.client, _prepare)  # workers are idle while a fit is planned
+        """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read.
+
+        Workers begin to import what they will need.
+        """
+        run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
         X, y = layout.split(self.frame._meta)
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
@@ -187,7 +190,9 @@ class DaskEngine:
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
         self._wire.sent += len(packed) * len(futures)
-        self._asked = made = list(futures)  # the last ones are released with these, in one message
+        self._asked = made = list(
+            futures
+        )  # lets go of the last question's futures; their release goes out with these tasks
         try:
             cells = _cells(task)
             while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
@@ -221,7 +226,9 @@ class DaskEngine:
     def forget(self, log: str) -> None:
         """Drop what workers remember of a log."""
         if self._sent.pop(log, None) is not None:
-            tell(self._client, _forget, log).join(GATHER)  # a scheduler that does not answer is not waited for
+            run_on_workers(self._client, _forget, log).join(
+                GATHER
+            )  # a scheduler that does not answer is not waited for
 
     def close(self) -> None:
         """Drop everything."""
@@ -235,8 +242,8 @@ def _cells(task: Task) -> int:
     return task.question.cells(int(task.n_codes.sum()), task.n_classes)
 
 
-def tell(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
-    """Have every worker do something, a coroutine function, that nothing rests on; return the thread that asks them to."""
+def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
+    """Ask every worker to run a coroutine function, and wait for none; return the thread that asks."""
 
     def ask() -> None:
         with suppress(Exception):  # a client that is gone has nobody to tell

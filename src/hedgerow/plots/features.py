@@ -77,7 +77,7 @@ def feature_panels(
     Parameters
     ----------
     estimator : HedgerowClassifier or another booster
-        The model. All its trees must test one feature, or be the two-sided curves of ``HedgerowClassifier``.
+        The model. All its trees must test one feature, or be the curves on the sides of cuts of ``HedgerowClassifier``.
     features : str, or iterable of names and pairs of names, or None
         What to show. None: the six features of the largest importances.
 
@@ -131,9 +131,9 @@ def _is_of_stumps(model: BoostedModel) -> bool:
 class FeatureDisplay:
     """What each feature adds to the log-odds, as step functions over its real units, with what noise leaves open.
 
-    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what two-sided ones add on average
-    over the other feature. The rest of these is the panel of the pair, a map in which cells that noise alone may explain are
-    grey. Curves are less their mean. The band holds what noise alone leaves open, and not the bias of smoothing, chance in the
+    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what those on the sides of cuts add on
+    average over the other features. The rest of these is the panel of the pair, a map in which cells that noise alone may explain
+    are grey. Curves are less their mean. The band holds what noise alone leaves open, and not the bias of smoothing, chance in the
     records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs
     nothing.
 

@@ -76,11 +76,12 @@ class HedgerowClassifier(BoostingClassifier):
     little each get their rounds. Each round selects one feature, or from the fourth on where there are twelve rounds or more a
     cut of one feature and another feature on both sides of it, by the absolute gradients of its cells. It measures gradient and
     curvature of these cells alone, in one question, and takes one damped Newton step of the logistic loss for each cell. Where
-    records are many for the budget, an earlier cut may have another one on both of its sides, and the feature four. What a
-    record adds is capped, so that those the model is surely wrong about do not set the noise. The model is a sum of step
-    functions of one feature each, and of two-sided ones, all of which can be looked at.
+    records are many for the budget, a candidate may also cut a second feature on both sides of a cut that an earlier round
+    released, and ask for a third feature's cells on the four sides. What a record adds is capped, so that those the model is
+    surely wrong about do not set the noise. The model is a sum of step functions, of one feature each or on the sides of one or
+    two cuts, all of which can be looked at.
 
-    Releases  the bins, and one step function for each round, of one feature or of one on both sides of a cut of another.
+    Releases  the bins, and one step function for each round, of one feature or of one on the sides of cuts of others.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 6.5 % more for the features'
               scores, and an equal part of the rest for each round, a quarter of it for the selection, a twelfth where nearly all
               features say something alike (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where
@@ -218,8 +219,8 @@ class HedgerowClassifier(BoostingClassifier):
     def feature_importances_(self) -> Floats:
         """How much of the model each feature decides, of shape (features,): the spread of its curves over their cells.
 
-        Shares that sum to 1; zeros where no curve has a slope. A two-sided curve counts for the feature whose curve it is. Read
-        from released values; cells count alike, however many records they have.
+        Shares that sum to 1; zeros where no curve has a slope. Curves on the sides of a cut count for the feature
+        whose curves they are. Read from released values; cells count alike, however many records they have.
         """
         spread = spread_by_feature(self._model)
         return spread / spread.sum() if spread.sum() > 0 else spread

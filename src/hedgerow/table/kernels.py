@@ -124,13 +124,13 @@ def move(
 
 
 @compiled
-def pack(codes, channels, offsets, by, group, under, shift, place, row, packed):
+def pack(codes, channels, offsets, by, group, shifted_by, shift, place, row, packed):
     """Add the channels of every record to packed[g, offsets[feature] + code] for every feature, two in each integer.
 
-    It does so for every group g = group[p, code of by[p]] + shift[p, code of under[p]] that the record is in, one for each p.
+    It does so for every group g = group[p, code of by[p]] + shift[p, code of shifted_by[p]] of the record, one for each p.
     Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
     IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), by (partitions,), group
-    (partitions, codes), all 0 where there is one group; under (partitions,) and shift (partitions, codes), or both empty.
+    (partitions, codes), all 0 where there is one group; shifted_by (partitions,) and shift (partitions, codes), or both empty.
     OUT place (features,) uint64 and row (pairs,) int64 for its own use.
     INOUT packed (groups, codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
@@ -153,8 +153,8 @@ def pack(codes, channels, offsets, by, group, under, shift, place, row, packed):
         first = row[0]
         for p in range(np.uint64(len(by))):
             own = np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
-            if len(under):
-                own += np.uint64(shift[p, np.uint64(codes[record, np.uint64(under[p])])])
+            if len(shifted_by):
+                own += np.uint64(shift[p, np.uint64(codes[record, np.uint64(shifted_by[p])])])
             for feature in range(features):
                 packed[own, place[feature], np.uint64(0)] += first
             for pair in range(1, pairs):

@@ -94,7 +94,7 @@ class Records:
     @property
     def table(self) -> MemoryTable:
         """These records as a table of their own."""
-        self.settle()
+        self.update_margins()
         return self._table
 
     @cached_property
@@ -105,7 +105,7 @@ class Records:
 
     def merge(self, into: tuple[Integers, ...]) -> None:
         """Replace the codes; those of the partition stay as they are."""
-        self.settle()
+        self.update_margins()  # by the codes from before
         codes = self.codes.copy()
         offsets = np.concatenate(([0], np.cumsum([len(codes) for codes in into]))).astype(np.int64)
         kernels.merge(codes, offsets, np.concatenate(into).astype(codes.dtype))
@@ -122,10 +122,10 @@ class Records:
 
     def vote(self, votes: RecordVotes) -> None:
         """Add votes to the margins, at the latest when these are read; sums add them as they go."""
-        self.settle()
+        self.update_margins()
         self._votes = votes
 
-    def settle(self) -> None:
+    def update_margins(self) -> None:
         """Add the votes that are not in the margins yet."""
         if self._votes is not None:
             self._table.update_margins(self._votes)
@@ -403,12 +403,12 @@ class Task:
             If commands were left out that the memo lacks; ask again with all of them.
         """
         with memo.lock:
-            free, memo.taken = (
-                not memo.taken,
-                True,
-            )  # a handler's task before this line has ended, one behind it leaves the memo
+            # A signal's handler may ask on this thread at any line. Before the second line its task ends and gives the memo back;
+            # after it, that task works on a memo of its own.
+            free = not memo.taken
+            memo.taken = True
             try:
-                # What this task must not see, or would change back, or twice, stays as it is.
+                # The memo of a later task stays as it is: it holds votes that this task must not see.
                 return self._answer(partition, memo if free and memo.position <= self.end else Memo())
             finally:
                 if free:
@@ -429,6 +429,6 @@ class Task:
         for name in set(memo.arrays) - self.live - {CODES, LABELS, MARGINS}:
             del memo.arrays[name]
         answer = self.question.answer(records)
-        records.settle()
+        records.update_margins()  # a question that reads no margins leaves the votes for later ones
         memo.position = self.end
         return answer

@@ -27,9 +27,8 @@ Integers = npt.NDArray[np.int64]
 
 # Cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache.
 BLOCK_CELLS = 1 << 18
-BLOCK_RECORDS = (
-    1 << 12
-)  # records whose codes stay there too; larger arrays would be fetched from the system, block by block
+# Records of a block, whose codes stay there too. For larger ones the system would give numpy new pages each time.
+BLOCK_RECORDS = 1 << 12
 LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
@@ -179,7 +178,7 @@ class MemoryTable:
         margins, most = self._seen(), LARGEST_HALF // max(rule.l1, 1)
         groups = self._all if groups is None else groups
         shape = groups.n_groups, int(self._offsets[-1])
-        partitions = groups.feature, groups.group, groups.under, groups.shift
+        partitions = groups.feature, groups.group, groups.shifted_by, groups.shift
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         check_packable(step)
         parts: list[Integers] = []

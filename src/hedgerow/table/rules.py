@@ -73,22 +73,24 @@ class CodeGroups:
 
     Parameters
     ----------
-    feature, under : ndarray of shape (partitions,), int64
-        The features whose codes each of them reads.
-    group, shift : ndarray of shape (partitions, codes), int64
-        A record's group is that of its code of ``feature``, more by the shift of its code of ``under``, if there are any; groups
-        of different partitions have different numbers, from 0 on. Columns beyond a feature's codes are not read.
+    feature : ndarray of shape (partitions,), int64
+        The feature whose code each partition reads.
+    group : ndarray of shape (partitions, codes), int64
+        The group of each of its codes. Groups of different partitions have different numbers, from 0 on; columns beyond a
+        feature's codes are not read.
+    shifted_by, shift : ndarrays of shapes (partitions,) and (partitions, codes), int64, or both empty
+        A second feature, and what each of its codes adds to the number of the group; zeros where a partition reads one alone.
     """
 
     feature: Integers
     group: Integers
-    under: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    shifted_by: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     shift: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @property
     def n_groups(self) -> int:
         """How many groups all partitions have together."""
-        shift = self.shift.max(axis=1) if len(self.under) else 0
+        shift = self.shift.max(axis=1) if len(self.shifted_by) else 0
         return int((self.group.max(axis=1) + shift).max()) + 1
 
 

@@ -131,11 +131,11 @@ def _is_of_stumps(model: BoostedModel) -> bool:
 class FeatureDisplay:
     """What each feature adds to the log-odds, as step functions over its real units, with what noise leaves open.
 
-    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what those on the sides of cuts add
-    on average over the other features. The rest of these is the panel of the pair, a map in which cells that noise alone may
-    explain are grey. Curves are less their mean. The band holds what noise alone leaves open, and not the bias of smoothing,
-    chance in the records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs
-    nothing.
+    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what those on the sides of cuts
+    add on average over the other features. The rest of these is the panel of the pair, a map in which cells that noise alone
+    may explain are grey. Curves are less their mean. The band holds what noise alone leaves open, and not the bias of
+    smoothing, chance in the records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn
+    is released: it costs nothing.
 
     Parameters
     ----------

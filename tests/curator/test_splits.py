@@ -125,6 +125,7 @@ def test_sums_and_scores_are_those_of_a_plain_loop(splits):
         expected.append(np.abs(sums[:, 0]).sum())
     singles = [np.abs(np.bincount(codes[:, j], channels[:, 0], n)).sum() for j, n in enumerate(N_CODES)]
     assert np.array_equal(asked._scores(), singles + expected)
+    assert asked._scores().dtype == np.int64
     assert np.array_equal(asked.scores(Geometric(Fraction(1), 4 * RULE.scored_l1)), singles)
     for j, n in enumerate(N_CODES):
         plain = np.stack([np.bincount(codes[:, j], channel, n) for channel in channels.T], axis=1)
@@ -195,6 +196,7 @@ def changed(**parts):
         changed(earlier=[None, None, None]),
         changed(earlier=[None, Cut(4, ON_B.side)]),
         changed(earlier=[None, Cut(-1, ON_B.side)]),
+        changed(earlier=[None, Cut(-1, ON_D.side)]),
         changed(earlier=[None, Cut(0, ON_B.side)]),
         changed(earlier=[None, Cut(1, ON_B.side[1:])]),
         changed(earlier=[None, Cut(1, 2 * ON_B.side)]),
@@ -211,12 +213,14 @@ def test_what_was_checked_is_what_a_round_answers_by():
     """Arrays that are written to afterwards are others, and cuts that are numbers are read as truth."""
     cuts = [own.astype(np.int64) * 7 for own in SPLITS.cuts]
     group, into = ([array.copy() for array in part] for part in (SPLITS.group, SPLITS.into))
-    splits = Splits([0, 1], group, cuts, into, [None, Cut(0, np.arange(10) % 2)])
+    by, earlier = [0, 1], [None, Cut(0, np.arange(10) % 2)]
+    splits = Splits(by, group, cuts, into, earlier)
     codes, labels = records(50)
     asked = opened(codes, labels, splits=splits)
     expected = asked._scores()
     for array in (*group, *cuts, *into):
         array[:] = 0
+    by[:], earlier[:] = [2, 0], [None, None]
     assert np.array_equal(opened(codes, labels, splits=splits)._scores(), expected)
     assert np.array_equal(expected[: 4 + 24], opened(codes, labels)._scores()[: 4 + 24])
     for array in (*splits.group, *splits.cuts, *splits.into, ON_B.side):

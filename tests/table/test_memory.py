@@ -237,10 +237,10 @@ def test_votes_are_added_to_the_margins_that_a_table_was_given():
 
 
 def test_packed_sums_have_two_signs_and_an_odd_channel_of_its_own():
-    packed = np.array([[[5 * (1 << 32) - 3, -2 * (1 << 32) + 1]]], dtype=np.int64)
-    out = np.ones((1, 1, 3), dtype=np.int64)
+    packed = np.array([[[5 * (1 << 32) - 3, -2 * (1 << 32) + 1], [7 << 32, 0]]], dtype=np.int64)
+    out = np.ones((1, 2, 3), dtype=np.int64)
     unpack(packed, out)
-    assert out.tolist() == [[[6, -1, -2]]]
+    assert out.tolist() == [[[6, -1, -2], [8, 1, 1]]]
     assert not packed.any()
 
 

@@ -262,10 +262,8 @@ class AdditivePlan:
         if not by:
             return None
         channels = Gradients(len(encoder.schema.classes), normal=self._budget.concentrated).channels
-        for more in (
-            self._second_cuts(steps, by, number, records, part),
-            [],
-        ):  # without them where sums would be too many
+        second_cuts = self._second_cuts(steps, by, number, records, part)
+        for more in (second_cuts, []):  # without them where sums would be too many
             features, earlier = [*by, *(j for j, _ in more)], [*(None for _ in by), *(cut for _, cut in more)]
             splits = splits_of(encoder, features, earlier)
             if splits.groups.n_groups * int(encoder.n_codes.sum()) * channels <= MOST_SPLIT_SUMS:

@@ -127,10 +127,12 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
         ("cuts", (2, 2)),
         ("cuts", (4, 4)),
         ("by", 4),
-        ("chance", 0.5),
-        ("chance", 1.0),
     ):
         yield f"deep {name} {value}", replace(SHIPPED, splits=replace(SHIPPED.splits, **{f"deep_{name}": value}))
+    for chance in (0.5, 1.0):
+        yield f"strict chance {chance}", replace(SHIPPED, splits=replace(SHIPPED.splits, strict_chance=chance))
+    for precision in (0.0, float("inf")):
+        yield f"strict from {precision}", replace(SHIPPED, strict_from=precision)
     for what, value in (
         ("even", 2.0),
         ("clear", 1.25),

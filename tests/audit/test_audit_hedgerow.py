@@ -66,6 +66,13 @@ def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():
     assert 0.5 < worst(1) <= 1
 
 
+def test_a_second_round_that_counts_what_the_first_left_loses_at_most_epsilon_with_it(monkeypatch):
+    before = law(TYPES[3:5])
+    monkeypatch.setattr(additive.AdditivePlan, "_strict", lambda *_: True)
+    assert worst_loss(law(TYPES[3:5]), before) > 0  # it is another law
+    assert 0.5 < worst(1) <= 1
+
+
 @pytest.mark.slow
 def test_two_rounds_lose_at_most_epsilon_on_up_to_three_records():
     assert 0.5 < worst(3) <= 1

@@ -8,7 +8,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.boosting.curves import _visits, pieces_of
 from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.boosting.steps import splits_of
 from hedgerow.boosting.visits import Visits
+from hedgerow.schema import Encoder
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
 CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
@@ -108,3 +110,37 @@ def test_visits_are_worked_out_again_from_the_sums_that_a_model_keeps(classes, r
         np.testing.assert_allclose(after.trust, before.trust, atol=0.02)
         np.testing.assert_allclose(after.steps, before.steps, atol=0.02)
     assert any(visit.number > 1 for _, visit in again)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_what_a_step_leaves_is_what_it_does_not_reach_less_the_noise(classes):
+    generator, shape = np.random.default_rng(4), (BINS, classes)
+    curvature, steps = np.full(shape, LEVEL), generator.normal(0, 1, shape)
+    true = generator.normal(0, 3 * NOISE, shape)
+    exact = Visits(Smoothing(), 1e-6, 1e-6)
+    exact.leave(1, LEVEL * steps + true, curvature, steps)
+    np.testing.assert_allclose(exact.left(3), [0, np.abs(true).sum(), 0])
+    exact.leave(1, LEVEL * steps, curvature, steps)
+    np.testing.assert_allclose(exact.left(2), [0, 0], atol=1e-6)  # the last step counts
+
+    noisy, found = Visits(Smoothing(), NOISE, 1e-6), []
+    for _ in range(400):
+        noisy.leave(0, LEVEL * steps + true + generator.normal(0, NOISE, shape), curvature, steps)
+        found.append(noisy.left(1)[0])
+    assert np.mean(found) == pytest.approx(np.abs(true).sum(), rel=0.03)
+    noisy.leave(0, LEVEL * steps + 0.1 * NOISE, curvature, steps)
+    assert noisy.left(1)[0] == 0  # less than the noise adds by itself
+
+
+def test_what_a_splits_step_leaves_counts_for_this_split_alone():
+    schema = hr.Schema({name: hr.Categorical(["x", "y"]) for name in "abc"}, classes=["no", "yes"])
+    splits, visits = splits_of(Encoder(schema, 4), [0, 1]), Visits(Smoothing(), 1e-6, 1e-6)
+    known = splits[3]
+    gradient = np.arange(8.0)[:, None]
+    visits.leave(known, gradient, np.ones((8, 1)), np.zeros((8, 1)))
+    np.testing.assert_allclose(visits.left_of(splits), [28.0 * (number == 3) for number in range(len(splits))])
+    assert visits.left(3).tolist() == [0, 0, 0]
+    others = splits_of(Encoder(schema, 4), [2, known.cuts[0].by])
+    found = visits.left_of(others)
+    assert [others[number].key == known.key for number in range(len(others))] == (found > 0).tolist()
+    assert found.sum() == pytest.approx(28)

@@ -105,6 +105,20 @@ def test_what_is_cut_on_both_sides_of_a_cut():
     assert deep.groups.n_groups == 9 + 2 * 9 + 2 * 5 + 2 * 9
 
 
+def test_a_candidate_is_found_by_its_key_among_its_own_and_no_others(splits):
+    keys = [splits[number].key for number in range(len(splits))]
+    assert len(set(keys)) == len(keys)
+    assert [splits.number(key) for key in keys] == list(range(len(keys)))
+    for other in (splits_of(ENCODER, [1]), splits_of(ENCODER, [1], [ON_D]), splits_of(ENCODER, [0], [ON_C])):
+        found = [other.number(key) for key in keys]
+        assert [number for number in found if number is not None] == [
+            number for number in range(len(other)) if other[number].key in keys
+        ]
+        assert [None if number is None else other[number].key for number in found] == [
+            key if number is not None else None for key, number in zip(keys, found, strict=True)
+        ]
+
+
 def test_a_condition_is_said_in_the_units_of_the_schema():
     assert condition(ENCODER, 0, 2) == "a < 0.333333"
     assert condition(ENCODER, 0, 8) == "a is not missing"

@@ -7,6 +7,8 @@ keeps something else in one of the worlds.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from planted import boost_by_the_exact_number
@@ -17,7 +19,7 @@ from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.cells.specializer import Specializer
 from hedgerow.class_weights import ClassWeights
-from hedgerow.systems import system_class
+from hedgerow.systems import hedgerow, system_class
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.leaves import LabelChoice
 
@@ -65,6 +67,16 @@ def test_a_fit_as_it_comes_follows_from_what_is_released(name):
 @pytest.mark.parametrize(("name", "seed"), [("hedgerow", 0), ("hedgerow", 3), ("forest", 0)])
 def test_what_classes_weigh_follows_from_the_parameter(name, seed):
     same_everywhere(small(name, class_weight={"yes": 7}), seed)
+
+
+@pytest.mark.parametrize("delta", [0, DELTA])
+def test_what_a_step_left_follows_from_what_is_released(delta, monkeypatch):
+    asked = {}
+    for strict_from in (0.0, np.inf):
+        monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, strict_from=strict_from))
+        estimator = small("hedgerow", n_estimators=12, **({"delta": delta} if delta else {}))
+        asked[strict_from] = same_everywhere(estimator, 0)
+    assert asked[0.0] != asked[np.inf]
 
 
 CHOICES = [
@@ -151,6 +163,16 @@ def weigh_classes_by_the_number_of_records(plant):
     plant.setattr(AdditivePlan, "fit", boosted)
 
 
+def lose_what_steps_left_where_records_are_many(plant):
+    fit = AdditivePlan.fit
+
+    def boosted(self, curator):
+        self._recipe = replace(self._recipe, strict_from=0.0 if len(curator._table) > 100 else np.inf)
+        return fit(self, curator)
+
+    plant.setattr(AdditivePlan, "fit", boosted)
+
+
 PLANTED = {
     "classes weigh what the number of records says": (weigh_classes_by_the_number_of_records, "hedgerow"),
     "a penalty comes from the exact number of records": (boost_by_the_exact_number, "hedgerow"),
@@ -168,3 +190,9 @@ def test_a_plan_that_looks_at_the_records_is_noticed(bug, monkeypatch):
     plant(monkeypatch)
     with pytest.raises(AssertionError, match=r"is another one|questions"):
         same_everywhere(small(name), 0)
+
+
+def test_strict_rounds_where_records_are_many_are_noticed(monkeypatch):
+    lose_what_steps_left_where_records_are_many(monkeypatch)
+    with pytest.raises(AssertionError, match=r"is another one"):
+        same_everywhere(small("hedgerow", n_estimators=12), 0)

@@ -178,7 +178,7 @@ class AdditivePlan:
             scout = self._scout(left)
             dense, share, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
-        one = self._round(left, rounds, share)
+        one = replace(self._round(left, rounds, share), strict=self._strict(records, rounds))
         curvature = one.gradients.first_curvature(records or 0.0, said)
         alone = 0.0 if share is None else min(self._dense(left).alone * len(encoder.n_codes), 2 * rounds // 3)
         steps: list[Step] = []
@@ -207,6 +207,11 @@ class AdditivePlan:
         """Return how many times the noise of one count, at the budget that is left, there are records."""
         left = float(self._budget.amount * self._survey(self._budget).left)
         return float(records * (np.sqrt(2 * left) if self._budget.concentrated else left))
+
+    def _strict(self, records: float | None, rounds: int) -> bool:
+        """Return whether candidates lose what their last steps left: where rounds are so precise that it is not their noise."""
+        parts = np.sqrt(rounds) if self._budget.concentrated else rounds
+        return records is not None and self._precision(records) / parts >= self._recipe.strict_from
 
     def _for_dense(
         self, curator: Queryable, scout: Scout, encoder: Encoder, records: float

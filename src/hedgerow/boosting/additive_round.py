@@ -78,9 +78,9 @@ class SplitRecipe:
         From this precision on, and after ``deep_after`` rounds, features are also cut on both sides of an earlier released cut.
         ``deep_cuts`` is how many earlier cuts, for two classes and for more, those whose steps vote most; ``deep_by`` is how many
         of the round's features each of them gets. Both are halved above ``many_records``.
-    deep_chance : float
-        The share of what chance adds to a score that candidates of two cuts lose, in place of ``AdditiveRecipe.chance``; it is
-        multiplied by ``penalty``, too.
+    strict_chance : float
+        The share of what chance adds to a score that candidates of two cuts lose, and in strict rounds those of one cut, too, in
+        place of ``AdditiveRecipe.chance``; it is multiplied by ``penalty``.
     """
 
     least_rounds: int = 12
@@ -95,7 +95,7 @@ class SplitRecipe:
     deep_after: int = 12
     deep_cuts: tuple[int, int] = (2, 4)
     deep_by: int = 2
-    deep_chance: float = 0.75
+    strict_chance: float = 0.75
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,8 @@ class AdditiveRecipe:
     little : float
         The precision below which the shares of the classes alone are asked for, and from which on, with a delta, the scores of
         all features.
+    strict_from : float
+        From this precision of one round on, rounds are strict: what a candidate's last step left of its score counts for nothing.
     """
 
     survey: SurveyRecipe
@@ -180,6 +182,7 @@ class AdditiveRecipe:
     dense: DenseRecipe = DenseRecipe()
     few: Fraction = Fraction(1, 4)
     little: float = 400.0
+    strict_from: float = 3000.0
 
     def round(self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None) -> OneRound:
         """Return a round that costs at most the budget, of candidates with at most so many cells.
@@ -198,13 +201,17 @@ class AdditiveRecipe:
 
 @dataclass(frozen=True, eq=False)
 class OneRound:
-    """Select one candidate by the absolute gradients of its cells, and measure gradients and curvatures of these cells only."""
+    """Select one candidate by the absolute gradients of its cells, and measure gradients and curvatures of these cells only.
+
+    In a ``strict`` round a candidate also loses what its last step left of its score.
+    """
 
     recipe: AdditiveRecipe
     gradients: Gradients
     selection: Selection
     noise: Noise
     most_cells: int
+    strict: bool = False
 
     @property
     def event(self) -> Event:
@@ -243,9 +250,9 @@ class OneRound:
         The curvature is known from what was released before: its sum over the records for each scored channel. ``before`` are the
         steps of the rounds before, and ``visits`` those of them that measured one feature.
         """
-        penalty = self.penalty(encoder.n_codes, curvature)
+        penalty = self.penalty(encoder.n_codes, curvature, visits.left(len(encoder.n_codes)))
         if splits is not None:
-            penalty = np.concatenate([penalty, self.penalty_of_splits(splits, curvature)])
+            penalty = np.concatenate([penalty, self.penalty_of_splits(splits, curvature, visits.left_of(splits))])
         chosen = asked.select(self.selection, penalty)
         sums, scored = asked.sums(chosen, self.noise), self.gradients.scored
         gradient, measured = sums[:, :scored] / UNIT, sums[:, scored:] / (UNIT * self.gradients.curvature)
@@ -255,26 +262,36 @@ class OneRound:
             own = own_votes(before, chosen, int(encoder.n_codes[chosen]), self.gradients.n_classes)
             said = columns_of(lead(own / VOTE_STEPS))
             visit = visits.visit(chosen, gradient, measured, said, numeric=numeric[chosen])
+            if self.strict:
+                visits.leave(chosen, gradient, measured, visit.steps)
             return replace(one_sided(chosen, self._votes(visit.steps)), sums=sums), after
         assert splits is not None
         split = splits[chosen - len(numeric)]
         sides = zip(np.split(gradient, split.n_sides), np.split(measured, split.n_sides), strict=True)
-        steps = [self.recipe.smoothing.steps(*side, *self.deviations, numeric[split.feature]) for side in sides]
-        return replace(of_split(split, self._votes(np.concatenate(steps))), sums=sums), after
+        steps = np.concatenate(
+            [self.recipe.smoothing.steps(*side, *self.deviations, numeric[split.feature]) for side in sides]
+        )
+        if self.strict:
+            visits.leave(split, gradient, measured, steps)
+        return replace(of_split(split, self._votes(steps)), sums=sums), after
 
-    def penalty(self, n_cells: Integers, curvature: Floats) -> Integers:
-        """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves."""
+    def penalty(self, n_cells: Integers, curvature: Floats, left: Floats) -> Integers:
+        """Return what a score loses for its cells: what noise of their sums, and part of what chance, would add by themselves.
+
+        What the last step ``left`` (candidates,) takes the place of that part where it is more, up to all that chance would add.
+        """
         noise, chance = self.by_itself(n_cells, curvature)
-        return _capped(np.rint(noise + self.recipe.chance * chance))
+        return _capped(np.rint(noise + self._by_chance(self.recipe.chance, chance, left)))
 
-    def penalty_of_splits(self, splits: Splits, curvature: Floats) -> Integers:
-        """Return what the scores of splits lose: for their cells, and for being many.
+    def penalty_of_splits(self, splits: Splits, curvature: Floats, left: Floats) -> Integers:
+        """Return what the scores of splits lose: the same for their cells, and for being many.
 
         Splits of one cut compete with each other, splits of two cuts with all splits.
         """
         recipe, features, deep = self.recipe.splits, len(splits.into), splits.n_sides > 2
         noise, chance = self.by_itself(splits.n_cells, curvature)
-        cells = np.rint(recipe.penalty * (noise + np.where(deep, recipe.deep_chance, self.recipe.chance) * chance))
+        share = np.where(deep | self.strict, recipe.strict_chance, self.recipe.chance)
+        cells = np.rint(recipe.penalty * (noise + self._by_chance(share, chance, left)))
         rivals = np.where(deep, len(deep), (~deep).sum())
         many = recipe.many * np.log(np.maximum(rivals / features, 1)) / float(self.selection.rate.fraction)
         return _capped(cells + many)
@@ -287,6 +304,10 @@ class OneRound:
         cells = np.sqrt(2 / np.pi * n_cells)
         chance = UNIT * np.sqrt(np.maximum(curvature, 0)).sum()
         return cells * self.noise.deviation * self.gradients.scored, cells * chance
+
+    @staticmethod
+    def _by_chance(share: float | Floats, chance: Floats, left: Floats) -> Floats:
+        return np.maximum(share * chance, np.minimum(UNIT * left, chance))
 
     def _votes(self, steps: Floats) -> Integers:
         """Return steps (cells, columns) as votes, (cells, classes)."""

@@ -6,13 +6,14 @@ Post-processing of released sums, by public rules (docs/proofs/hedgerow.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
 from hedgerow.boosting.smoothing import Smoothing, denoised
+from hedgerow.curator import Split, Splits
 
 __all__ = ["Visit", "Visits"]
 
@@ -87,6 +88,32 @@ class Visits:
     def __init__(self, smoothing: Smoothing, noise: float, curvature_noise: float) -> None:
         self._smoothing, self._noise, self._curvature_noise = smoothing, noise, curvature_noise
         self._pools: dict[int, _Pool] = {}
+        self._left_by: dict[Any, float] = {}  # by feature, or by a split's key
+
+    def leave(self, candidate: int | Split, gradient: Floats, curvature: Floats, steps: Floats) -> None:
+        """Remember what a step leaves of its candidate's score: it would count as much again, and again find nothing.
+
+        It is the sum of the absolute gradients of the cells after the step, less what noise adds to their squares by itself.
+        All three are of shape (cells, columns).
+        """
+        left = gradient - denoised(curvature, self._curvature_noise) * steps
+        squares = (left**2).sum(axis=0)
+        true = np.maximum(1 - len(left) * self._noise**2 / np.maximum(squares, 1e-9), 0)
+        key = candidate.key if isinstance(candidate, Split) else candidate
+        self._left_by[key] = float(np.abs(left).sum(axis=0) @ np.sqrt(true))
+
+    def left(self, features: int) -> Floats:
+        """Return what the last step of each feature left of its score, zero where nothing is known, (features,)."""
+        return np.array([self._left_by.get(feature, 0.0) for feature in range(features)])
+
+    def left_of(self, splits: Splits) -> Floats:
+        """Return what the last step of each split left of its score, zero where nothing is known, (splits,)."""
+        found = np.zeros(len(splits))
+        for key, left in self._left_by.items():
+            number = None if isinstance(key, int) else splits.number(key)
+            if number is not None:
+                found[number] = left
+        return found
 
     def visit(self, feature: int, gradient: Floats, curvature: Floats, said: Floats, *, numeric: bool) -> Visit:
         """Record the next visit of a feature, and return it.

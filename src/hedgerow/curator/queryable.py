@@ -24,6 +24,7 @@ from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
+from hedgerow.shapes import frozen_copy
 from hedgerow.table import CellRule, ChannelRule, Frontier, MemoryTable, RecordRule, RecordVotes, Table, WeightRule
 
 __all__ = ["Nodes", "Queryable"]
@@ -63,7 +64,7 @@ class Nodes:
         if index.ndim != 1 or index.dtype.kind != "i":
             raise ConfigurationError("nodes are named by signed integers in one dimension.")
         # A copy that nobody can write to, so that what was checked is what is asked and charged.
-        object.__setattr__(self, "index", np.frombuffer(index.astype(np.intp).tobytes(), dtype=np.intp))
+        object.__setattr__(self, "index", frozen_copy(index, np.intp))
 
     def __len__(self) -> int:
         return len(self.index)

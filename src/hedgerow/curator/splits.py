@@ -28,6 +28,11 @@ class Cut:
     def __post_init__(self) -> None:
         object.__setattr__(self, "side", frozen_copy(self.side, np.int64))
 
+    @property
+    def key(self) -> tuple[int, bytes]:
+        """What is the same of equal cuts, and of no others."""
+        return self.by, self.side.tobytes()
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -45,6 +50,11 @@ class Split:
     def n_sides(self) -> int:
         """How many sides it has."""
         return 1 << len(self.cuts)
+
+    @property
+    def key(self) -> tuple[tuple[tuple[int, bytes], ...], int]:
+        """What is the same of splits of the same sides and the same feature, and of no others."""
+        return tuple(cut.key for cut in self.cuts), self.feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +167,28 @@ class Splits:
 
     def __getitem__(self, number: int) -> Split:
         partition, cut, other = (int(column[number]) for column in self._listed)
+        return Split(self._cuts_of(partition, cut), other, self.into[other])
+
+    def _cuts_of(self, partition: int, cut: int) -> tuple[Cut, ...]:
+        """Return the cuts of the candidates that a partition cuts so."""
         second, before = ~self.cuts[partition][cut][self.group[partition]], self.earlier[partition]
         own = Cut(self.by[partition], second.astype(np.int64))
-        return Split((own,) if before is None else (before, own), other, self.into[other])
+        return (own,) if before is None else (before, own)
+
+    def number(self, key: tuple[tuple[tuple[int, bytes], ...], int]) -> int | None:
+        """Return the number of the candidate that has a ``Split.key``, or None where there is none."""
+        cuts, feature = key
+        if cuts not in self._partition_of:
+            return None
+        partition, cut, other = self._listed
+        first, own = self._partition_of[cuts]
+        return int(np.flatnonzero((partition == first) & (cut == own) & (other == feature))[0])
+
+    @cached_property
+    def _partition_of(self) -> dict[tuple[tuple[int, bytes], ...], tuple[int, int]]:
+        """The partition and the cut of candidates by the keys of their cuts."""
+        every = [(p, cut) for p, cuts in enumerate(self.cuts) for cut in range(len(cuts))]
+        return {tuple(cut.key for cut in self._cuts_of(*one)): one for one in every}
 
     def scores(self, sums: Integers, scored: int) -> Integers:
         """Return the absolute scored sums added over the cells of each candidate, of ``sums`` (groups, codes, channels)."""

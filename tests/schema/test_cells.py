@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import math
+import time as clock
 import warnings
 from contextlib import suppress
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,9 +22,11 @@ from hedgerow.schema.cells import (
     CHUNK,
     UNREADABLE,
     CategoryReader,
+    as_objects,
     category_key,
     number,
     numbers,
+    numeric_markers,
     object_array,
     time_cells,
 )
@@ -340,3 +343,81 @@ def test_no_cell_makes_the_library_warn_or_runs_its_own_code(action):
         CategoryReader(["a", 1]).codes(odd)
     assert caught == []
     assert calls == []
+
+
+def test_moments_of_a_zone_are_in_utc_wherever_this_process_runs(monkeypatch):
+    times, zone = np.array(["2020-01-01T12:00"], dtype="M8[m]"), timezone(timedelta(hours=3))
+    try:
+        for here in ("UTC", "XYZ-9"):
+            monkeypatch.setenv("TZ", here)
+            clock.tzset()
+            assert time_cells(times, zone).tolist() == ["2020-01-01 15:00:00+03:00"]
+    finally:
+        monkeypatch.undo()
+        clock.tzset()
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "ps"])
+def test_times_of_a_length_that_python_does_not_know_have_no_text(unit):
+    assert time_cells(np.array([0, 1], dtype="i8").view(f"M8[{unit}]")).tolist() == [UNREADABLE] * 2
+
+
+def test_a_fraction_of_foreign_parts_is_no_number_and_runs_none_of_their_code():
+    asked = []
+
+    class Foreign:
+        def __int__(self):
+            asked.append(self)
+            return 1
+
+        def __truediv__(self, other):
+            asked.append(self)
+            return 0.5
+
+    cell = Fraction(1, 2)
+    cell._numerator = Foreign()
+    assert math.isnan(number(cell))
+    assert not asked
+
+
+def test_a_zone_that_only_bears_a_name_of_pytz_runs_no_code():
+    asked = []
+
+    class Berlin(tzinfo):
+        zone = "Europe/Berlin"
+
+        def utcoffset(self, moment):
+            asked.append(moment)
+            return timedelta(hours=1)
+
+    reader = CategoryReader(["2020-01-01 12:00:00+01:00"])
+    assert reader.code(datetime(2020, 1, 1, 12, tzinfo=Berlin())) == reader.undeclared
+    assert not asked
+
+
+def test_what_nobody_knows_is_undeclared_and_not_missing():
+    reader = CategoryReader(["a"])
+    assert reader.code(object()) == reader.undeclared
+    assert reader.code(pd.NA) == reader.missing
+
+
+def test_markers_of_missing_cells_that_are_numbers():
+    found = numeric_markers(["?", "-1", "", "9.5"])
+    assert found.tolist() == [-1, 9.5]
+    assert numeric_markers([]).dtype == np.float64
+
+
+def test_text_of_numpy_that_holds_no_character_costs_its_own_cell_alone():
+    cells = np.array(["a", "b", "c"])
+    cells.view(np.uint32)[1] = 0x110000  # beyond the last character
+    assert as_objects(cells).tolist() == ["a", UNREADABLE, "c"]
+    assert CategoryReader(["a", "c"]).codes(cells).tolist() == [0, 3, 1]
+
+
+def test_codes_of_numbers_are_32_bits_wide_and_a_nan_is_missing():
+    reader = CategoryReader([1, 2.5, "x"])
+    codes = reader.codes_of_numbers(np.array([math.nan, 2.5, 1, 7]))
+    assert codes.tolist() == [reader.missing, 1, 0, reader.undeclared]
+    assert codes.dtype == np.int32
+    assert reader.codes(object_array(["x", None, 1], 3)).dtype == np.int32
+    assert reader.codes(object_array(["x", None, 1], 3)).tolist() == [2, reader.missing, 0]

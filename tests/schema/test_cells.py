@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -380,19 +381,32 @@ def test_a_fraction_of_foreign_parts_is_no_number_and_runs_none_of_their_code():
     assert not asked
 
 
-def test_a_zone_that_only_bears_a_name_of_pytz_runs_no_code():
+class Listening(type):
+    """A kind of classes that notices who reads their attributes."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __getattribute__(cls, name):
+        type.__getattribute__(Listening, "asked").append(name)
+        return type.__getattribute__(cls, name)
+
+
+@pytest.mark.parametrize("kind", [type, Listening])
+def test_a_zone_that_only_bears_a_name_of_pytz_runs_no_code(kind):
     asked = []
 
-    class Berlin(tzinfo):
+    class Berlin(tzinfo, metaclass=kind):
         zone = "Europe/Berlin"
 
         def utcoffset(self, moment):
             asked.append(moment)
             return timedelta(hours=1)
 
-    reader = CategoryReader(["2020-01-01 12:00:00+01:00"])
-    assert reader.code(datetime(2020, 1, 1, 12, tzinfo=Berlin())) == reader.undeclared
+    reader, cell = CategoryReader(["2020-01-01 12:00:00+01:00"]), datetime(2020, 1, 1, 12, tzinfo=Berlin())
+    Listening.asked.clear()
+    assert reader.code(cell) == reader.undeclared
     assert not asked
+    assert not Listening.asked
 
 
 def test_what_nobody_knows_is_undeclared_and_not_missing():

@@ -210,7 +210,7 @@ class AdditivePlan:
 
     def _strict(self, records: float | None, rounds: int) -> bool:
         """Return whether candidates lose what their last steps left: where rounds are so precise that it is not their noise."""
-        parts = np.sqrt(rounds) if self._budget.concentrated else rounds
+        parts = len(self._schema.classes) * (np.sqrt(rounds) if self._budget.concentrated else rounds)
         return records is not None and self._precision(records) / parts >= self._recipe.strict_from
 
     def _for_dense(

@@ -168,7 +168,8 @@ class AdditiveRecipe:
         The precision below which the shares of the classes alone are asked for, and from which on, with a delta, the scores of
         all features.
     strict_from : float
-        From this precision of one round on, rounds are strict: what a candidate's last step left of its score counts for nothing.
+        From this precision of one round on, for each class, rounds are strict: what a candidate's last step left of its score
+        counts for nothing.
     """
 
     survey: SurveyRecipe
@@ -182,7 +183,7 @@ class AdditiveRecipe:
     dense: DenseRecipe = DenseRecipe()
     few: Fraction = Fraction(1, 4)
     little: float = 400.0
-    strict_from: float = 3000.0
+    strict_from: float = 1500.0
 
     def round(self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None) -> OneRound:
         """Return a round that costs at most the budget, of candidates with at most so many cells.

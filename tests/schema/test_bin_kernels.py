@@ -53,6 +53,35 @@ def test_edges_that_are_not_above_a_value_are_counted(number, spacing):
                 assert np.array_equal(counts, expected)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_slots_are_of_equal_width_between_the_first_edge_and_the_last():
+    edges = np.array([7.0, -2.0, 0.5, 1.0, 6.0])
+    for way in ways(kernels._slots_by_unit):
+        assert way(edges, 1, 5) == kernels.SLOTS / 8  # as Python, a read behind the last would raise
+        assert way(edges, 1, 4) == kernels.SLOTS / 3
+        assert way(edges, 1, 2) == 0  # all stand in one
+        assert way(np.array([0.0, 0.25]), 0, 2) == 4 * kernels.SLOTS
+        assert way(np.array([-1.7e308, 1.7e308]), 0, 2) == 0
+    for way in ways(kernels._slot):
+        last = kernels.SLOTS - 1
+        given = [
+            np.nan,
+            -np.inf,
+            2.9,
+            3.0,
+            3.09,
+            3.11,
+            3.49,
+            3.51,
+            3 + last / 10 - 0.01,
+            3 + last / 10 + 0.01,
+            9e9,
+            np.inf,
+        ]
+        found = [way(value, 3.0, 10.0) for value in given]
+        assert found == [0, 0, 0, 0, 0, 1, 4, 5, last - 1, last, last, last]
+
+
 @pytest.mark.parametrize("first", [0, 2])
 @pytest.mark.parametrize("behind", [0, 2])
 def test_edges_are_even_within_half_a_step(first, behind):

@@ -200,6 +200,15 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
         assert np.array_equal(table.margins[:, 0], margins)
 
 
+@pytest.mark.parametrize("groups", [None, GROUPS])
+def test_sums_of_no_records_are_whole_zeros(groups):
+    codes, labels, _ = records(0)
+    found = table_of(codes, labels).sums(Channels(), None, groups)
+    assert found.dtype == np.int64
+    assert found.shape == (1 if groups is None else groups.n_groups, 10, 3)
+    assert not found.any()
+
+
 @pytest.mark.parametrize("step", [1, 2, 7, 100])
 def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
     """Seven records of channels up to 20 fit a half of 140."""

@@ -147,21 +147,22 @@ def test_two_channels_are_halves_of_one_integer_in_every_group(count, n_codes, n
         given = Given(count, n_codes, n_classes, n_nodes)
         said = given.generator.integers(-9, 10, (count, channels))
         pairs = (channels + 1) // 2
-        for by, under in (([0], []), ([len(n_codes) - 1, 0], []), ([len(n_codes) - 1, 0], [0, 0])):
+        last = len(n_codes) - 1
+        for by, under, groups in (([0], [], 1), ([last], [], 2), ([last, 0], [], 3), ([last, 0], [0, 0], 6)):
             group = np.full((len(by), max(n_codes)), 99)
             for p, feature in enumerate(by):
-                group[p, : n_codes[feature]] = given.generator.integers(0, 3, n_codes[feature])
+                group[p, : n_codes[feature]] = given.generator.integers(0, min(groups, 3), n_codes[feature])
             shift = np.full((len(under), max(n_codes)), 99)
             for p, feature in enumerate(under):
                 shift[p, : n_codes[feature]] = 3 * given.generator.integers(0, 2, n_codes[feature])
-            expected = np.zeros((6, sum(n_codes), channels), dtype=np.int64)
+            expected = np.zeros((groups, sum(n_codes), channels), dtype=np.int64)
             for record in range(count):
                 for p, feature in enumerate(by):
                     for place in given.offsets[:-1] + given.codes[record]:
                         more = shift[p, given.codes[record, under[p]]] if under else 0
                         expected[group[p, given.codes[record, feature]] + more, place] += said[record]
             place, row = given.array((len(n_codes),), np.uint64), given.array((pairs,))
-            packed = given.array((6, sum(n_codes), pairs))
+            packed = given.array((groups, sum(n_codes), pairs))
             pack(
                 given.codes,
                 said,
@@ -178,6 +179,16 @@ def test_two_channels_are_halves_of_one_integer_in_every_group(count, n_codes, n
             lower[..., : channels - pairs] = expected[..., pairs:]
             assert np.array_equal(packed, expected[..., :pairs] * (1 << 32) + lower)
             assert given.is_alone()
+
+
+def test_two_channels_of_a_single_code_go_to_its_group():
+    for pack in ways(kernels.pack):
+        packed, none = np.zeros((2, 1, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        codes, said = np.zeros((3, 1), dtype=np.uint8), np.array([[1, 2], [3, 4], [-9, 5]])
+        place, row = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        one = np.array([[1]])
+        pack(codes, said, np.array([0, 1]), np.array([0]), one, none, one[:0], place, row, packed)
+        assert packed.ravel().tolist() == [0, -5 * (1 << 32) + 11]
 
 
 @cases

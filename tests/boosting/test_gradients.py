@@ -19,12 +19,13 @@ from hedgerow.table import MemoryTable
 margins_of = st.integers(-40 * VOTE_STEPS, 40 * VOTE_STEPS)
 
 
+@pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
-    rule = Gradients(n_classes, normal)
+def test_no_record_adds_more_than_its_norms(n_classes, normal, strict, data):
+    rule = Gradients(n_classes, normal, strict)
     margins = np.array([data.draw(st.lists(margins_of, min_size=n_classes, max_size=n_classes))])
     for label in range(n_classes):
         channels = rule(margins, np.array([label], dtype=np.int16))[0]
@@ -35,10 +36,11 @@ def test_no_record_adds_more_than_its_norms(n_classes, normal, data):
             assert np.abs(channels).sum() <= rule.l1
 
 
+@pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal):
-    rule = Gradients(n_classes, normal)
+def test_the_norms_are_nearly_reached_at_the_cap(n_classes, normal, strict):
+    rule = Gradients(n_classes, normal, strict)
     steps = np.arange(-16 * VOTE_STEPS, 16 * VOTE_STEPS, 4)
     spread, narrow = np.zeros((2, len(steps), n_classes), dtype=np.int64)
     spread[:, 0] = narrow[:, 0] = steps
@@ -59,15 +61,16 @@ def test_no_multiple_of_the_curvature_here_lets_a_norm_peak_below_the_cap():
         return bool((np.diff(t**2 * (1 + c**2 * (1 - t) ** 2)) >= 0).all())
 
     assert grows(1.5)
+    assert grows(2)  # of two classes; more need the square to be at most 3
     assert not grows(3)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(0.001, 1), min_size=2, max_size=6))
-def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(parts):
+@given(st.lists(st.floats(0.001, 1), min_size=2, max_size=6), st.booleans())
+def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(parts, strict):
     p = np.array(parts) / sum(parts)
-    cap = cap_of(len(p)) / UNIT
-    shares = calibrated(p[None])[0]
+    cap = cap_of(len(p), strict=strict) / UNIT
+    shares = calibrated(p[None], cap_of(len(p), strict=strict))[0]
     weights = np.minimum(1, cap / (1 - p))
     residuals = (shares * weights) @ (np.eye(len(p)) - p)
     assert residuals == pytest.approx(0, abs=1e-12)
@@ -75,10 +78,11 @@ def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(p
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6))
-def test_what_is_calibrated_comes_back(parts):
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6), st.booleans())
+def test_what_is_calibrated_comes_back(parts, strict):
     shares = np.array(parts) / sum(parts)
-    assert calibrated(uncalibrated(shares)[None])[0] == pytest.approx(shares, abs=1e-9)
+    cap = cap_of(len(shares), strict=strict)
+    assert calibrated(uncalibrated(shares, cap)[None], cap)[0] == pytest.approx(shares, abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
@@ -117,10 +121,11 @@ def plain(rule, margins, label):
     return gradients + curvatures
 
 
+@pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_first_curvature_is_that_of_records_of_which_nothing_is_known(n_classes, normal):
-    rule = Gradients(n_classes, normal)
+def test_the_first_curvature_is_that_of_records_of_which_nothing_is_known(n_classes, normal, strict):
+    rule = Gradients(n_classes, normal, strict)
     channels = rule(np.zeros((1, n_classes), dtype=np.int64), np.array([0], dtype=np.int16))[0]
     each = channels[rule.scored :] / UNIT / rule.curvature
     assert rule.first_curvature(7.5) == pytest.approx(rule.curvature_of(7.5 * each), rel=2e-4)
@@ -128,9 +133,10 @@ def test_the_first_curvature_is_that_of_records_of_which_nothing_is_known(n_clas
 
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 40])
+@pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_channels_are_those_of_a_plain_loop(n_classes, normal, kind):
-    rule, generator = Gradients(n_classes, normal), np.random.default_rng(n_classes)
+def test_channels_are_those_of_a_plain_loop(n_classes, normal, strict, kind):
+    rule, generator = Gradients(n_classes, normal, strict), np.random.default_rng(n_classes)
     wide = generator.integers(-20 * VOTE_STEPS, 20 * VOTE_STEPS, (300, n_classes))
     near = generator.integers(-VOTE_STEPS, VOTE_STEPS, (300, n_classes))
     equal = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
@@ -143,8 +149,9 @@ def test_channels_are_those_of_a_plain_loop(n_classes, normal, kind):
     assert np.array_equal(rule(margins, labels), expected)
 
 
-def test_two_classes_are_looked_up_at_every_lead():
-    rule = Gradients(2, normal=True)
+@pytest.mark.parametrize("strict", [True, False])
+def test_two_classes_are_looked_up_at_every_lead(strict):
+    rule = Gradients(2, normal=True, strict=strict)
     leads = np.concatenate([np.arange(-15 * VOTE_STEPS, 15 * VOTE_STEPS, 7), np.arange(-3, 4)])
     margins = np.stack([np.full_like(leads, 5), leads + 5], axis=1)
     for label in (-1, 0, 1):
@@ -176,7 +183,7 @@ def test_a_record_of_the_only_class_adds_nothing_and_reads_its_own_margin_alone(
     channels = rule(beside[:, :1], labels)  # a kernel that read a second margin would find one
     assert channels.shape == (50, 2)
     assert not channels.any()
-    assert np.array_equal(calibrated(np.ones((3, 1))), np.ones((3, 1)))
+    assert np.array_equal(calibrated(np.ones((3, 1)), cap_of(1)), np.ones((3, 1)))
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])

@@ -11,23 +11,26 @@ import pytest
 from hedgerow.boosting.gradients import Gradients, cap_of, intercept_of
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 
-KINDS = [(n_classes, normal) for n_classes in (1, 2, 3, 5, 40) for normal in (True, False)]
-of_every_kind = pytest.mark.parametrize(("n_classes", "normal"), KINDS)
+KINDS = [(k, normal, strict) for k in (1, 2, 3, 5, 40) for normal in (True, False) for strict in (True, False)]
+of_every_kind = pytest.mark.parametrize(("n_classes", "normal", "strict"), KINDS)
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 100, 1000])
 def test_a_cap_is_that_of_the_proof_rounded_down(n_classes):
     assert cap_of(n_classes) == math.floor(UNIT * (1 - Fraction(4, 5 * n_classes)))
-    assert Gradients(n_classes, normal=True).cap == cap_of(n_classes)
+    assert cap_of(n_classes, strict=True) == math.floor(UNIT * (1 - Fraction(1, 2 * n_classes)))
+    for strict in (True, False):
+        assert Gradients(n_classes, normal=True, strict=strict).cap == cap_of(n_classes, strict=strict)
 
 
 @of_every_kind
-def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, normal):
-    rule = Gradients(n_classes, normal)
+def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, normal, strict):
+    rule = Gradients(n_classes, normal, strict)
     c, cap = Fraction(rule.curvature), Fraction(rule.cap, UNIT)
     above = cap + Fraction(1, UNIT)  # where a record of more than two classes may be before t is rounded down
     curvature = math.ceil(UNIT * c * cap * (1 - cap))
-    assert c == {(True, True): 1.5, (True, False): 1, (False, True): 1.5, (False, False): 0.5}[n_classes == 2, normal]
+    usual = {(True, True): 1.5, (True, False): 1, (False, True): 1.5, (False, False): 0.5}[n_classes == 2, normal]
+    assert c == (2 if strict and n_classes == 2 and normal else usual)
     if n_classes == 2:
         assert (rule.scored, rule.channels, rule.scored_l1) == (1, 2, rule.cap)
         assert rule.l1 == rule.cap + curvature
@@ -42,13 +45,15 @@ def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, norma
 
 
 @of_every_kind
-def test_shares_stand_for_curvatures_where_more_than_two_classes_are_measured_without_a_delta(n_classes, normal):
-    assert Gradients(n_classes, normal).by_share == (n_classes > 2 and not normal)
+def test_shares_stand_for_curvatures_where_more_than_two_classes_are_measured_without_a_delta(
+    n_classes, normal, strict
+):
+    assert Gradients(n_classes, normal, strict).by_share == (n_classes > 2 and not normal)
 
 
 @of_every_kind
-def test_channels_are_whole_numbers(n_classes, normal):
-    channels = Gradients(n_classes, normal)(
+def test_channels_are_whole_numbers(n_classes, normal, strict):
+    channels = Gradients(n_classes, normal, strict)(
         np.zeros((3, n_classes), dtype=np.int32), np.array([0, -1, 0], dtype=np.int16)
     )
     assert channels.dtype == np.int64
@@ -66,8 +71,9 @@ def test_exponentials_fall_from_a_million_to_one(n_classes):
 @pytest.mark.parametrize(
     "shares", [(0.5, 0.5), (0.9, 0.1), (1.0, 0.0), (0.2, 0.3, 0.5), (0.98, 0.01, 0.01), (1.0, 0.0, 0.0)]
 )
-def test_the_first_curvature_is_that_of_so_many_records_of_these_shares(shares):
-    rule, cap = Gradients(len(shares), normal=True), cap_of(len(shares)) / UNIT
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_first_curvature_is_that_of_so_many_records_of_these_shares(shares, strict):
+    rule, cap = Gradients(len(shares), normal=True, strict=strict), cap_of(len(shares), strict=strict) / UNIT
     weight = sum(p * (min(1, cap / (1 - p)) if p < 1 else 1) for p in shares)
     expected = [12.5 * weight * p * (1 - p) for p in shares][: rule.scored]
     assert rule.first_curvature(12.5, np.array(shares)).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -83,8 +89,8 @@ def test_curvatures_are_read_off_shares_and_noise_below_zero_is_none():
 
 def test_even_weights_move_no_votes_and_others_move_them_against_the_heavier_class():
     """Of two classes whose shares the cap leaves alone the odds move by the quotient of the weights."""
-    assert intercept_of(np.ones(4)).tolist() == [0, 0, 0, 0]
-    assert intercept_of(np.ones(4)).dtype == np.int64
-    assert intercept_of(np.array([1.0, 1.5])).tolist() == pytest.approx(
+    assert intercept_of(np.ones(4), cap_of(4)).tolist() == [0, 0, 0, 0]
+    assert intercept_of(np.ones(4), cap_of(4)).dtype == np.int64
+    assert intercept_of(np.array([1.0, 1.5]), cap_of(2)).tolist() == pytest.approx(
         [-VOTE_STEPS * math.log(1.5) / 2, VOTE_STEPS * math.log(1.5) / 2], abs=0.51
     )

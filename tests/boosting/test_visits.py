@@ -144,3 +144,19 @@ def test_what_a_splits_step_leaves_counts_for_this_split_alone():
     found = visits.left_of(others)
     assert [others[number].key == known.key for number in range(len(others))] == (found > 0).tolist()
     assert found.sum() == pytest.approx(28)
+
+
+def test_the_last_split_counts_by_how_many_times_chance_its_score_was():
+    schema = hr.Schema({name: hr.Categorical(["x", "y"]) for name in "abc"}, classes=["no", "yes"])
+    splits, visits = splits_of(Encoder(schema, 4), [0, 1]), Visits(Smoothing(), 1e-6, 1e-6)
+    assert visits.last_split == 0
+    gradient, curvature, steps = np.arange(8.0)[:, None], np.full((8, 1), 9.0), np.zeros((8, 1))
+    visits.leave(splits[3], gradient, curvature, steps)
+    assert visits.last_split == pytest.approx(28 / (8 * 3 * np.sqrt(2 / np.pi)))
+    visits.leave(0, 5 * gradient, curvature, steps)
+    assert visits.last_split == pytest.approx(28 / (8 * 3 * np.sqrt(2 / np.pi)))  # a feature says nothing of splits
+    visits.leave(splits[2], gradient / 2, curvature, steps)
+    assert visits.last_split == pytest.approx(14 / (8 * 3 * np.sqrt(2 / np.pi)))
+    noisy, generator = Visits(Smoothing(), NOISE, 1e-6), np.random.default_rng(7)
+    noisy.leave(splits[3], generator.normal(0, 0.1 * NOISE, (8, 1)), curvature, steps)
+    assert noisy.last_split == 0  # all of it may be noise

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.archive import read_archive, write_archive
-from hedgerow.boosting.gradients import calibrated, intercept_of
-from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.boosting.gradients import calibrated, cap_of, intercept_of
+from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError, FileFormatError
 
@@ -48,22 +48,24 @@ TEST = records(2000, seed=9)[0]
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.floats(1e-6, 1), min_size=2, max_size=5))
-def test_margins_are_even_where_weighted_shares_are(weights):
-    weights = np.array(weights) / max(weights)
-    odds = np.exp(-intercept_of(weights) / VOTE_STEPS)
-    weighed = calibrated((odds / odds.sum())[None])[0] * weights
+@given(st.lists(st.floats(1e-6, 1), min_size=2, max_size=5), st.booleans())
+def test_margins_are_even_where_weighted_shares_are(weights, strict):
+    weights, cap = np.array(weights) / max(weights), cap_of(len(weights), strict=strict)
+    odds = np.exp(-intercept_of(weights, cap) / VOTE_STEPS)
+    weighed = calibrated((odds / odds.sum())[None], cap)[0] * weights
     assert weighed == pytest.approx(np.full(len(weights), weighed.mean()), rel=4 / VOTE_STEPS)
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.floats(1e-4, 1))
-def test_moved_odds_of_two_classes_are_the_weighted_ones_but_for_the_cap(weight):
-    weights, margins = np.array([weight, 1.0]), np.linspace(-12, 12, 4001)
-    moved = margins + np.diff(intercept_of(weights)) / VOTE_STEPS
-    found, usual = (calibrated(np.stack([1 / (1 + np.exp(m)), 1 / (1 + np.exp(-m))], axis=1)) for m in (moved, margins))
+@given(st.floats(1e-4, 1), st.booleans())
+def test_moved_odds_of_two_classes_are_the_weighted_ones_but_for_the_cap(weight, strict):
+    weights, margins, cap = np.array([weight, 1.0]), np.linspace(-12, 12, 4001), cap_of(2, strict=strict)
+    moved = margins + np.diff(intercept_of(weights, cap)) / VOTE_STEPS
+    found, usual = (
+        calibrated(np.stack([1 / (1 + np.exp(m)), 1 / (1 + np.exp(-m))], axis=1), cap) for m in (moved, margins)
+    )
     apart = np.log(found[:, 1] / found[:, 0]) - np.log(usual[:, 1] / usual[:, 0] / weight)
-    assert np.abs(apart).max() <= np.log(1 / 0.6) + 4 / VOTE_STEPS
+    assert np.abs(apart).max() <= np.log(UNIT / cap) + 4 / VOTE_STEPS
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -71,7 +73,7 @@ def test_moved_odds_of_two_classes_are_the_weighted_ones_but_for_the_cap(weight)
 def test_margins_of_a_hedgerow_move_by_a_public_constant_and_nothing_else_does(classes, delta):
     weights = dict(zip(classes, (0.5, 4, 9), strict=False))
     plain, weighed = (fitted(hr.HedgerowClassifier, one, classes, delta=delta) for one in (None, weights))
-    moved = intercept_of(ClassWeights.of(weights, schema(classes)).array()) / VOTE_STEPS
+    moved = intercept_of(ClassWeights.of(weights, schema(classes)).array(), plain.model_.cap) / VOTE_STEPS
     if len(classes) == 2:
         moved = moved[1] - moved[0]
     said, before = weighed.decision_function(TEST), plain.decision_function(TEST)

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.boosting import smoothing
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_round import DenseRecipe, Shares
-from hedgerow.boosting.gradients import calibrated
+from hedgerow.boosting.gradients import calibrated, cap_of
 from hedgerow.boosting.smoothing import Smoothing
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.curator import Queryable
@@ -44,7 +44,7 @@ def test_the_curves_add_up_to_the_decision(delta):
         total += curve[codes[:, number]]
     assert np.allclose(total, model.decision_function(X[:50]))
     logistic = 1 / (1 + np.exp(-total))
-    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1)))
+    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1), cap_of(2)))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

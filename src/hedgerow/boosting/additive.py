@@ -95,9 +95,9 @@ class AdditivePlan:
     def _survey(self, budget: Budget) -> Survey:
         return self._recipe.survey.survey(budget, self._encoder, counts=self._counts)
 
-    def _round(self, budget: Budget, rounds: int, share: Fraction | None = None) -> OneRound:
+    def _round(self, budget: Budget, rounds: int, share: Fraction | None = None, *, strict: bool = False) -> OneRound:
         most = self._most_cells[rounds >= self._recipe.splits.least_rounds]
-        return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most, share)
+        return self._recipe.round(budget / rounds, len(self._encoder.schema.classes), most, share, strict=strict)
 
     def _shares(self, left: Budget, share: Fraction) -> Shares:
         """Return what is asked of the classes before the first round, for a share of what is left of the budget."""
@@ -137,9 +137,10 @@ class AdditivePlan:
             shares_of_selections = (None, self._recipe.dense.share) if budget.concentrated else (None,)
             openings += [(scout.events, scout.left, share) for share in shares_of_selections]
         choices = [
-            Sequence((*events, *(self._round(rest, rounds, share).event,) * rounds))
+            Sequence((*events, *(self._round(rest, rounds, share, strict=strict).event,) * rounds))
             for events, rest, share in openings
             for rounds in self._menu
+            for strict in ((False, True) if self._counts else (False,))
         ]
         label = f"{', '.join(map(str, self._menu))} rounds, as noisy numbers of records and scores say"
         boosting = choices[0] if len(choices) == 1 else OneOf(tuple(choices), label)
@@ -178,7 +179,8 @@ class AdditivePlan:
             scout = self._scout(left)
             dense, share, last = self._for_dense(curator, scout, encoder, records)
             rounds, left = max(rounds, dense), scout.left
-        one = replace(self._round(left, rounds, share), strict=self._strict(records, rounds))
+        strict = self._strict(records, rounds)
+        one = self._round(left, rounds, share, strict=strict)
         curvature = one.gradients.first_curvature(records or 0.0, said)
         alone = 0.0 if share is None else min(self._dense(left).alone * len(encoder.n_codes), 2 * rounds // 3)
         steps: list[Step] = []
@@ -190,10 +192,10 @@ class AdditivePlan:
             last = self._monotone.projected(found, steps)
             steps.append(last)
         if self._weights:
-            intercept = intercept + intercept_of(self._weights.array())
+            intercept = intercept + intercept_of(self._weights.array(), one.gradients.cap)
         steps[0] = replace(steps[0], votes=steps[0].votes + intercept)
         measured = Measured.of(steps, one.noise, one.gradients)
-        return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone)
+        return additive_model(encoder, steps, measured, self._recipe.smoothing, self._monotone, strict=strict)
 
     def _sizes(self, records: float | None) -> tuple[int, int]:
         """Return rounds and bins; what the user asked for comes first."""
@@ -209,9 +211,9 @@ class AdditivePlan:
         return float(records * (np.sqrt(2 * left) if self._budget.concentrated else left))
 
     def _strict(self, records: float | None, rounds: int) -> bool:
-        """Return whether candidates lose what their last steps left: where rounds are so precise that it is not their noise."""
+        """Return whether rounds are strict: so precise that what a step leaves of its candidate's score is not their noise."""
         parts = len(self._schema.classes) * (np.sqrt(rounds) if self._budget.concentrated else rounds)
-        return records is not None and self._precision(records) / parts >= self._recipe.strict_from
+        return records is not None and bool(self._precision(records) / parts >= self._recipe.strict_from)
 
     def _for_dense(
         self, curator: Queryable, scout: Scout, encoder: Encoder, records: float

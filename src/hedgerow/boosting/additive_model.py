@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
+NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
 NO_STEPS = "the file's trees are no steps of one to three features, as this model's are; fit the model again."
 
 
@@ -60,7 +61,8 @@ class AdditiveModel(BoostedModel):
     """Curves of one feature, and curves on the sides of cuts of others, whose votes add up to the margins of capped gradients.
 
     ``measured`` is what the steps were made of; None in files of earlier versions, and where it would be too much.
-    ``smoothing`` made steps of it, and ``monotone`` is how curves may go; None where every one may go anyhow.
+    ``smoothing`` made steps of it, and ``monotone`` is how curves may go; None where every one may go anyhow. ``strict`` says
+    whether its rounds were strict.
     """
 
     importance_rule: ClassVar[str] = (
@@ -71,15 +73,21 @@ class AdditiveModel(BoostedModel):
     measured: Measured | None = None
     smoothing: Smoothing = field(default_factory=Smoothing)
     monotone: Monotone | None = None
+    strict: bool = False
+
+    @property
+    def cap(self) -> int:
+        """The largest absolute residual of a record, in units."""
+        return cap_of(len(self.encoder.schema.classes), strict=self.strict)
 
     def said(self, sums: Floats) -> Floats:
         """Return the probabilities that sums of votes (records, classes) stand for."""
-        return calibrated(super().said(sums))
+        return calibrated(super().said(sums), self.cap)
 
     def whole_votes(self) -> tuple[Integers, Link]:
         """Return what each node gives to each class as integers, and the calibrated softmax of their sums."""
         votes, _ = super().whole_votes()
-        return votes, Softmax(VOTE_STEPS, cap_of(votes.shape[1]) / UNIT)
+        return votes, Softmax(VOTE_STEPS, self.cap / UNIT)
 
     def curve(self, feature: int) -> Floats:
         """Return the sum of the votes of one-sided curves of one feature for each of its codes, on the scale of ``decision``."""
@@ -141,10 +149,11 @@ class AdditiveModel(BoostedModel):
             yield Step(tuple(self.cut(test) for test in tests), feature, own, np.arange(codes))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees, their votes and the cut points as named arrays."""
+        """Return the trees, their votes and the cut points as named arrays, and the cap where rounds were strict."""
         return {
             **super().to_arrays(),
             **({} if self.measured is None else self.measured.to_arrays()),
+            **({"cap": np.array([self.cap])} if self.strict else {}),
             **merged_to_arrays(self.encoder),
         }
 
@@ -155,7 +164,13 @@ def candidates_of(encoder: Encoder) -> Candidates:
 
 
 def additive_model(
-    encoder: Encoder, steps: list[Step], measured: Measured | None, smoothing: Smoothing, monotone: Monotone
+    encoder: Encoder,
+    steps: list[Step],
+    measured: Measured | None,
+    smoothing: Smoothing,
+    monotone: Monotone,
+    *,
+    strict: bool = False,
 ) -> AdditiveModel:
     """Return the model of steps: a stump for each of one side, a tree with a level for each cut and one below for the others."""
     candidates = candidates_of(encoder)
@@ -176,7 +191,7 @@ def additive_model(
         trees.append(Forest(root, tests, firsts, labels, candidates))
         shares.append(votes)
     shared = np.concatenate(shares) / VOTE_STEPS
-    return AdditiveModel(encoder, Forest.joined(*trees), shared, measured, smoothing, monotone or None)
+    return AdditiveModel(encoder, Forest.joined(*trees), shared, measured, smoothing, monotone or None, strict)
 
 
 def _is_step(forest: Forest, root: int, features: int) -> bool:
@@ -204,7 +219,10 @@ def restored_additive(
     forest = model.forest
     if not all(_is_step(forest, root, len(encoder.n_codes)) for root in forest.roots.tolist()):
         raise FileFormatError(NO_STEPS)
-    found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing, monotone=monotone or None)
+    strict = "cap" in arrays
+    found = AdditiveModel(encoder, forest, model.share, smoothing=smoothing, monotone=monotone or None, strict=strict)
+    if strict and not np.array_equal(arrays["cap"], [found.cap]):
+        raise FileFormatError(NOT_ITS_CAP)
     if monotone and not monotone.holds(found.steps()):
         raise FileFormatError(NOT_MONOTONE)
     channels = Gradients(len(encoder.schema.classes), normal=True).channels

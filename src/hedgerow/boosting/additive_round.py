@@ -81,6 +81,9 @@ class SplitRecipe:
     strict_chance : float
         The share of what chance adds to a score that candidates of two cuts lose, and in strict rounds those of one cut, too, in
         place of ``AdditiveRecipe.chance``; it is multiplied by ``penalty``.
+    clear, clear_penalty : float
+        In strict rounds the factor of the penalty is ``clear_penalty`` where the score of the last split that was measured was
+        more than ``clear`` times what chance adds to it.
     """
 
     least_rounds: int = 12
@@ -96,6 +99,8 @@ class SplitRecipe:
     deep_cuts: tuple[int, int] = (2, 4)
     deep_by: int = 2
     strict_chance: float = 0.75
+    clear: float = 1.35
+    clear_penalty: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,7 @@ class AdditiveRecipe:
         all features.
     strict_from : float
         From this precision of one round on, for each class, rounds are strict: what a candidate's last step left of its score
-        counts for nothing.
+        counts for nothing, and records that the model is surely wrong about count more.
     """
 
     survey: SurveyRecipe
@@ -185,12 +190,14 @@ class AdditiveRecipe:
     little: float = 400.0
     strict_from: float = 1500.0
 
-    def round(self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None) -> OneRound:
+    def round(
+        self, budget: Budget, n_classes: int, most_cells: int, share: Fraction | None = None, *, strict: bool = False
+    ) -> OneRound:
         """Return a round that costs at most the budget, of candidates with at most so many cells.
 
         ``share`` is what the selection gets of it; None: what the recipe says.
         """
-        rule, share = Gradients(n_classes, normal=budget.concentrated), self.share if share is None else share
+        rule, share = Gradients(n_classes, budget.concentrated, strict), self.share if share is None else share
         selection = (budget * share).selection(PermuteAndFlip, 2 * rule.scored_l1)
         noise = (budget * (1 - share)).noise_for(rule.l1, rule.l2_squared)
         return OneRound(self, rule, selection, noise, most_cells)
@@ -204,7 +211,7 @@ class AdditiveRecipe:
 class OneRound:
     """Select one candidate by the absolute gradients of its cells, and measure gradients and curvatures of these cells only.
 
-    In a ``strict`` round a candidate also loses what its last step left of its score.
+    In a round of ``strict`` gradients a candidate also loses what its last step left of its score.
     """
 
     recipe: AdditiveRecipe
@@ -212,7 +219,6 @@ class OneRound:
     selection: Selection
     noise: Noise
     most_cells: int
-    strict: bool = False
 
     @property
     def event(self) -> Event:
@@ -253,7 +259,8 @@ class OneRound:
         """
         penalty = self.penalty(encoder.n_codes, curvature, visits.left(len(encoder.n_codes)))
         if splits is not None:
-            penalty = np.concatenate([penalty, self.penalty_of_splits(splits, curvature, visits.left_of(splits))])
+            of_splits = self.penalty_of_splits(splits, curvature, visits.left_of(splits), visits.last_split)
+            penalty = np.concatenate([penalty, of_splits])
         chosen = asked.select(self.selection, penalty)
         sums, scored = asked.sums(chosen, self.noise), self.gradients.scored
         gradient, measured = sums[:, :scored] / UNIT, sums[:, scored:] / (UNIT * self.gradients.curvature)
@@ -263,7 +270,7 @@ class OneRound:
             own = own_votes(before, chosen, int(encoder.n_codes[chosen]), self.gradients.n_classes)
             said = columns_of(lead(own / VOTE_STEPS))
             visit = visits.visit(chosen, gradient, measured, said, numeric=numeric[chosen])
-            if self.strict:
+            if self.gradients.strict:
                 visits.leave(chosen, gradient, measured, visit.steps)
             return replace(one_sided(chosen, self._votes(visit.steps)), sums=sums), after
         assert splits is not None
@@ -272,7 +279,7 @@ class OneRound:
         steps = np.concatenate(
             [self.recipe.smoothing.steps(*side, *self.deviations, numeric[split.feature]) for side in sides]
         )
-        if self.strict:
+        if self.gradients.strict:
             visits.leave(split, gradient, measured, steps)
         return replace(of_split(split, self._votes(steps)), sums=sums), after
 
@@ -284,15 +291,17 @@ class OneRound:
         noise, chance = self.by_itself(n_cells, curvature)
         return _capped(np.rint(noise + self._by_chance(self.recipe.chance, chance, left)))
 
-    def penalty_of_splits(self, splits: Splits, curvature: Floats, left: Floats) -> Integers:
+    def penalty_of_splits(self, splits: Splits, curvature: Floats, left: Floats, last: float) -> Integers:
         """Return what the scores of splits lose: the same for their cells, and for being many.
 
-        Splits of one cut compete with each other, splits of two cuts with all splits.
+        Splits of one cut compete with each other, splits of two cuts with all splits. ``last`` is how many times what chance adds
+        to it the score of the last split was that was measured: where splits say something they lose less.
         """
         recipe, features, deep = self.recipe.splits, len(splits.into), splits.n_sides > 2
         noise, chance = self.by_itself(splits.n_cells, curvature)
-        share = np.where(deep | self.strict, recipe.strict_chance, self.recipe.chance)
-        cells = np.rint(recipe.penalty * (noise + self._by_chance(share, chance, left)))
+        share = np.where(deep | self.gradients.strict, recipe.strict_chance, self.recipe.chance)
+        penalty = recipe.clear_penalty if last > recipe.clear else recipe.penalty
+        cells = np.rint(penalty * (noise + self._by_chance(share, chance, left)))
         rivals = np.where(deep, len(deep), (~deep).sum())
         many = recipe.many * np.log(np.maximum(rivals / features, 1)) / float(self.selection.rate.fraction)
         return _capped(cells + many)
@@ -343,7 +352,7 @@ class Shares:
         """Return what a model says at which gradients cancel, drawn towards even shares by the noise, and the votes for it."""
         released = curator.open_round(OnesByClass(self.rule.n_classes)).whole_sums(self.noise)
         counts = np.maximum(released, 0) + 1 + CLEAR * self.noise.deviation
-        shares = uncalibrated(counts / counts.sum())
+        shares = uncalibrated(counts / counts.sum(), self.rule.cap)
         odds = np.log(shares)
         votes: Integers = np.trunc((odds - odds.mean()) * VOTE_STEPS).astype(np.int64)
         return shares, votes

@@ -24,6 +24,7 @@ EXPONENTIALS = 1 << 20  # of exp(0)
 STEPS_BACK = 200
 # The multiple of the curvature that is measured, in thousandths, by (two classes, normal).
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
+STRICT_MULTIPLES = {**MULTIPLES, (True, True): 2000}
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Gradients:
     [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k), or where ``by_share`` times p_k; two classes need one of
     each. Records that the model is surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that
     does to probabilities. The cap is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts
-    with where classes are even. A single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
+    with where classes are even; it is 1 - 0.5 / K in strict rounds, whose noise is so small that such records are worth more. A
+    single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
 
     Parameters
     ----------
@@ -42,10 +44,13 @@ class Gradients:
         How many classes the schema has.
     normal : bool
         Whether the noise will be normal.
+    strict : bool
+        Whether they are for strict rounds.
     """
 
     n_classes: int
     normal: bool
+    strict: bool = False
 
     @property
     def scored(self) -> int:
@@ -60,7 +65,7 @@ class Gradients:
     @property
     def cap(self) -> int:
         """The largest absolute residual of a record, in units."""
-        return cap_of(self.n_classes)
+        return cap_of(self.n_classes, strict=self.strict)
 
     @property
     def scored_l1(self) -> int:
@@ -117,7 +122,7 @@ class Gradients:
 
     @property
     def _thousandths(self) -> int:
-        return MULTIPLES[self.n_classes == 2, self.normal]
+        return (STRICT_MULTIPLES if self.strict else MULTIPLES)[self.n_classes == 2, self.normal]
 
     @cached_property
     def _exponentials(self) -> Integers:
@@ -157,38 +162,37 @@ class Gradients:
         return out
 
 
-def cap_of(n_classes: int) -> int:
+def cap_of(n_classes: int, *, strict: bool = False) -> int:
     """Return the cap for so many classes, in units."""
-    return UNIT - -(-4 * UNIT // (5 * n_classes))
+    return UNIT - -(-(5 if strict else 8) * UNIT // (10 * n_classes))
 
 
-def calibrated(probabilities: Floats) -> Floats:
-    """Return the class shares at which gradients of weighted records add up to zero where the model says ``probabilities``.
+def calibrated(probabilities: Floats, cap: int) -> Floats:
+    """Return the class shares at which gradients of records weighted by a cap, in units, add up to zero where the model says
+    ``probabilities``.
 
     Of shares q and model p the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero
     where q_k w_k is proportional to p_k. The order of the classes stays as it is.
     """
-    cap = cap_of(probabilities.shape[1]) / UNIT
-    odds = probabilities * np.maximum(1, (1 - probabilities) / cap)
+    odds = probabilities * np.maximum(1, (1 - probabilities) * UNIT / cap)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def uncalibrated(shares: Floats) -> Floats:
+def uncalibrated(shares: Floats, cap: int) -> Floats:
     """Return the probabilities of a model of which ``calibrated`` makes these positive shares, (classes,)."""
-    cap, n_classes = cap_of(len(shares)) / UNIT, len(shares)
-    found = np.full(n_classes, 1 / n_classes)
+    found = np.full(len(shares), 1 / len(shares))
     for _ in range(STEPS_BACK):
-        odds = shares / np.maximum(1, (1 - found) / cap)
+        odds = shares / np.maximum(1, (1 - found) * UNIT / cap)
         found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
     return np.asarray(found)
 
 
-def intercept_of(weights: Floats) -> Integers:
+def intercept_of(weights: Floats, cap: int) -> Integers:
     """Return the votes that every record gets where classes have these positive weights, (classes,).
 
     With them the margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that
     of the larger calibrated share times its weight, but for the rounding to a vote.
     """
     even = 1 / weights
-    odds = -np.log(uncalibrated(even / even.sum()))
+    odds = -np.log(uncalibrated(even / even.sum(), cap))
     return np.asarray(np.rint((odds - odds.mean()) * VOTE_STEPS), dtype=np.int64)

@@ -89,18 +89,28 @@ class Visits:
         self._smoothing, self._noise, self._curvature_noise = smoothing, noise, curvature_noise
         self._pools: dict[int, _Pool] = {}
         self._left_by: dict[Any, float] = {}  # by feature, or by a split's key
+        self.last_split = 0.0  # how many times what chance adds the score of the last split was
 
     def leave(self, candidate: int | Split, gradient: Floats, curvature: Floats, steps: Floats) -> None:
         """Remember what a step leaves of its candidate's score: it would count as much again, and again find nothing.
 
         It is the sum of the absolute gradients of the cells after the step, less what noise adds to their squares by itself.
-        All three are of shape (cells, columns).
+        All three are of shape (cells, columns). Of a split it is also kept by how much its score stood out of chance.
         """
-        left = gradient - denoised(curvature, self._curvature_noise) * steps
-        squares = (left**2).sum(axis=0)
-        true = np.maximum(1 - len(left) * self._noise**2 / np.maximum(squares, 1e-9), 0)
-        key = candidate.key if isinstance(candidate, Split) else candidate
-        self._left_by[key] = float(np.abs(left).sum(axis=0) @ np.sqrt(true))
+        curvature = denoised(curvature, self._curvature_noise)
+        left = self._score(gradient - curvature * steps)
+        if isinstance(candidate, Split):
+            self._left_by[candidate.key] = left
+            chance = np.sqrt(2 / np.pi) * float(np.sqrt(curvature).sum())
+            self.last_split = self._score(gradient) / max(chance, 1e-9)
+        else:
+            self._left_by[candidate] = left
+
+    def _score(self, gradient: Floats) -> float:
+        """Return the sum of absolute gradients (cells, columns), less what noise adds to their squares by itself."""
+        squares = (gradient**2).sum(axis=0)
+        true = np.maximum(1 - len(gradient) * self._noise**2 / np.maximum(squares, 1e-9), 0)
+        return float(np.abs(gradient).sum(axis=0) @ np.sqrt(true))
 
     def left(self, features: int) -> Floats:
         """Return what the last step of each feature left of its score, zero where nothing is known, (features,)."""

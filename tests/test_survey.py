@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from costs import sums
 from helpers import fit_plan
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.boosting.additive import AdditivePlan
@@ -62,6 +64,47 @@ def test_a_spike_takes_one_bin_and_leaves_the_others_to_the_rest():
     merged = placed(counts, 20, 0.6)
     assert np.count_nonzero(merged == merged[30]) <= 3
     assert merged[-1] + 1 >= 18
+
+
+@pytest.mark.parametrize("share", [0.45, 0.92])
+def test_few_values_beside_a_spike_get_a_bin_each(share):
+    """As of gains: nothing in most cases, and else one of few values."""
+    counts, others = np.zeros(255, dtype=np.int64), np.arange(15, 110, 5)
+    counts[others] = 50
+    counts[0] = round(counts.sum() * share / (1 - share))
+    alone = [int(np.sum(placed(counts, 40, 0.6) == placed(counts, 40, 0.6)[place])) <= 5 for place in others]
+    apart = len(np.unique(placed(counts, 40, 0.6)[others]))
+    if share > 0.5:
+        assert all(alone)
+    assert apart == len(others)
+    assert len(np.unique(placed(counts, 40, 0.6)[110:])) >= 10  # the rest of the range keeps its share
+
+
+def test_a_spike_with_nothing_clear_beside_it_leaves_its_share_to_the_range():
+    counts = np.zeros(100, dtype=np.int64)
+    counts[0] = 5000
+    widths = np.append(np.ones(50), np.full(50, 9.0))
+    merged = placed(counts, 20, 0.6, widths=widths)
+    assert np.count_nonzero(merged == 0) <= 2
+    even = placed(np.zeros(100, dtype=np.int64), 20, 0.6, 25.0, widths)
+    assert merged[-1] + 1 >= 18
+    assert abs(len(np.unique(merged[50:])) - len(np.unique(even[50:]))) <= 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.integers(0, 1000), min_size=2, max_size=60),
+    st.integers(0, 10**6),
+    st.integers(2, 40),
+    st.sampled_from([0.0, 0.6, 1.0]),
+)
+def test_merged_bins_are_in_order_and_at_most_as_many_as_asked_for(counts, spike, bins, by_mass):
+    counts = np.array(counts, dtype=np.int64)
+    counts[len(counts) // 2] += spike
+    merged = by_width_and_mass(counts, np.ones(len(counts)), bins, by_mass)
+    assert merged[0] == 0
+    assert set(np.diff(merged)) <= {0, 1}
+    assert 2 <= merged[-1] + 1 <= bins
 
 
 def test_bins_go_to_where_the_records_are_of_a_range_far_too_wide():

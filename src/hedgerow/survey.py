@@ -247,17 +247,23 @@ def by_width_and_mass(clear: Integers, widths: Floats, bins: int, by_mass: float
     """Return the new bin of each fine bin: new bins hold like parts of a mixture of the range's width and of its records.
 
     ``clear`` are the noisy counts that stand out of their noise, zero for the others. Part of the width counts fine bins alike,
-    since public ranges are often far too wide, and fine bins are narrow where values are likely.
+    since public ranges are often far too wide, and fine bins are narrow where values are likely. Where one fine bin holds most
+    records, it gets one new bin, and the others share out what else follows records: at most as many new bins as have some.
     """
     width = ALIKE / len(widths) + (1 - ALIKE) * widths / widths.sum()
-    mass = clear / clear.sum() if clear.any() else width
-    weight = one_at_most(by_mass * mass + (1 - by_mass) * width, bins)
+    if clear.max() > clear.sum() / 2:
+        mass, some = np.zeros(len(clear)), clear > 0
+        mass[some] = one_at_most(clear[some], min(by_mass * bins, some.sum()))
+        weight = one_at_most(mass + (bins - mass.sum()) * width, bins)
+    else:
+        mass = clear / clear.sum() if clear.any() else width
+        weight = one_at_most(by_mass * mass + (1 - by_mass) * width, bins)
     place = np.clip((np.cumsum(weight) - weight / 2).astype(np.int64), 0, bins - 1)
     place[-1] += place[0] == place[-1]  # two bins at least
     return np.asarray(np.unique(place, return_inverse=True)[1].astype(np.int64))
 
 
-def one_at_most(share: Floats, total: int) -> Floats:
+def one_at_most(share: Floats | Integers, total: float) -> Floats:
     """Return weights that sum to ``total``, in the proportion of positive shares but none above 1 as far as that can be.
 
     A fine bin is never cut, so what a spike has beyond one new bin goes to the others.

@@ -131,6 +131,8 @@ def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
         yield f"deep {name} {value}", replace(SHIPPED, splits=replace(SHIPPED.splits, **{f"deep_{name}": value}))
     for chance in (0.5, 1.0):
         yield f"strict chance {chance}", replace(SHIPPED, splits=replace(SHIPPED.splits, strict_chance=chance))
+    for clear in (0.0, float("inf")):
+        yield f"clear {clear}", replace(SHIPPED, splits=replace(SHIPPED.splits, clear=clear))
     for precision in (0.0, float("inf")):
         yield f"strict from {precision}", replace(SHIPPED, strict_from=precision)
     for what, value in (

@@ -181,6 +181,9 @@ SETTINGS = {
     "public cuts": {"records": 50_000, "epsilon": 1.0, "delta": 1e-6, "cuts": [place / 12 for place in range(1, 12)]},
     "constrained": {"records": 20_000, "epsilon": 1.0, "delta": 1e-6, "monotonic_cst": {"b": 1, "c": 1}},
     "three classes": {"records": 20_000, "epsilon": 2.0, "delta": 1e-6, "classes": 3},
+    "strict": {"records": 50_000, "epsilon": 5.0, "delta": 1e-6},
+    "strict, pure": {"records": 50_000, "epsilon": 10.0},
+    "strict, three classes": {"records": 50_000, "epsilon": 15.0, "delta": 1e-6, "classes": 3},
 }
 
 

@@ -38,7 +38,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-FOUND = {1: 0.4}  # of an error, that gradients of later rounds show, for two classes; 0.7 for more
+# Of an error, that gradients of later rounds show: by whether rounds are strict, for two classes and for more.
+FOUND = {False: (0.4, 0.7), True: (0.2, 0.0)}
 MOST_CELLS = 1024  # of a curve with a band
 MOST_ERRORS = 1 << 25  # numbers that are worked with at once: four for each pair of a cell and a sum behind it
 SURE = 3  # deviations of its noise that a curvature is above where there are records
@@ -263,7 +264,7 @@ def _variance(model: AdditiveModel, feature: int, pieces: list[Piece], mass: Flo
         return None
     visits, variance = _visits(model, pieces, columns), []
     for k in range(columns):
-        errors = Errors(len(mass), draws, FOUND.get(columns, 0.7))
+        errors = Errors(len(mass), draws, FOUND[model.strict][columns > 1])
         for piece, visit in zip(pieces, visits, strict=True):
             if visit is not None:
                 _take_visit(model, piece, visit, k, errors)

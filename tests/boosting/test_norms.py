@@ -37,10 +37,11 @@ def test_norms_are_those_of_the_proof_at_the_cap_and_rounded_up(n_classes, norma
         assert rule.l2_squared == rule.cap**2 + curvature**2
         return
     assert (rule.scored, rule.channels, rule.scored_l1) == (n_classes, 2 * n_classes, 2 * rule.cap)
-    assert rule.l2_squared == 2 * ((rule.cap + 1) ** 2 + curvature**2)
     if rule.by_share:
+        assert rule.l2_squared == 2 * (rule.cap + 1) ** 2 + (UNIT * c) ** 2
         assert rule.l1 == 2 * rule.cap + UNIT * c
     else:
+        assert rule.l2_squared == 2 * ((rule.cap + 1) ** 2 + curvature**2)
         assert rule.l1 == 2 * rule.cap + math.ceil(UNIT * c * above * (2 - above))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +15,10 @@ from hedgerow.archive import read_archive, write_archive
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_round import OneRound
 from hedgerow.boosting.gradients import cap_of
+from hedgerow.boosting.smoothing import denoised
 from hedgerow.boosting.steps import splits_of
+from hedgerow.boosting.visits import Visits
+from hedgerow.curator import Split
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget
 from hedgerow.privacy.claim import Claim
@@ -131,6 +135,83 @@ def test_a_file_whose_cap_is_another_is_refused(monkeypatch, tmp_path):
         write_archive(tmp_path / "damaged", document, {**dict(members), "cap": np.array(cap)})
         with pytest.raises(FileFormatError, match="cap of gradients"):
             hr.load(tmp_path / "damaged")
+
+
+def test_files_of_strict_models_are_of_a_format_that_earlier_versions_refuse(monkeypatch, tmp_path):
+    """They would pass over the cap and say other probabilities."""
+    found = {}
+    for strict_from in (0.0, np.inf):
+        monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, strict_from=strict_from))
+        model = hr.HedgerowClassifier(10.0, schema=schema_of(["no", "yes"]), random_state=0).fit(*records(2000))
+        model.save(tmp_path / "model")
+        document, members = read_archive(tmp_path / "model")
+        found[strict_from] = document["format"]
+        text = tmp_path / "model.json"
+        text.write_text(model.to_json())
+        assert json.loads(text.read_text())["format"] == document["format"]
+        assert np.array_equal(hr.load(text).predict_proba(records(50)[0]), model.predict_proba(records(50)[0]))
+        for damaged in ({**document, "format": 3 - document["format"]}, {**document, "format": 3}):
+            write_archive(tmp_path / "damaged", damaged, dict(members))
+            with pytest.raises(FileFormatError, match="format"):
+                hr.load(tmp_path / "damaged")
+    assert found == {0.0: 2, np.inf: 1}
+    without = {name: array for name, array in dict(members).items() if name != "cap"}
+    write_archive(tmp_path / "damaged", {**document, "format": 2}, without)
+    with pytest.raises(FileFormatError, match="format"):
+        hr.load(tmp_path / "damaged")
+
+
+def test_splits_lose_what_their_last_step_left_and_by_what_the_last_split_said(monkeypatch):
+    """In every round of a fit, beside what the rounds before it measured, worked out here again."""
+    penalty, leave, run = OneRound.penalty_of_splits, Visits.leave, OneRound.run
+    left, over_chance, splits_chosen, some_left = {}, [], [], []
+
+    def lost(self, splits, curvature, given, last):
+        every = [splits[number] for number in range(len(splits))]
+        np.testing.assert_allclose(given, [left.get(split.key, 0) for split in every])
+        assert last == (over_chance[-1] if over_chance else 0)
+        some_left.append((given > 0).any())
+        return penalty(self, splits, curvature, given, last)
+
+    def leaves(self, candidate, gradient, curvature, steps):
+        leave(self, candidate, gradient, curvature, steps)
+        if isinstance(candidate, Split):
+            level = denoised(curvature, self._curvature_noise)
+            before, after = (
+                np.abs(sums).sum() * max(1 - sums.size * self._noise**2 / (sums**2).sum(), 0) ** 0.5
+                for sums in (gradient, gradient - level * steps)
+            )
+            left[candidate.key] = after
+            over_chance.append(before / (np.sqrt(2 / np.pi) * np.sqrt(level).sum()))
+
+    def ran(self, *arguments):
+        step, curvature = run(self, *arguments)
+        splits_chosen.append(len(step.cuts) > 0)
+        assert len(over_chance) == sum(splits_chosen)  # every split that is measured counts
+        return step, curvature
+
+    monkeypatch.setattr(OneRound, "penalty_of_splits", lost)
+    monkeypatch.setattr(Visits, "leave", leaves)
+    monkeypatch.setattr(OneRound, "run", ran)
+    monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, strict_from=0.0))
+    columns, labels = records()
+    labels = np.where((columns["b"] > 0.5) ^ (columns["c"] > 0.3), labels, "no")
+    hr.HedgerowClassifier(10.0, delta=1e-6, schema=schema_of(["no", "yes"]), random_state=0).fit(columns, labels)
+    assert len(over_chance) > 3
+    assert max(over_chance) > 2
+    assert any(some_left)
+
+
+def test_splits_of_one_cut_lose_more_of_chance_in_strict_rounds():
+    encoder = Encoder(schema_of(["no", "yes"]), 12)
+    splits, curvature = splits_of(encoder, [0, 1]), np.array([10.0**9])
+    found = []
+    for strict in (True, False):
+        one = hedgerow.RECIPE.round(Budget(Fraction(1), concentrated=True), 2, 30, strict=strict)
+        noise, chance = one.by_itself(splits.n_cells, curvature)
+        lost = one.penalty_of_splits(splits, curvature, np.zeros(len(splits)), 0.0)
+        found.append(np.mean((lost / one.recipe.splits.penalty - noise) / chance))
+    assert found == pytest.approx([0.75, 0.5], rel=1e-3)
 
 
 @pytest.mark.parametrize("part", ["noise", "selection"])

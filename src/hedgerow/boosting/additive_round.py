@@ -83,7 +83,8 @@ class SplitRecipe:
         place of ``AdditiveRecipe.chance``; it is multiplied by ``penalty``.
     clear, clear_penalty : float
         In strict rounds the factor of the penalty is ``clear_penalty`` where the score of the last split that was measured was
-        more than ``clear`` times what chance adds to it.
+        more than ``clear`` times what chance adds to it; without a delta chance is reckoned a little too large for three classes
+        and more, whose shares are measured.
     """
 
     least_rounds: int = 12
@@ -234,7 +235,7 @@ class OneRound:
         )
 
     def begin(self) -> Visits:
-        """Return what records the rounds of a fit by their feature."""
+        """Return what records the rounds of a fit by their candidates."""
         return Visits(self.recipe.smoothing, *self.deviations)
 
     @property
@@ -255,7 +256,7 @@ class OneRound:
         """Return what the round adds, and the curvature of all records.
 
         The curvature is known from what was released before: its sum over the records for each scored channel. ``before`` are the
-        steps of the rounds before, and ``visits`` those of them that measured one feature.
+        steps of the rounds before, and ``visits`` what these measured.
         """
         penalty = self.penalty(encoder.n_codes, curvature, visits.left(len(encoder.n_codes)))
         if splits is not None:

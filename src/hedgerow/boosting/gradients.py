@@ -85,8 +85,13 @@ class Gradients:
 
     @property
     def l2_squared(self) -> int:
-        """A bound on the squared L2 norm of all that a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K."""
+        """A bound on the squared L2 norm of all that a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K.
+
+        Of shares it is 2 t^2 + c^2: squares of what adds up to c are c^2 at most together.
+        """
         cap = self.cap
+        if self.by_share:
+            return 2 * (cap + 1) ** 2 + (self._thousandths * UNIT // 1000) ** 2
         curvature = -(-self._thousandths * cap * (UNIT - cap) // (1000 * UNIT))
         return cap**2 + curvature**2 if self.n_classes == 2 else 2 * ((cap + 1) ** 2 + curvature**2)
 

@@ -156,7 +156,7 @@ def largest_cuts(steps: Sequence[Step], most: int) -> list[Cut]:
     voted: Counter[tuple[int, bytes]] = Counter()
     for step in steps:
         if len(step.cuts) == 1:
-            key = step.cuts[0].by, step.cuts[0].side.tobytes()
+            key = step.cuts[0].key
             cuts[key] = step.cuts[0]
             voted[key] += int(np.abs(step.votes).sum())
     return [cuts[key] for key, _ in voted.most_common(most)]

@@ -1,4 +1,4 @@
-"""Rounds that come back to a feature: what all of them measured of its curve counts together.
+"""Rounds that come back to a candidate: what all measured of a feature's curve counts together, and what is left of scores.
 
 Post-processing of released sums, by public rules (docs/proofs/hedgerow.md).
 """
@@ -6,7 +6,7 @@ Post-processing of released sums, by public rules (docs/proofs/hedgerow.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,7 @@ class _Pool:
 
 
 class Visits:
-    """The one-sided rounds of a fit by their feature.
+    """The rounds of a fit by their candidates: the visits of each feature, and what steps left of scores.
 
     A round on a feature measures the whole of what its curve lacks, with fresh noise, so all rounds on it together say
     more than the last: the mean of m gradients, each moved back to where the curve stood before the first, has the noise of one
@@ -88,7 +88,8 @@ class Visits:
     def __init__(self, smoothing: Smoothing, noise: float, curvature_noise: float) -> None:
         self._smoothing, self._noise, self._curvature_noise = smoothing, noise, curvature_noise
         self._pools: dict[int, _Pool] = {}
-        self._left_by: dict[Any, float] = {}  # by feature, or by a split's key
+        self._left: dict[int, float] = {}  # by feature
+        self._left_of: dict[tuple[tuple[tuple[int, bytes], ...], int], float] = {}  # by a split's key
         self.last_split = 0.0  # how many times what chance adds the score of the last split was
 
     def leave(self, candidate: int | Split, gradient: Floats, curvature: Floats, steps: Floats) -> None:
@@ -100,11 +101,11 @@ class Visits:
         curvature = denoised(curvature, self._curvature_noise)
         left = self._score(gradient - curvature * steps)
         if isinstance(candidate, Split):
-            self._left_by[candidate.key] = left
+            self._left_of[candidate.key] = left
             chance = np.sqrt(2 / np.pi) * float(np.sqrt(curvature).sum())
             self.last_split = self._score(gradient) / max(chance, 1e-9)
         else:
-            self._left_by[candidate] = left
+            self._left[candidate] = left
 
     def _score(self, gradient: Floats) -> float:
         """Return the sum of absolute gradients (cells, columns), less what noise adds to their squares by itself."""
@@ -114,13 +115,13 @@ class Visits:
 
     def left(self, features: int) -> Floats:
         """Return what the last step of each feature left of its score, zero where nothing is known, (features,)."""
-        return np.array([self._left_by.get(feature, 0.0) for feature in range(features)])
+        return np.array([self._left.get(feature, 0.0) for feature in range(features)])
 
     def left_of(self, splits: Splits) -> Floats:
         """Return what the last step of each split left of its score, zero where nothing is known, (splits,)."""
         found = np.zeros(len(splits))
-        for key, left in self._left_by.items():
-            number = None if isinstance(key, int) else splits.number(key)
+        for key, left in self._left_of.items():
+            number = splits.number(key)
             if number is not None:
                 found[number] = left
         return found

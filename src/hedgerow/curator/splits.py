@@ -53,7 +53,7 @@ class Split:
 
     @property
     def key(self) -> tuple[tuple[tuple[int, bytes], ...], int]:
-        """What is the same of splits of the same sides and the same feature, and of no others."""
+        """What is the same of splits of the same cuts, in their order, and the same feature, and of no others."""
         return tuple(cut.key for cut in self.cuts), self.feature
 
 

@@ -2,7 +2,7 @@
 
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
-from hedgerow.estimator.exported import FORMAT
+from hedgerow.estimator.exported import FORMATS
 from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     answered,
@@ -19,7 +19,7 @@ from hedgerow.estimator.planning import (
 from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
 
 __all__ = [
-    "FORMAT",
+    "FORMATS",
     "Draw",
     "Explanation",
     "Fitted",

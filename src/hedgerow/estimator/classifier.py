@@ -20,7 +20,7 @@ from hedgerow.archive import write_archive
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator.explanation import Explanation
-from hedgerow.estimator.exported import Exported
+from hedgerow.estimator.exported import Exported, format_of
 from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     certificate_of,
@@ -407,6 +407,8 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
     ) -> Self:
         """Return the model that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
         try:
+            if document["format"] != format_of(arrays):
+                raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
             schema = Schema.from_dict(document["schema"])
             check_size(schema, document["parameters"].get("max_bins"), allowed)
             certificate = Certificate.from_dict(document["certificate"])

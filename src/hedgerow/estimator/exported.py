@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hedgerow import __version__
@@ -14,9 +14,15 @@ from hedgerow.export.sql_text import sql_statement
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import RECORD
 
-__all__ = ["FORMAT", "Exported"]
+__all__ = ["FORMATS", "Exported", "format_of"]
 
-FORMAT = 1  # version of the model files
+FORMATS = (1, 2)  # versions of the model files
+SINCE = {"cap": 2}  # arrays that a reader of earlier formats would pass over
+
+
+def format_of(names: Iterable[str]) -> int:
+    """Return the format of a model file with arrays of these names: the first that knows all of them."""
+    return max((SINCE.get(name, 1) for name in names), default=1)
 
 
 class Exported:
@@ -133,7 +139,7 @@ class Exported:
         result = self._result
         result.schema.check_text()
         return {
-            "format": FORMAT,
+            "format": format_of(result.model.to_arrays()),
             "class": type(self).__name__,
             "parameters": result.parameters,
             "named": result.named,

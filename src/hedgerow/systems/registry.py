@@ -11,7 +11,7 @@ from typing import Any
 from hedgerow.archive import file_content, unpacked
 from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMAT, PrivateClassifier, restored, result_of
+from hedgerow.estimator import FORMATS, PrivateClassifier, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
 from hedgerow.limits import Allowance
 
@@ -240,9 +240,9 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
 
 def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateClassifier]:
     """Return the class of a model file, or raise FileFormatError where this version does not know it."""
-    if document.get("format") != FORMAT:
+    if document.get("format") not in FORMATS:
         raise FileFormatError(
-            f"{path} has format {document.get('format')!r:.40}, but this version reads format {FORMAT}."
+            f"{path} has format {document.get('format')!r:.40}, but this version reads formats {FORMATS[0]} to {FORMATS[-1]}."
         )
     try:
         return system_class(str(document.get("class")))

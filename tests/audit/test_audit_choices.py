@@ -25,7 +25,7 @@ def test_rounds_at_four_times_their_budget_are_caught(monkeypatch):
     """The curator, which would refuse them, looks away."""
     right = AdditivePlan._round
     monkeypatch.setattr(
-        AdditivePlan, "_round", lambda self, budget, rounds, share=None: right(self, 4 * budget, rounds, share)
+        AdditivePlan, "_round", lambda self, budget, *rest, **strict: right(self, 4 * budget, *rest, **strict)
     )
     monkeypatch.setattr(Cost, "at_most", lambda self, ceiling: True)
     assert chosen(monkeypatch) > 1

@@ -59,7 +59,7 @@ def check_splits(splits: Splits, offsets: npt.NDArray[np.int64]) -> None:
     whole = [len(into) for into in splits.into] == codes and len(splits.by) == len(splits.group) == len(splits.cuts) > 0
     ordered = whole and all(into[0] == 0 and np.isin(np.diff(into), (0, 1)).all() for into in splits.into)
     grouped = ordered and all(
-        0 <= by < len(codes) and len(group) == codes[by] and group.min() >= 0 and group.max() < cuts.shape[1]
+        0 <= by < len(codes) and len(group) == codes[by] and group.min() >= 0 and group.max() == cuts.shape[1] - 1
         for by, group, cuts in zip(splits.by, splits.group, splits.cuts, strict=True)
     )
     earlier = grouped and len(splits.earlier) == len(splits.by)

@@ -95,7 +95,8 @@ class Trials:
             for line in lines:
                 number, *outcome = json.loads(line)
                 yield number, Outcome(*outcome)
-        os.waitpid(stage, 0)
+        if os.waitpid(stage, 0)[1]:
+            yield -1, Outcome("broken", 0.0, "pytest cannot collect the tests, or one that is named is not there")
 
     def _perform(self, patches: Sequence[Patch | None], writing: int) -> int:
         """Collect the tests, then fork a trial for each patch; the outcomes go down the pipe."""

@@ -186,6 +186,19 @@ def test_new_bins_hold_like_parts_of_width_and_mass():
         assert by_width_and_mass(clear.astype(np.int64), widths, 2, 0.5).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("clear", "bins", "by_mass", "expected"),
+    [
+        # Half of the records are in no spike: 60 parts of 100 follow them.
+        ([0, 6, 0, 0, 1, 4, 1], 5, 0.6, [0, 0, 1, 2, 2, 3, 4]),
+        # A spike takes one new bin of the 2.5 that follow records, the others .9, .3 and .3; its own is not cut.
+        ([3, 1, 1, 0, 0, 20], 5, 0.5, [0, 1, 2, 3, 3, 4]),
+    ],
+)
+def test_new_bins_beside_a_spike_follow_the_other_records(clear, bins, by_mass, expected):
+    assert by_width_and_mass(np.array(clear), np.ones(len(clear)), bins, by_mass).tolist() == expected
+
+
 def test_widths_are_those_of_the_schemas_range_also_where_it_passes_the_largest_float():
     encoder = fine_encoder(
         hr.Schema({"a": hr.Numeric(0, 8, [1, 3]), "b": hr.Numeric(-1.5e308, 1.5e308)}, classes=[0, 1])

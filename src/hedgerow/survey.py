@@ -252,19 +252,17 @@ def by_width_and_mass(clear: Integers, widths: Floats, bins: int, by_mass: float
     """
     width = ALIKE / len(widths) + (1 - ALIKE) * widths / widths.sum()
     if clear.max() > clear.sum() / 2:
-        mass, some = np.zeros(len(clear)), clear > 0
-        mass[some] = one_at_most(clear[some], min(by_mass * bins, some.sum()))
+        mass = one_at_most(clear, min(by_mass * bins, np.count_nonzero(clear)))
         weight = one_at_most(mass + (bins - mass.sum()) * width, bins)
     else:
         mass = clear / clear.sum() if clear.any() else width
         weight = one_at_most(by_mass * mass + (1 - by_mass) * width, bins)
-    place = np.clip((np.cumsum(weight) - weight / 2).astype(np.int64), 0, bins - 1)
-    place[-1] += place[0] == place[-1]  # two bins at least
+    place = np.minimum((np.cumsum(weight) - weight / 2).astype(np.int64), bins - 1)
     return np.asarray(np.unique(place, return_inverse=True)[1].astype(np.int64))
 
 
 def one_at_most(share: Floats | Integers, total: float) -> Floats:
-    """Return weights that sum to ``total``, in the proportion of positive shares but none above 1 as far as that can be.
+    """Return weights that sum to ``total``, in the proportion of shares but none above 1 as far as that can be.
 
     A fine bin is never cut, so what a spike has beyond one new bin goes to the others.
     """

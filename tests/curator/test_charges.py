@@ -350,6 +350,7 @@ def test_splits_are_taken_where_each_record_is_in_one_cell_of_each_and_refused_e
         split_by(by=2),
         split_by(by=1),
         split_by(group=(0, -1)),
+        split_by(group=(-1, 1)),
         split_by(group=(0, 2)),
         split_by(group=(0, 0)),  # a sum of the last group is asked for and none comes back
         split_by(into=((0, 1), (0, 2, 2))),

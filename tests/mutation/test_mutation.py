@@ -81,6 +81,12 @@ def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
     assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
 
 
+def test_a_test_that_is_named_and_not_there_is_told():
+    module, test = AMOUNTS
+    found = outcomes(module, f"{test}_of_old", ("math.sqrt(mu_squared) * (1 +", "math.sqrt(mu_squared) * (2 +"))
+    assert found == {-1: ("broken", "pytest cannot collect the tests, or one that is named is not there")}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="threads of libraries are counted where the system lists them")
 def test_tests_that_start_threads_as_they_are_collected_are_refused(tmp_path):
     """A fork has none of these threads, and polars waits for them."""

@@ -252,7 +252,7 @@ def by_width_and_mass(clear: Integers, widths: Floats, bins: int, by_mass: float
     """
     width = ALIKE / len(widths) + (1 - ALIKE) * widths / widths.sum()
     if clear.max() > clear.sum() / 2:
-        mass = one_at_most(clear, min(by_mass * bins, np.count_nonzero(clear)))
+        mass = one_at_most(clear, min(by_mass * bins, float(np.count_nonzero(clear))))
         weight = one_at_most(mass + (bins - mass.sum()) * width, bins)
     else:
         mass = clear / clear.sum() if clear.any() else width

@@ -273,6 +273,7 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),
         ({"adjacency": "x"}, "adjacency"),
+        ({"records_per_person": 0}, "records_per_person"),
     ],
 )
 def test_wrong_questions_are_refused_and_not_booked(changes, words):

@@ -437,6 +437,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"failure": 0.7}, "failure"),
         ({"y": None}, "needs classes"),
         ({"adjacency": "x"}, "adjacency"),
+        ({"records_per_person": 0}, "records_per_person"),
         ({"ledger": 3}, "ledger"),
         ({"X": [[1, "a"]]}, "no names"),
         ({"X": np.zeros((3, 2))}, "no names"),

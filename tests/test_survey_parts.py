@@ -193,9 +193,11 @@ def test_new_bins_hold_like_parts_of_width_and_mass():
         ([0, 6, 0, 0, 1, 4, 1], 5, 0.6, [0, 0, 1, 2, 2, 3, 4]),
         # A spike takes one new bin of the 2.5 that follow records, the others .9, .3 and .3; its own is not cut.
         ([3, 1, 1, 0, 0, 20], 5, 0.5, [0, 1, 2, 3, 3, 4]),
+        # What holds nothing and counts nothing goes to the last bin.
+        ([5, 5, 0, 0], 2, 1.0, [0, 1, 1, 1]),
     ],
 )
-def test_new_bins_beside_a_spike_follow_the_other_records(clear, bins, by_mass, expected):
+def test_new_bins_by_hand(clear, bins, by_mass, expected):
     assert by_width_and_mass(np.array(clear), np.ones(len(clear)), bins, by_mass).tolist() == expected
 
 

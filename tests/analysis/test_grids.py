@@ -63,6 +63,36 @@ def test_what_is_occupied():
     assert occupied(np.zeros(8, dtype=np.int64), errors) is None
 
 
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ([6, 0, 0, 0], (0, 0)),
+        ([5, 0, 0, 0], None),  # as large as noise may be
+        ([9, 0, 9, 0], (0, 2)),
+        ([0, 0, 0, 9], (3, 3)),
+    ],
+)
+def test_a_run_passes_the_largest_error_and_no_less(counts, found):
+    assert occupied(np.array(counts), np.array([0, 5, 9, 9, 9])) == found
+
+
+def test_cells_of_public_grids():
+    edges = exponential_grid().edges
+    assert np.array_equal(edges, -edges[::-1])
+    assert set(4.0 ** np.arange(-8, 17)) < set(edges)
+    assert (edges[-1], np.diff(edges).min() > 0) == (4.0**500, True)
+    near = uniform_grid(0, 64).edges
+    assert near[:-1].tolist() == list(range(64))
+    assert near[-1] == np.nextafter(64, np.inf)
+
+
+def test_a_tail_that_holds_what_it_may_goes_on():
+    grid = Grid(np.array([0.0, 1.0, 2.0, 3.0]))
+    low, high = find_ends(np.array([2, 1, 50, 1, 2]), grid, np.arange(6), 2.0)
+    assert (low.value, low.beyond) == (0.0, 2)
+    assert (high.value, high.beyond) == (3.0, 2)
+
+
 def test_ends():
     grid = Grid(np.array([0.0, 1.0, 2.0, 3.0]))
     errors = np.arange(6)

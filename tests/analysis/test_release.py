@@ -181,6 +181,7 @@ def test_where_counts_are_too_noisy_no_range_is_promised_and_the_user_told():
     assert not one.promised
     assert str(one.records) in str(caught[0].message)
     assert str(one.error) in str(caught[0].message)
+    assert caught[0].filename == __file__
 
 
 def test_infinities_and_text_do_not_count():
@@ -285,6 +286,27 @@ def test_a_release_whole():
     assert plain == made
     assert pickle.loads(pickle.dumps(made)) == made
     assert type(made.replace({"job": Categorical(["nurse"])})) is Schema
+
+
+def test_columns_share_the_whole_budget():
+    made = private_schema(
+        {"a": np.arange(4000.0), "b": np.arange(4000.0)}, epsilon=3, numeric=["a", "b"], classes=[0, 1]
+    )
+    assert made.certificate_.spent == pytest.approx(3, abs=1e-9)
+    assert made.certificate_.spent <= 3
+
+
+def test_a_large_delta_is_told_where_it_is_asked_for():
+    with pytest.warns(UserWarning, match="delta is") as caught:
+        people_schema(delta=0.01)
+    assert [warning.filename for warning in caught if "delta is" in str(warning.message)] == [__file__]
+
+
+def test_persons_are_named_in_the_certificate():
+    made = people_schema(groups=np.arange(6000) // 2, records_per_person=2)
+    assert (made.certificate_.unit.records, made.certificate_.unit.person) == (2, "")
+    made = people_schema(groups=pd.Series(np.arange(6000), name="who"))
+    assert made.certificate_.unit.person == "who"
 
 
 def test_the_certificate_and_those_of_later_fits():
@@ -434,7 +456,12 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"numeric": []}, "does not declare"),
         ({"numeric": ["age", "height"]}, "lacks"),
         ({"trimmed": 0}, "trimmed"),
+        ({"trimmed": True}, "trimmed"),
+        ({"trimmed": "a"}, "trimmed"),
         ({"failure": 0.7}, "failure"),
+        ({"failure": 0.5}, "failure"),
+        ({"X": {"age": [], "job": []}, "y": None, "classes": [0, 1]}, "minimum of 1"),
+        ({"X": hr.Records.from_batches([PEOPLE], label="x"), "y": None, "groups": [1]}, "leave out groups"),
         ({"y": None}, "needs classes"),
         ({"adjacency": "x"}, "adjacency"),
         ({"records_per_person": 0}, "records_per_person"),
@@ -468,6 +495,7 @@ def test_where_nothing_is_shown():
         True,
         True,
     ]
+    assert {warning.filename for warning in caught} == {people_schema.__code__.co_filename}
     with pytest.raises(hr.ConfigurationError, match=r"no class stands out.*is spent"):
         people_schema({"age": range(500)}, X["id"], numeric=["age"], categorical=[], ledger=ledger)
     assert ledger.spent == 3

@@ -16,7 +16,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, 
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate, private_schema
-from hedgerow.analysis.card import ReportCard
+from hedgerow.analysis.card import MOST_BINS, ReportCard
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.mechanisms import Geometric, Randomness
 from hedgerow.privacy.accounting import cost
@@ -208,7 +208,22 @@ def test_certificates():
     normal = evaluate(MODELS[3], X, y, epsilon=0.3, delta=1e-6)
     assert normal.certificate_.holds
     assert not cost(normal.certificate_.event).is_pure
+    assert normal.certificate_.event.draws == len(normal.counts)  # what their samplers may err counts each time
     assert not evaluate(MODELS[3], X, y, epsilon=0.3, random_state=0).certificate_.holds
+
+
+def test_persons_are_named_and_a_large_delta_is_told():
+    X, y = sample(TWO, 200, 8)
+    card = evaluate(MODELS[2], X, y, epsilon=1, groups=pd.Series(range(200), name="who"), records_per_person=2)
+    assert (card.certificate_.unit.records, card.certificate_.unit.person) == (2, "who")
+    with pytest.warns(UserWarning, match="delta is") as caught:
+        evaluate(MODELS[2], X, y, epsilon=1, delta=0.01)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("bins", [2, MOST_BINS])
+def test_the_fewest_and_the_most_bins(bins):
+    assert evaluate(MODELS[2], *sample(TWO, 200, 8), epsilon=1, bins=bins).certificate_.holds
 
 
 def test_an_inferred_schema_taints_and_a_released_one_is_named():
@@ -268,6 +283,9 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"bins": 3}, "even"),
         ({"bins": True}, "even"),
         ({"bins": 2048}, "even"),
+        ({"bins": 0}, "even"),
+        ({"bins": "x"}, "even"),
+        ({"ledger": 3}, "ledger"),
         ({"model": 3}, "fitted classifier"),
         ({"X": [[1]] * 50}, None),
         ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),

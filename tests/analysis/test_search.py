@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.analysis.trials import SHARES, Tables, Trials, divided
+from hedgerow.analysis.trials import SHARES, Right, Tables, Trials, divided
 from hedgerow.curator.contest import Contest
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RandomStopping
 from hedgerow.privacy.accounting import cost
@@ -117,6 +117,21 @@ def test_one_record_more_moves_no_other_and_is_in_one_part():
     assert np.array_equal(few, many[:500])
     assert ((own(5000) >= 0).sum(axis=1) == 1).all()
     assert np.abs((own(20_000) >= 0).mean(axis=0) - np.array([256, 384, 384]) / SHARES).max() < 0.02
+
+
+def test_a_model_is_right_where_it_predicts_the_label_and_records_without_one_count_nowhere():
+    X, y = sample(60)
+    models = tuple(
+        hr.EDPRFClassifier(9.0, schema=SCHEMA, max_depth=depth, random_state=depth).fit(X, y).model_ for depth in (1, 3)
+    )
+    right, labels = Right(SCHEMA, models), y.tolist()
+    labels[:3] = [None, "maybe", math.nan]
+    columns, cells = read_records(X, labels, SCHEMA.features, None)
+    codes, classes = right.read(columns, cells)
+    expected = np.array([np.array(["no", "yes"])[model.probabilities(columns).argmax(axis=1)] for model in models]).T
+    assert np.array_equal(codes[3:], expected[3:] == y[3:, None])
+    assert (codes.dtype, codes[:3].any()) == (right.dtype, False)
+    assert classes.tolist() == [-1] * 3 + [0] * 57
 
 
 def test_a_contest_stops_at_its_ceiling_and_refuses_what_is_too_fine():

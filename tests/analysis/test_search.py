@@ -12,10 +12,11 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.analysis.trials import SHARES, Right, Tables, Trials, divided
+from hedgerow.analysis.trials import SHARES, Disjoint, Right, Stopping, Tables, Trials, divided
 from hedgerow.curator.contest import Contest
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RandomStopping
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Pure
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_records
@@ -95,6 +96,40 @@ def test_known_numbers_of_runs_cost_more_and_are_caught():
     """Planted bugs: a number that is fixed, and the geometric law at the logarithmic law's price."""
     assert worst_loss(0.1, lambda z: z**50) > 3 * 0.1
     assert worst_loss(0.1, generating(RandomStopping(10, logarithmic=False))) > 2 * 0.1
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, adjacency):
+    """The certificate of the whole is a theorem about runs of so much; so plans and noise are looked at as they are asked."""
+    plans, noises = [], []
+    fit, count = Trials.fit, Contest.count
+    monkeypatch.setattr(Trials, "fit", lambda self, plan, *rest: plans.append(plan) or fit(self, plan, *rest))
+    monkeypatch.setattr(Contest, "count", lambda self, noise: noises.append(noise) or count(self, noise))
+    searched(800, strategy="random-stopping", refit=0.5, adjacency=adjacency, epsilon=6)
+    run = Fraction(3, RandomStopping(10).factor)
+    assert len(plans) == len(noises) > 0
+    for event in (*(plan.event for plan in plans), *(noise.event("a score") for noise in noises)):
+        assert cost(event).under(adjacency).within(run, Fraction(0))
+        assert not cost(event).under(adjacency).within(run * Fraction(99, 100), Fraction(0))
+
+
+def test_what_chooses_the_winner_spends_the_claim_of_its_part():
+    chosen = Disjoint(None, Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()).mechanism.event(
+        "a winner", "a score"
+    )
+    assert cost(chosen).under("add-remove").within(Fraction(2), Fraction(0))
+    assert not cost(chosen).under("add-remove").within(Fraction(199, 100), Fraction(0))
+
+
+def test_kinds_of_random_stopping_are_named():
+    claim = Claim(Fraction(2), Fraction(0), "add-remove")
+    for logarithmic, kind in ((True, "logarithmic"), (False, "geometric")):
+        assert f"hidden, {kind} number" in str(Stopping(None, claim, 0.5, RandomStopping(10, logarithmic)).event)
+
+
+def test_shares_are_divided_whole_and_evenly():
+    assert [len(part) for part in divided(0.3, 5)] == [307, 144, 144, 143, 143, 143]
+    assert [len(part) for part in divided(1e-9, 1)] == [1, 1023]
 
 
 def trials(size):

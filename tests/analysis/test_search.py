@@ -114,9 +114,9 @@ def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, ad
 
 
 def test_what_chooses_the_winner_spends_the_claim_of_its_part():
-    chosen = Disjoint(None, Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()).mechanism.event(
-        "a winner", "a score"
-    )
+    mechanism = Disjoint(None, Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()).mechanism
+    assert mechanism == PermuteAndFlip(Fraction(2), 1)  # a record is right or wrong
+    chosen = mechanism.event("a winner", "a score")
     assert cost(chosen).under("add-remove").within(Fraction(2), Fraction(0))
     assert not cost(chosen).under("add-remove").within(Fraction(199, 100), Fraction(0))
 

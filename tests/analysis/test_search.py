@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.analysis.trials import SHARES, Disjoint, Right, Stopping, Tables, Trials, divided
@@ -226,6 +227,38 @@ def test_a_candidate_has_no_delta():
     search = hr.PrivateSearchCV(estimator, {"max_depth": [1, 2]}, epsilon=2, random_state=0).fit(*sample(800))
     check_whole(search, 2)
     assert cost(search.certificate_.event).is_pure
+    assert search.best_estimator_.delta == 0
+
+
+def test_words_of_both_certificates_and_whose_records_they_are():
+    who = np.arange(800) // 2
+    for refit, words in ((0.5, "its parameters being the choice of"), (0, "its model being what")):
+        search = hr.PrivateSearchCV(
+            hr.EDPRFClassifier(schema=SCHEMA), GRID, epsilon=2, refit=refit, records_per_person=2, random_state=0
+        ).fit(*sample(800), groups=who)
+        best = search.best_estimator_.certificate_
+        assert f"{words} certificate {search.certificate_.digest[:16]}" in str(best)
+        assert [one.unit.person for one in (search.certificate_, best)] == ["", ""]
+
+
+def test_doubts_of_the_last_fit_are_told_where_it_was_asked_for():
+    """Where no label is known, noise alone stands for the number of records."""
+    X = sample(400)[0]
+    search = hr.PrivateSearchCV(
+        hr.HedgerowClassifier(schema=SCHEMA), {"n_estimators": [None, 4]}, epsilon=3, refit=0.9, random_state=0
+    )
+    with pytest.warns(UserWarning, match="once in 1000 fits") as caught:
+        search.fit(X, ["unknown"] * 400)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_defaults_and_limits_of_a_search():
+    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), GRID)
+    assert search.epsilon == 1
+    with pytest.raises(NotFittedError):
+        _ = search.best_params_
+    for settings in ({"refit": 0.99}, {"validation": 0.9}, {"grid": {"max_depth": list(range(256))}}):
+        search.set_params(**{"refit": 0.5, "validation": 0.5, "grid": GRID, **settings})._checked()
 
 
 def ledgers(tmp_path, **ceiling):
@@ -293,6 +326,12 @@ def test_odd_records_and_empty_parts():
         ({"grid": {"max_depth": [1, -1]}}, "max_depth"),
         ({"strategy": "all"}, "strategy"),
         ({"refit": 1.5}, "refit"),
+        ({"refit": -0.5}, "refit"),
+        ({"refit": "all"}, "refit"),
+        ({"refit": True}, "refit"),
+        ({"validation": 1.5}, "validation"),
+        ({"grid": {"max_depth": list(range(257))}}, "257 candidates"),
+        ({"grid": {"max_depth": [1, -1]}, "strategy": "random-stopping", "refit": 0.5}, "max_depth"),
         ({"validation": 0}, "validation"),
         ({"strategy": "random-stopping", "refit": 0}, "refit above 0"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),

@@ -204,3 +204,11 @@ def test_schemas_report_cards_and_searches_read_the_same_persons_in_partitions()
     first, second = (one.best_estimator_.model_.to_arrays() for one in found)
     assert all(np.array_equal(first[name], second[name]) for name in first)
     assert found[1].certificate_.person == "who"
+
+
+def test_the_column_of_the_labels_cannot_say_who_records_are_of():
+    """Everybody with one label would be one person."""
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"], target="y")
+    records = hr.Records.from_batches([{"a": [0.5], "y": ["no"]}], group="y")
+    with pytest.raises(ConfigurationError, match="holds the labels"):
+        hr.EDPRFClassifier(schema=schema).fit(records)

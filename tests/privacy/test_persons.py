@@ -270,3 +270,15 @@ def test_a_number_of_records_is_a_whole_number(wrong):
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
     with pytest.raises(ConfigurationError, match="records_per_person"):
         hr.EDPRFClassifier(schema=schema, records_per_person=wrong).fit(np.zeros((2, 1)), [0, 1])
+
+
+def test_a_certificate_of_version_0_2_that_rests_on_ids_does_not_hold():
+    """That version read 1.1 and 1.10 as one person; whether these records have such ids the certificate cannot tell."""
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    model = hr.EDPRFClassifier(schema=schema, records_per_person=2).fit([[0.5]], ["no"], groups=["p"])
+    now = model.certificate_.to_dict()
+    before = Certificate.from_dict({key: value for key, value in now.items() if key != "ids"})
+    assert Certificate.from_dict(now).holds
+    assert not before.holds
+    assert "1.1 and 1.10" in before.reasons[0]
+    assert "ids" not in before.to_dict()

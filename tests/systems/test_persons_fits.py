@@ -35,7 +35,11 @@ SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "c": hr.Categorical(["x", "y"])}, cla
 SYSTEMS = [info.name for info in hr.list_systems()]
 QUIET = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
-pytestmark = [QUIET, pytest.mark.filterwarnings("ignore:delta is")]
+pytestmark = [
+    QUIET,
+    pytest.mark.filterwarnings("ignore:groups is a column of floating"),
+    pytest.mark.filterwarnings("ignore:delta is"),
+]
 
 
 def build(name="edprf", **parameters):

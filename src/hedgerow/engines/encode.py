@@ -167,7 +167,7 @@ def partitions_of(
 
 def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
     """Return the hashed ids of a block's persons."""
-    groups = read_groups(block.groups, len(block.y), missing)
+    groups = read_groups(block.groups, len(block.y), missing, warn=False)
     assert groups is not None
     assert groups.cells is not None
     return person_ids(groups.cells, key, groups.missing)

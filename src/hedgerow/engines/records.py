@@ -323,6 +323,10 @@ class Records:
             raise ConfigurationError(
                 "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
             )
+        if self._group == label:
+            raise ConfigurationError(
+                f"{label!r} holds the labels, so it cannot say who the records are of. Pass another column as group=."
+            )
         return Layout(label, self._drop, self._group)
 
 

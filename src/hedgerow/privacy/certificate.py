@@ -80,6 +80,8 @@ class Certificate:
     person : str or None
         The column whose values are the persons, "" where it has no name: of each so many records at most were read. None: the
         owner's promise is that nobody has more.
+    ids_as_text : bool
+        Whether ids of persons were compared as they are written. False where version 0.2 read them (SECURITY.md, *Advisories*).
 
     Notes
     -----
@@ -112,6 +114,7 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     records_per_person: int = 1
     person: str | None = None
+    ids_as_text: bool = True
 
     def __post_init__(self) -> None:
         if self.records_per_person < 1:
@@ -128,6 +131,11 @@ class Certificate:
     def reasons(self) -> tuple[str, ...]:
         """Every reason why the claim does not hold; empty if it does."""
         found = list(self.unprotected)
+        if not self.ids_as_text:
+            found.append(
+                "version 0.2 read ids of persons that are equal as numbers, such as 1.1 and 1.10, as one person; SECURITY.md "
+                "says how to find out whether these records have such ids"
+            )
         if self.seeded:
             found.append(
                 "the noise came from random_state: whoever knows the seed can take the noise away, and other fits with the "
@@ -276,6 +284,7 @@ class Certificate:
             **{name: list(getattr(self, name)) for name in LISTS if getattr(self, name)},
             **({} if self.records_per_person == 1 else {"records_per_person": self.records_per_person}),
             **({} if self.person is None else {"person": self.person}),
+            **({} if self.person is None or not self.ids_as_text else {"ids": "text"}),
         }
 
     @classmethod
@@ -293,6 +302,7 @@ class Certificate:
                 **{name: tuple(_short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
                 records_per_person=_whole_number(data.get("records_per_person", 1)),
                 person=None if data.get("person") is None else _short_text(data["person"]),
+                ids_as_text=data.get("person") is None or data.get("ids") == "text",
             )
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError("the file's certificate is damaged; fit the model again.") from error

@@ -48,7 +48,10 @@ class Unit:
         """What makes a record, or a person."""
         if self.person is not None:
             column = f"column {self.person!r}" if self.person else "groups="
-            return f"a person being one id in {column}: coins chose at most {self._few} of each, and none without an id"
+            return (
+                f"a person being one id in {column}, as it is written (1.1 and 1.10 are two): at most {self._few} of each were "
+                "drawn at random, and none without an id"
+            )
         if self.records > 1:
             return f"nobody having more than {self._few}, as the owner promises"
         return "one record being one row"

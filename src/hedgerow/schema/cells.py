@@ -57,12 +57,18 @@ __all__ = [
     "numeric_markers",
     "object_array",
     "time_cells",
+    "typed_objects",
 ]
 
 Cells = npt.NDArray[Any]
 Key = float | str | None
 
 MACHINE_NUMBERS = "biuf"  # dtype kinds that cast to float64 cell by cell
+NARROW = (
+    np.float16,
+    np.float32,
+    np.complex64,
+)  # as Python's numbers they would seem to hold more integers than they do
 TIMES = "Mm"  # dates and durations are no numbers, although numpy would cast them
 NUMBER = (float, int, np.bool_, np.floating, np.integer, Decimal, abstract.Real)  # what public values may be
 
@@ -343,6 +349,11 @@ def as_objects(cells: Cells) -> Cells:
         return cells.astype(object, copy=False)
     except Exception:
         return object_array((_object(cells, i) for i in range(cells.shape[0])), cells.shape[0])
+
+
+def typed_objects(cells: Cells) -> Cells:
+    """Return cells as objects; narrow floats keep their type, which says which integers they hold exactly."""
+    return object_array(cells, len(cells)) if cells.dtype in NARROW else as_objects(cells)
 
 
 def _object(cells: Cells, i: int) -> object:

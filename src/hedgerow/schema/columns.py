@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array
+from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array, typed_objects
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
 from hedgerow.schema.persons import Groups
@@ -203,7 +204,7 @@ def _as_series(column: Any) -> nw.Series[Any] | None:
 def _plain(array: Any) -> tuple[Cells, Holds]:
     """Return an array whose masked cells are None, whatever lies beneath the mask, and what its type says of all cells."""
     if isinstance(array, np.ma.MaskedArray):
-        cells: Cells = np.ma.getdata(array).astype(object)
+        cells = typed_objects(np.ma.getdata(array).reshape(-1).copy()).reshape(array.shape)
         cells[np.ma.getmaskarray(array)] = None
         return cells, array_holds(array.dtype)
     try:
@@ -352,13 +353,18 @@ def read_labels(y: Any, classes: Sequence[Value] | None = None) -> Cells:
     return Columns(["y"], len(part), parts=[part]).cells(0)
 
 
-def read_groups(groups: Any, rows: int, missing: Sequence[str]) -> Groups | None:
+def read_groups(groups: Any, rows: int, missing: Sequence[str], *, warn: bool = True) -> Groups | None:
     """Return who each of so many records is of, None where that is not told; every cell may be anything.
 
     Raises
     ------
     ConfigurationError
         When there is not one id per record in one column.
+
+    Warns
+    -----
+    UserWarning
+        When the column's type is floating-point and ``warn`` is set: ids such as 1.10 or 007 were lost when it was read.
     """
     if groups is None:
         return None
@@ -376,7 +382,14 @@ def read_groups(groups: Any, rows: int, missing: Sequence[str]) -> Groups | None
         raise ConfigurationError("X and groups have different lengths, so it is open who the records are of.")
     cells = Columns(["groups"], len(part), parts=[part]).cells(0)
     if isinstance(part, Part) and part.whole is not None and cells.dtype.kind == "f":
-        cells = part.whole(0, len(part))  # one missing cell must not make one person of two others
+        cells = part.whole(0, len(part))  # a missing cell must not take digits from the other ids
+    if warn and cells.dtype.kind == "f":
+        warnings.warn(
+            "groups is a column of floating-point numbers, in which only whole numbers are ids and records with any other cell "
+            "are left out. Read ids as text, for example with pandas.read_csv(path, dtype={'patient': str}).",
+            UserWarning,
+            stacklevel=2,
+        )
     return Groups(name if isinstance(name, str) else "", cells, tuple(missing))
 
 

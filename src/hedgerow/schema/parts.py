@@ -23,6 +23,7 @@ from hedgerow.schema.cells import (
     known_zone,
     object_array,
     time_cells,
+    typed_objects,
 )
 
 __all__ = ["ARRAY_KINDS", "AnyPart", "Holds", "Part", "array_holds", "chunked", "series_part"]
@@ -180,7 +181,7 @@ def _pandas_part(native: Any) -> AnyPart:
 def _coded_part(values: AnyPart, codes: npt.NDArray[Any]) -> Part:
     """Return a pandas column of categories, whose values are read by their own type."""
     cells = values if isinstance(values, np.ndarray) else values.read(0, len(values))
-    table = np.concatenate([cells.astype(object), object_array([None], 1)])  # the code -1 finds the last one
+    table = np.concatenate([typed_objects(cells), object_array([None], 1)])  # the code -1 finds the last one
     holds = array_holds(values.dtype) if isinstance(values, np.ndarray) else values.holds
     return Part(len(codes), lambda start, stop: table[codes[start:stop]], holds=holds)
 

@@ -1,23 +1,27 @@
 """Who records are of: ids of persons, read cell by cell.
 
-Ids are compared exactly, unlike categories, for which 64-bit floats are enough: two persons that are taken for one have no
-guarantee, and neither has one person that is taken for two.
+Two persons that are read as one id have no guarantee, and neither has one person that is read as two. So cells are one id only
+where they differ by how they are stored, never where they differ by what is written (docs/proofs/persons.md).
 
-Numbers
-    Truth values and numbers of any type are one id where they are equal, and so is text that is a decimal number without an
-    exponent: 7, 7.0, "7" and "007" are one.
 Text
-    Other text, dates and times as text, without the white space around it; bytes that are UTF-8 are text, others are themselves;
-    a UUID is its text. At most 256 letters.
-None
-    A missing cell, infinity, longer text, and a cell of any other type, is no id. The record is then nobody's. So is text with
-    U+FFFD, which readers of files put in the place of bytes that are no UTF-8: it may stand for several ids.
+    Text is one id where it is equal code point by code point, without ASCII white space at its ends and in Unicode's form NFC.
+    "1", "01", "1.0", "1.10" and "a" against "A" are different ids. Text with a compatibility ideograph stays as it stands, since
+    NFC would merge it with another character. Bytes that are UTF-8 are text, other bytes are themselves. Dates, times and UUIDs
+    are their text. An id has at most 256 characters.
+Numbers
+    A whole number in a cell of a numeric type is the text of that integer: 7, 7.0 (a float) and "7" are one id. A float counts
+    only below the integers that its own type holds exactly: 2^53, for float32 2^24, for float16 2^11. What a larger number was
+    written as is lost, and so it is with a fraction: they are no ids.
+Nobody
+    A missing cell, a marker of missing cells such as "NA" or "?", longer text and a cell of any other type identify no person.
+    Neither does text with U+FFFD, which readers put in the place of bytes that are not UTF-8: it may stand for several ids.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,31 +36,75 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError
 from hedgerow.limits import LONGEST_WORDS
 from hedgerow.schema.cells import (
-    DECIMAL,
     HASHABLE_IDS,
     MACHINE_NUMBERS,
     SPACE,
     TIMES,
     WHOLE,
     Cells,
-    as_objects,
     category_key,
-    is_missing_key,
     time_cells,
+    typed_objects,
 )
 
 __all__ = ["Groups", "Ids", "person_ids", "person_text"]
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits, all zero where there is none
 
-LONGEST = 256  # letters of an id
+LONGEST = 256  # characters of an id
 MOST_KNOWN = 1 << 20  # distinct cells that are remembered
 NOBODY = (0, 0)
-REPLACED = "\ufffd"  # what readers of files put in the place of bytes that are no text
+REPLACED = "\ufffd"  # what readers of files put in the place of bytes that are not UTF-8
 LARGEST_EXPONENT = 400  # of a Decimal: beyond it, its digits would take long to write
+# In lower case; what files, spreadsheets, databases and pandas write where a cell is missing.
+MARKERS = {
+    *(
+        "",
+        "?",
+        "??",
+        "-",
+        "--",
+        "---",
+        "\u2013",
+        "\u2014",
+        ".",
+        "..",
+        "*",
+        "\\n",
+        "na",
+        "n/a",
+        "n.a.",
+        "<na>",
+        "nan",
+        "-nan",
+        "+nan",
+    ),
+    *(
+        "nat",
+        "none",
+        "null",
+        "(null)",
+        "<null>",
+        "nil",
+        "missing",
+        "unknown",
+        "undefined",
+        "#n/a",
+        "#n/a n/a",
+        "#na",
+        "#null!",
+    ),
+    *("#value!", "#ref!", "#name?", "#div/0!", "#num!", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
+}
+# NFC turns each of these into another ideograph, although names are written with both.
+COMPATIBILITY_IDEOGRAPH = re.compile("[\uf900-\ufaff\U0002f800-\U0002fa1f]")
+WHOLE_DECIMAL = re.compile(r"([+-]?)0*([0-9]+)(?:\.0*)?")
 # Types by their identity: comparing a cell's own could run code of its class.
 EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
 BYTES = frozenset(map(id, (bytes, bytearray, np.bytes_)))
+FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
+EXACT_BITS = {id(kind): np.finfo(kind).nmant + 1 for kind in FLOATS}  # of the integers that each holds without gaps
+COMPLEX = frozenset(map(id, (complex, np.complex64, np.complex128, np.clongdouble)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,58 +148,94 @@ def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
         text.encode()
     except Exception:
         return None
-    return None if len(text) > LONGEST + 2 or (missing and text in _markers(tuple(missing))) else text
+    is_id = len(text) <= LONGEST + 2 and text[2:].lower() not in MARKERS and text not in _declared(tuple(missing))
+    return text if is_id else None
 
 
 @lru_cache(maxsize=64)
-def _markers(missing: tuple[str, ...]) -> frozenset[str | None]:
-    """Return what markers of missing cells are compared as: "-1.0" stands for -1 as well."""
-    return frozenset(map(person_text, missing))
+def _declared(missing: tuple[str, ...]) -> frozenset[str]:
+    """Return what the markers that a schema declares are compared as; "-1" is also declared as -1.0, and the other way."""
+    found = set()
+    for marker in missing:
+        text = _of_text(marker)
+        found.add(text)
+        if number := WHOLE_DECIMAL.fullmatch(text[2:]):
+            whole = str(int("".join(number.groups())))
+            found |= {f"t:{whole}", f"t:{whole}.0"}
+    return frozenset(found)
 
 
-def _text(cell: object) -> str:
+def _text(cell: Any) -> str:
     """Return a cell's kind and what it is compared as; raise where it is no id."""
-    if id(type(cell)) in EXACT:
-        return _number(Fraction(int(cell)))  # type: ignore[call-overload]
-    if type(cell) is Decimal:
-        if abs(cell.adjusted()) > LARGEST_EXPONENT:
-            raise OverflowError
-        return _number(Fraction(cell))
-    if type(cell) is np.clongdouble and cell.imag == 0:
-        cell = cell.real
-    if type(cell) is np.longdouble:
-        return _number(Fraction(*cell.as_integer_ratio()))
-    if type(cell) is Fraction and {id(type(cell.numerator)), id(type(cell.denominator))} <= EXACT:
-        return _number(Fraction(int(cell.numerator), int(cell.denominator)))
-    if type(cell) is UUID:
+    kind = type(cell)
+    if id(kind) in EXACT:
+        return _of_whole(int(cell))
+    if id(kind) in EXACT_BITS:
+        return _of_float(cell, EXACT_BITS[id(kind)])
+    if id(kind) in COMPLEX:
+        if cell.imag != 0:
+            raise ValueError("no whole number")
+        return _text(cell.real)
+    if kind is Decimal:
+        return _of_decimal(cell)
+    if (
+        kind is Fraction
+        and EXACT.issuperset(map(id, map(type, (cell.numerator, cell.denominator))))
+        and cell.denominator == 1
+    ):
+        return _of_whole(int(cell.numerator))
+    if kind is UUID:
         return f"t:{UUID.__str__(cell)}"
-    if id(type(cell)) in BYTES:
-        raw = bytes(cell)  # type: ignore[call-overload]
-        try:
-            return _of_text(raw.decode())
-        except UnicodeDecodeError:
-            return f"b:{raw.hex()}"
-    if issubclass(type(cell), str):
+    if id(kind) in BYTES:
+        return _of_bytes(bytes(cell))
+    return _of_derived(cell)
+
+
+def _of_derived(cell: Any) -> str:
+    """Return the same of text, of times, and of a class derived from text or numbers, whose own methods stay out of it."""
+    kind = type(cell)
+    if issubclass(kind, str):
         return _of_text(str.__str__(cell))
-    if issubclass(type(cell), int):  # a class derived from it; its own methods stay out of it
-        return _number(Fraction(int.__int__(cell)))  # type: ignore[arg-type]
+    if issubclass(kind, int):
+        return _of_whole(int.__int__(cell))
+    if issubclass(kind, float):
+        return _of_float(float.__float__(cell), EXACT_BITS[id(float)])
     key = category_key(cell)
-    if key is None or is_missing_key(key):
-        raise ValueError("missing")
-    return _of_text(key) if isinstance(key, str) else _number(Fraction(key))
+    if not isinstance(key, str):
+        raise ValueError("no id")  # a missing cell; numbers were read before
+    return _of_text(key)
+
+
+def _of_whole(value: int) -> str:
+    return f"t:{value}"
+
+
+def _of_float(value: Any, bits: int) -> str:
+    if not abs(value) < 2**bits or value != int(value):
+        raise ValueError("what it was written as is lost")
+    return _of_whole(int(value))
+
+
+def _of_decimal(value: Decimal) -> str:
+    if not value.is_finite() or abs(value.adjusted()) > LARGEST_EXPONENT or value != int(value):
+        raise ValueError("no whole number")
+    return _of_whole(int(value))
+
+
+def _of_bytes(raw: bytes) -> str:
+    try:
+        return _of_text(raw.decode())
+    except UnicodeDecodeError:
+        return f"b:{raw.hex()}"
 
 
 def _of_text(text: str) -> str:
     text = text.strip(SPACE)
-    if is_missing_key(text) or len(text) > LONGEST or REPLACED in text:
-        raise ValueError("missing")
-    if DECIMAL.fullmatch(text) and "e" not in text.lower():
-        return _number(Fraction(text))
+    if len(text) > LONGEST or REPLACED in text:
+        raise ValueError("no id")
+    if not text.isascii() and not COMPATIBILITY_IDEOGRAPH.search(text):
+        text = unicodedata.normalize("NFC", text)
     return f"t:{text}"
-
-
-def _number(value: Fraction) -> str:
-    return f"n:{value}"
 
 
 def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
@@ -176,24 +260,25 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
 
     if cells.dtype.kind in MACHINE_NUMBERS and cells.dtype.itemsize <= 8:
         distinct, place = np.unique(cells, return_inverse=True)
-        return _rows(map(hashed, distinct.tolist()), len(distinct))[place.reshape(-1)]
-    objects = (time_cells(cells) if cells.dtype.kind in TIMES else as_objects(cells)).tolist()
+        return _rows(map(hashed, typed_objects(distinct)), len(distinct))[place.reshape(-1)]
+    objects = (time_cells(cells) if cells.dtype.kind in TIMES else typed_objects(cells)).tolist()
     known: dict[Any, tuple[int, int]] = {}
 
     def remembered(cell: Any) -> tuple[int, int]:
-        found = known.get(cell)
+        place = type(cell), cell  # 2**53 and 2.0**53 are equal, and not the same id
+        found = known.get(place)
         if found is None:
             found = hashed(cell)
             if len(known) < MOST_KNOWN:
-                known[cell] = found
+                known[place] = found
         return found
 
     return _rows((remembered(cell) if _is_plain(cell) else hashed(cell) for cell in objects), len(objects))
 
 
 def _is_plain(cell: object) -> bool:
-    """Say whether equal cells of this type are surely one id, so that one stands for all."""
-    return id(type(cell)) in HASHABLE_IDS and not (isinstance(cell, float) and math.isnan(cell))
+    """Say whether a cell's type hashes and compares without code of its own."""
+    return id(type(cell)) in HASHABLE_IDS
 
 
 def _rows(pairs: Iterable[tuple[int, int]], count: int) -> Ids:

@@ -164,6 +164,7 @@ class ParquetFiles(_Files):
         """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
         self.check_unchanged()
         rows = 0
+        ids: dict[str | None, Path] = {}
         for path in self.paths:
             with ExitStack() as stack:
                 file = _opened(path, stack)
@@ -171,6 +172,15 @@ class ParquetFiles(_Files):
                 read_columns(X, schema.features)
                 read_labels(y, schema.classes)
                 rows += file.metadata.num_rows
+                if layout.group is not None:
+                    ids.setdefault(_stored_as(file.schema_arrow.field(layout.group).type), path)
+        ids.pop(None, None)
+        if len(ids) > 1:
+            (one, first), (other, second), *_ = ids.items()
+            raise SchemaError(
+                f"{first} holds {layout.group!r} as {one}, but {second} as {other}, so one person could be two. Write the "
+                "column with one type in all files, ids best as text."
+            )
         if not rows:
             raise _no_records()
 
@@ -213,6 +223,24 @@ def _opened(path: Path, stack: ExitStack) -> Any:
         return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
     except (arrow.ArrowException, OSError) as error:
         raise FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.") from error
+
+
+def _stored_as(kind: Any) -> str | None:
+    """Return in words how a type of Arrow stores ids; cells of types in the same words are compared. None: it has no cells."""
+    types = import_module("pyarrow.types")
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _stored_as(kind.value_type)
+    if types.is_null(kind):
+        return None
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "numbers"
+    if types.is_timestamp(kind):
+        return "moments" if kind.tz is None else f"moments in {kind.tz}"
+    if types.is_date(kind):
+        return "days"
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    return "text" if any(is_one(kind) for is_one in (*texts, *binary)) else str(kind)
 
 
 def _checked_names(schema: Any, path: Path) -> Any:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import audit, datasets, engines, mlflow, plots
-    from hedgerow.analysis import FitPlan, PrivateSearchCV, ReleasedSchema, ReportCard, evaluate, plan, private_schema
+    from hedgerow.analysis import (
+        FitPlan,
+        HeldOut,
+        PrivateSearchCV,
+        ReleasedSchema,
+        ReportCard,
+        evaluate,
+        hold_out,
+        plan,
+        private_schema,
+    )
     from hedgerow.curator import Curator
     from hedgerow.engines.records import Records
     from hedgerow.errors import (
@@ -105,6 +115,7 @@ _HOME = {
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
     "HedgerowError": "hedgerow.errors",
+    "HeldOut": "hedgerow.analysis",
     "ImportancesDisplay": "hedgerow.plots",
     "Integer": "hedgerow.schema",
     "Ledger": "hedgerow.privacy.ledger",
@@ -134,6 +145,7 @@ _HOME = {
     "TraditionClassifier": "hedgerow.systems.tradition",
     "TreeDisplay": "hedgerow.plots",
     "evaluate": "hedgerow.analysis",
+    "hold_out": "hedgerow.analysis",
     "list_systems": "hedgerow.systems",
     "load": "hedgerow.systems",
     "plan": "hedgerow.analysis",
@@ -174,6 +186,7 @@ __all__ = [
     "ForestClassifier",
     "HedgerowClassifier",
     "HedgerowError",
+    "HeldOut",
     "ImportancesDisplay",
     "Integer",
     "Ledger",
@@ -206,6 +219,7 @@ __all__ = [
     "datasets",
     "engines",
     "evaluate",
+    "hold_out",
     "list_systems",
     "load",
     "mlflow",

@@ -20,6 +20,7 @@ __all__ = [
     "MOST_DENOMINATOR_BITS",
     "MOST_EVENTS",
     "MOST_MEMBERS",
+    "MOST_RECORDS_OF_ONE",
     "SMALLEST_AMOUNT",
     "Allowance",
 ]
@@ -39,6 +40,7 @@ LARGEST_INTEGER = 2**63  # and levels and trees: integers of a machine
 MOST_DENOMINATOR_BITS = 2**13  # of the common denominator of all budgets: sums have it, and adding is quadratic in it
 # Of the different tests of a forest times codes, two bytes each: 3800 values of 70 000 tested apart.
 MOST_BRANCHES = 2**28
+MOST_RECORDS_OF_ONE = 2**31  # records of one person: more than a table holds
 LARGEST_COUNT = 2**62  # no noise is larger; sums of such numbers are finite floats
 
 

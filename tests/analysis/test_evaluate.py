@@ -188,7 +188,11 @@ def test_cards_follow_from_noisy_counts_alone(monkeypatch):
     one = evaluate(MODELS[2], *sample(TWO, 60, 6), epsilon=1, random_state=0)
     other = evaluate(MODELS[2], *sample(TWO, 999, 7), epsilon=1, random_state=0)
     assert one.to_dict() == other.to_dict()
-    assert vars(one).keys() == vars(other).keys() == {"classes", "grid", "counts", "deviation", "certificate_"}
+    assert (
+        vars(one).keys()
+        == vars(other).keys()
+        == {"classes", "grid", "counts", "deviation", "certificate_", "model_unit"}
+    )
 
 
 def test_certificates():
@@ -214,7 +218,10 @@ def test_certificates():
 
 def test_persons_are_named_and_a_large_delta_is_told():
     X, y = sample(TWO, 200, 8)
-    card = evaluate(MODELS[2], X, y, epsilon=1, groups=pd.Series(range(200), name="who"), records_per_person=2)
+    with pytest.warns(UserWarning, match="protects a person told by column 'who', .* but the model protects a record"):
+        card = evaluate(MODELS[2], X, y, epsilon=1, groups=pd.Series(range(200), name="who"), records_per_person=2)
+    first = str(card).splitlines()[0]
+    assert "for a person told by column 'who', with at most 2 records, of a model for a record" in first
     assert (card.certificate_.unit.records, card.certificate_.unit.person) == (2, "who")
     with pytest.warns(UserWarning, match="delta is") as caught:
         evaluate(MODELS[2], X, y, epsilon=1, delta=0.01)

@@ -1,19 +1,25 @@
 import json
-import math
-import types
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import holdout
-from hedgerow.cli.holdout import NOT_COVERED, hold_out
+from hedgerow.cli.holdout import NOT_COVERED
 from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier
 
 
-def lines(count):
-    return {"row": np.arange(count), "text": np.array([str(i) for i in range(count)], dtype=object)}
+class Given:
+    """Coins that are known beforehand, in place of random ones."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def words(self):
+        return self
+
+    def of(self, first_row, count):
+        return np.frombuffer(self.content[: 8 * count], dtype=np.uint64)
 
 
 @pytest.fixture
@@ -21,7 +27,7 @@ def coins(monkeypatch):
     """Replace the coins by given bytes."""
 
     def use(content):
-        monkeypatch.setattr(holdout, "os", types.SimpleNamespace(urandom=lambda count: content[:count]))
+        monkeypatch.setattr("hedgerow.analysis.held_out.Randomness", lambda random_state: Given(content))
 
     return use
 
@@ -38,40 +44,6 @@ def fitted(monkeypatch):
 
     monkeypatch.setattr(EDPRFClassifier, "fit", keep)
     return seen
-
-
-def test_each_line_is_on_one_side_whole():
-    training, testing = hold_out(lines(500), 0.4)
-    assert sorted([*training["row"].tolist(), *testing["row"].tolist()]) == list(range(500))
-    for part in (training, testing):
-        assert part["text"].tolist() == [str(row) for row in part["row"]]
-
-
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
-def test_the_share_is_kept_and_a_wrong_one_would_be_seen(share):
-    count = 40_000
-    found = len(hold_out(lines(count), share)[1]["row"])
-    error = math.sqrt(count * share * (1 - share))
-    assert abs(found - count * share) < 6 * error
-    assert abs(found - count * (share + 0.04)) > 6 * error
-
-
-def test_the_coins_are_new_each_time():
-    assert hold_out(lines(200), 0.5)[1]["row"].tolist() != hold_out(lines(200), 0.5)[1]["row"].tolist()
-
-
-def test_one_line_more_moves_no_other(coins):
-    coins(np.random.default_rng(0).bytes(8 * 101))
-    fewer, more = hold_out(lines(100), 0.3), hold_out(lines(101), 0.3)
-    for before, after in zip(fewer, more, strict=True):
-        assert before["row"].tolist() == [row for row in after["row"].tolist() if row < 100]
-
-
-def test_if_all_lines_are_kept_back_an_empty_one_is_trained_on(coins):
-    coins(bytes(80))
-    training, testing = hold_out(lines(10), 0.01)
-    assert {name: cells.tolist() for name, cells in training.items()} == {"row": [None], "text": [None]}
-    assert len(testing["row"]) == 10
 
 
 @pytest.mark.parametrize("variant", ["private", "published"])

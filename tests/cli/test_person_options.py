@@ -76,9 +76,8 @@ def test_one_ledger_from_the_schema_to_the_report(visits, run):
     assert (ledger.spent, ledger.person, ledger.records_per_person) == (4, "id", 3)
     ledger.store.verify("d")
     assert "a person told by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
-    refused = run(
-        "train", "visits.csv", "--schema", "s.toml", "--epsilon", "1", "--out", "n.h", *where, "--person", "id"
-    )
+    options = ("--schema", "s.toml", "--epsilon", "1", "--out", "n.h", "--records-per-person", "2")
+    refused = run("train", "visits.csv", *options, *where)
     assert refused.exit_code == 3
     assert "one ledger counts one unit" in refused.output
 
@@ -172,7 +171,7 @@ def test_wrong_options(visits, run, options, words):
     assert words in result.output
 
 
-def test_both_parts_of_a_holdout_add_up_for_a_person(visits, run):
+def test_a_holdout_says_what_a_person_pays_for_both_parts(visits, run):
     train = (
         "train",
         "visits.csv",
@@ -188,4 +187,43 @@ def test_both_parts_of_a_holdout_add_up_for_a_person(visits, run):
         "--holdout-epsilon",
         "1",
     )
-    assert "a person of several lines may pay for both" in " ".join(run(*train, *PERSON).stdout.split())
+    assert "so no person pays for both" in " ".join(run(*train, *PERSON).stdout.split())
+    pd.read_csv("visits.csv").drop(columns="id").to_csv("visits.csv", index=False)
+    promised = " ".join(run(*train, "--records-per-person", "3").stdout.split())
+    assert "a person of several lines may pay for both: the two add up" in promised
+
+
+def test_a_schema_that_names_persons_is_all_that_commands_need(visits, run):
+    schema = hr.Schema.load("visits.toml").replace(person="id", records_per_person=3)
+    schema.save("persons.toml")
+    common = ("--schema", "persons.toml", "--epsilon", "1", "--force", "--out", "m.h")
+    for command in (
+        ("train", "visits.csv", *common),
+        ("train", "visits.parquet", *common, "--holdout", "0.3", "--holdout-epsilon", "1"),
+        ("search", "visits.csv", *common, "--try", "max_depth=1,2"),
+        ("evaluate", "m.h", "visits.csv", "--epsilon", "1"),
+        ("evaluate", "m.h", "part-*.csv", "--epsilon", "1", "--person", "id"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 0, result.output
+        assert "for one person added or removed, of whom at most 3 records count" in result.stdout
+    assert hr.load("m.h").schema_ == schema
+    assert run("schema", "check", "visits.csv", "--schema", "persons.toml").exit_code == 0
+    outlook = run("plan", "--schema", "persons.toml", "--records", "3000", "--epsilon", "1", "--no-data", "--json")
+    assert json.loads(outlook.stdout)["claim"]["records_per_person"] == 3
+    assert run("predict", "m.h", "visits.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "schema check"])
+def test_another_column_of_persons_than_the_schemas_is_refused(visits, run, command):
+    hr.Schema.load("visits.toml").replace(person="id").save("persons.toml")
+    train = ("train", "visits.csv", "--schema", "persons.toml", "--epsilon", "1", "--out", "m.h")
+    assert run(*train).exit_code == 0
+    commands = {
+        "train": (*train, "--force"),
+        "evaluate": ("evaluate", "m.h", "visits.csv", "--epsilon", "1"),
+        "schema check": ("schema", "check", "visits.csv", "--schema", "persons.toml"),
+    }
+    result = run(*commands[command], "--person", "who")
+    assert result.exit_code == 2
+    assert "'id' tells persons apart. Leave --person out" in result.output

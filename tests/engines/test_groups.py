@@ -97,13 +97,18 @@ def test_ids_stay_where_they_are(tmp_path):
     given = records(X, y, who)
     model = estimator("edprf", schema, records_per_person=2).fit(given)
     model.save(tmp_path / "m")
-    texts = [str(model.certificate_), repr(model), repr(given), repr(keep_of(given.groups, 2, hr_randomness()))]
+    texts = [
+        str(model.certificate_),
+        repr(model),
+        repr(given),
+        repr(keep_of(given.groups_by(schema), 2, hr_randomness())),
+    ]
     for text in (*map(str.encode, texts), pickle.dumps(model), (tmp_path / "m").read_bytes()):
         assert b"secret-person" not in text
     assert not [
         finding for finding in check_model(tmp_path / "m") if finding.refuted and finding.attack != "certificate"
     ]
-    table = given.table(Encoder(schema, 4), keep_of(given.groups, 2, hr_randomness()))
+    table = given.table(Encoder(schema, 4), keep_of(given.groups_by(schema), 2, hr_randomness()))
     assert all(set(part.arrays) == {"codes", "labels"} for part in table._engine._partitions)
     table.close()
 
@@ -188,7 +193,8 @@ def test_schemas_report_cards_and_searches_read_the_same_persons_in_partitions()
     assert whole.to_dict() == parts.to_dict()
     assert whole.ranges_ == parts.ranges_
     assert 200 < whole.ranges_["n"].records < 241  # of 400: two of each person
-    model = hr.EDPRFClassifier(epsilon=9, schema=whole, random_state=0).fit(X, y)
+    assert (whole.person, whole.records_per_person) == ("who", 2)
+    model = hr.EDPRFClassifier(epsilon=9, schema=whole, random_state=0).fit(X.assign(who=who), y)
     cards = [
         hr.evaluate(model, *data, epsilon=9, groups=groups, **common)
         for data, groups in (((X, y), column), ((given,), None))
@@ -210,5 +216,5 @@ def test_the_column_of_the_labels_cannot_say_who_records_are_of():
     """Everybody with one label would be one person."""
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"], target="y")
     records = hr.Records.from_batches([{"a": [0.5], "y": ["no"]}], group="y")
-    with pytest.raises(ConfigurationError, match="holds the labels"):
+    with pytest.raises(ConfigurationError, match="neither holds labels"):
         hr.EDPRFClassifier(schema=schema).fit(records)

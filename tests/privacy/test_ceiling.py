@@ -8,11 +8,10 @@ import pytest
 from test_ledger import fit
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
-from hedgerow.limits import LONGEST_WORDS
+from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
 from hedgerow.privacy.events import Gaussian
-from hedgerow.privacy.unit import MOST_RECORDS
 
 TINY, THIRD = Fraction(1, 10**40), Fraction(1, 3)
 BY_EPSILON = Ceiling.of(1, "0.0003")
@@ -77,7 +76,7 @@ def test_what_a_user_may_name():
     assert Ceiling.of(None, rho=1).draws == 2**30
     assert Ceiling.of(None, rho=1, draws=2**60).draws == 2**60
     assert Ceiling.of(None, rho=1, draws=1).draws == 1
-    assert Ceiling.of(1, records_per_person=MOST_RECORDS).records_per_person == MOST_RECORDS
+    assert Ceiling.of(1, records_per_person=MOST_RECORDS_OF_ONE).records_per_person == MOST_RECORDS_OF_ONE
     assert Ceiling.of(1, person="p").person == "p"
     assert Ceiling.of(1, person="p" * LONGEST_WORDS).person == "p" * LONGEST_WORDS
 
@@ -91,7 +90,7 @@ def test_what_a_user_may_name():
         ({"rho": 1, "draws": 1.0}, "draws is"),
         ({"rho": 0}, "rho is"),
         ({"epsilon": 1, "draws": 1}, "beside a rho only"),
-        ({"epsilon": 1, "records_per_person": MOST_RECORDS + 1}, "records_per_person is"),
+        ({"epsilon": 1, "records_per_person": MOST_RECORDS_OF_ONE + 1}, "records_per_person is"),
         ({"epsilon": 1, "person": ""}, "person is"),
         ({"epsilon": 1, "person": "p" * (LONGEST_WORDS + 1)}, "person is"),
         ({"epsilon": 1, "person": 3}, "person is"),

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from hedgerow.analysis.card import ReportCard
 from hedgerow.analysis.evaluation import evaluate
+from hedgerow.analysis.held_out import HeldOut, hold_out
 from hedgerow.analysis.outlook import FitPlan, plan
 from hedgerow.analysis.release import ReleasedSchema, private_schema
 from hedgerow.analysis.search import PrivateSearchCV
 
-__all__ = ["FitPlan", "PrivateSearchCV", "ReleasedSchema", "ReportCard", "evaluate", "plan", "private_schema"]
+__all__ = [
+    "FitPlan",
+    "HeldOut",
+    "PrivateSearchCV",
+    "ReleasedSchema",
+    "ReportCard",
+    "evaluate",
+    "hold_out",
+    "plan",
+    "private_schema",
+]

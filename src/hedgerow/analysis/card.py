@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.features import Value
 
 __all__ = ["MOST_BINS", "Calibration", "Curve", "Figure", "ReportCard"]
@@ -65,6 +66,8 @@ class ReportCard:
         The standard deviation of each count's noise, nearly.
     certificate_ : Certificate
         What the evaluation cost.
+    model_unit : Unit or None
+        Whom the model's own guarantee is for; None where it is not known.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class ReportCard:
     counts: Floats = field(repr=False)
     deviation: float
     certificate_: Certificate = field(repr=False)
+    model_unit: Unit | None = None
 
     @property
     def records(self) -> float:
@@ -193,6 +197,7 @@ class ReportCard:
             "counts": self.counts.tolist(),
             "deviation": self.deviation,
             "records": self.records,
+            **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
             "figures": figures,
             "confusion_matrix": self.confusion_matrix.tolist(),
         }
@@ -212,11 +217,14 @@ class ReportCard:
         sound = len(classes) > 0 and 2 <= bins <= MOST_BINS and bins % 2 == 0 and deviation >= 0
         if not sound or counts.shape != (int(grid.n_codes.sum()),) or not np.isfinite([*counts, deviation]).all():
             raise ValueError("no counts of a report card")
-        return cls(classes, grid, counts, deviation, Certificate.from_dict(values["certificate"]))
+        unit = Unit(**values["model_unit"]) if "model_unit" in values else None
+        return cls(classes, grid, counts, deviation, Certificate.from_dict(values["certificate"]), unit)
 
     def __str__(self) -> str:
+        about = f"about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"
+        units = f"Report card for {self.certificate_.unit}, of a model for {self.model_unit}: {about}"
         rows = [
-            f"Report card on about {self.records:.0f} records (noise: {self.deviation:.3g} a count)",
+            f"Report card on {about}" if self.model_unit in (None, self.certificate_.unit) else units,
             "",
             f"  {'':<12}{'':>8}  {'95 %, of these records':<24}{'95 %, of their population':<24}",
         ]

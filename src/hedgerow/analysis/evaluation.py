@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +51,7 @@ def evaluate(
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
     groups: Any = None,
-    records_per_person: int = 1,
+    records_per_person: int | None = None,
 ) -> ReportCard:
     """Ask how good a fitted model is on records that it was not fitted on.
 
@@ -80,9 +81,9 @@ def evaluate(
     ledger : Ledger or None
         Where the question is booked before any record is read.
     groups : sequence of length n_samples, optional
-        Who each record is of, as for ``fit``.
-    records_per_person : int, default 1
-        The guarantee is for one person, of whom at most so many records are read.
+        Who each record is of, as for ``fit``; leave it out where the model's schema names a column of X as ``person``.
+    records_per_person : int, optional
+        The guarantee is for one person, of whom at most so many records are read; None: as many as the model's own.
 
     Returns
     -------
@@ -95,6 +96,11 @@ def evaluate(
         If a parameter, or the columns, are wrong; nothing was booked or drawn.
     BudgetExceeded
         If the ledger refuses the question; nothing was drawn.
+
+    Warns
+    -----
+    UserWarning
+        If the card protects another unit than the model: one record, and not a person, or persons of another column.
 
     Notes
     -----
@@ -111,7 +117,12 @@ def evaluate(
     >>> bool(card.accuracy > 0.9), card.certificate_.claim.epsilon
     (True, Fraction(1, 1))
     """
+    if not isinstance(model, PrivateClassifier):
+        raise ConfigurationError(
+            f"model is {type(model).__name__}, but it must be a fitted classifier of this library."
+        )
     claim, randomness = promised(
+        model.certificate_.records_per_person,
         epsilon=epsilon,
         delta=delta,
         adjacency=adjacency,
@@ -119,10 +130,6 @@ def evaluate(
         random_state=random_state,
         ledger=ledger,
     )
-    if not isinstance(model, PrivateClassifier):
-        raise ConfigurationError(
-            f"model is {type(model).__name__}, but it must be a fitted classifier of this library."
-        )
     bins = _checked_bins(bins)
     schema, columns, labels, _, persons = read_given(X, y, groups, model.schema_)
     grid = ScoreGrid(len(schema.classes), bins)
@@ -140,11 +147,19 @@ def evaluate(
         person=None if persons is None else persons.name,
     )
     warn_of_delta(claim.delta, stacklevel=2)
+    if certificate.unit != model.certificate_.unit:
+        warnings.warn(
+            f"this report card protects {certificate.unit}, but the model protects {model.certificate_.unit}: what holds "
+            "of the one does not hold of the other. Pass the groups and records_per_person of the fit.",
+            UserWarning,
+            stacklevel=2,
+        )
     booked = nullcontext() if ledger is None else ledger.reserve(certificate)
     keep = keep_of(persons, claim.records_per_person, randomness)
     with booked, without_sizes(), table_of(columns, labels, Scored(schema, model.model_, grid), keep) as table:
         counts = score_counts(Queryable(table, cost(event), randomness), grid, noise)
-    return ReportCard(schema.classes, grid, counts.astype(np.float64), noise.deviation, certificate)
+    unit = model.certificate_.unit
+    return ReportCard(schema.classes, grid, counts.astype(np.float64), noise.deviation, certificate, unit)
 
 
 def _checked_bins(bins: object) -> int:

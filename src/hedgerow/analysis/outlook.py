@@ -156,7 +156,7 @@ def plan(
     delta: float = 0.0,
     system: str = "hedgerow",
     adjacency: str = "add-remove",
-    records_per_person: int = 1,
+    records_per_person: int | None = None,
     made_up: bool = True,
     seed: int = 0,
     **parameters: Any,
@@ -218,7 +218,9 @@ def plan(
     claim = claim_of(estimator)
     made = plan_of(estimator, schema, claim, draw_coins(estimator, claim, Randomness(seed).draw))
     assert not isinstance(made, RawPlan), "a private form"
-    certificate = certify(kind.__name__, made.event, schema, variant="private", claim=claim, seeded=False)
+    certificate = certify(
+        kind.__name__, made.event, schema, variant="private", claim=claim, seeded=False, person=schema.person
+    )
     figures = _made_up_figures(made, schema, int(records), seed) if made_up else {}
     return FitPlan(
         kind.__name__, int(records), made.encoder.max_bins, tuple(_steps(made.event)), certificate, **figures

@@ -15,7 +15,7 @@ from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, read_columns, read_groups, read_records
+from hedgerow.schema.columns import Columns, read_columns, read_groups, read_records, split_groups
 from hedgerow.schema.features import Feature, Value
 from hedgerow.table import keep_of
 from hedgerow.texts import listed
@@ -47,6 +47,7 @@ def private_schema(
     random_state: RandomSource = None,
     ledger: Ledger | None = None,
     groups: Any = None,
+    person: str | None = None,
     records_per_person: int = 1,
 ) -> ReleasedSchema:
     """Release a schema of records whose ranges and values are not public.
@@ -87,8 +88,10 @@ def private_schema(
         Where the release is booked before any record is read.
     groups : sequence of length n_samples, optional
         Who each record is of, as for ``fit``; it is no column of X.
+    person : str, optional
+        The name of the column of X that says it, in place of groups. The schema that is released names it, or that of groups.
     records_per_person : int, default 1
-        The guarantee is for one person, of whom at most so many records are read.
+        The guarantee is for one person, of whom at most so many records are read. The schema that is released says so.
 
     Returns
     -------
@@ -124,6 +127,7 @@ def private_schema(
     (('clerk', 'nurse'), 'Integer')
     """
     claim, randomness = promised(
+        1,
         epsilon=epsilon,
         delta=delta,
         adjacency=adjacency,
@@ -132,11 +136,17 @@ def private_schema(
         ledger=ledger,
     )
     stand_in = _stand_in(numeric, dates, categorical, UNKNOWN if classes is None else classes, missing, target)
+    stand_in = stand_in if person is None else stand_in.replace(person=person)
     _check(claim, bool(categorical) or classes is None, trimmed, failure)
     if isinstance(X, Records) and groups is not None:
         raise ConfigurationError("hr.Records hold who they are of; leave out groups, and name its column by group=.")
+    if not isinstance(X, Records):
+        X, groups = split_groups(X, groups, person)
     records, labels = _read(X, y, stand_in, with_labels=classes is None)
-    persons = records.groups if isinstance(records, Records) else read_groups(groups, records.n_rows, stand_in.missing)
+    if isinstance(records, Records):
+        persons = records.groups_by(stand_in)
+    else:
+        persons = read_groups(groups, records.n_rows, stand_in.missing, person)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=classes is None)
     certificate = certify(
         "private_schema",

@@ -46,7 +46,7 @@ class ReleasedSchema(Schema):
 
     Parameters
     ----------
-    features, classes, missing, target, classes_origin, classes_release
+    features, classes, missing, target, person, records_per_person, classes_origin, classes_release
         As for ``Schema``.
 
     Examples
@@ -70,6 +70,8 @@ class ReleasedSchema(Schema):
             schema.classes,
             missing=schema.missing,
             target=schema.target,
+            person=schema.person,
+            records_per_person=schema.records_per_person,
             classes_origin=schema.classes_origin,
             classes_release=schema.classes_release,
         )
@@ -180,7 +182,14 @@ class ReleasePlan:
         classes: dict[str, Any] = {"classes": self.stand_in.classes}
         if answers.classes is not None:
             classes = {"classes": answers.classes, "classes_origin": "released", "classes_release": release}
-        schema = Schema(features, missing=self.stand_in.missing, target=self.stand_in.target, **classes)
+        schema = Schema(
+            features,
+            missing=self.stand_in.missing,
+            target=self.stand_in.target,
+            person=certificate.person or None,
+            records_per_person=certificate.records_per_person,
+            **classes,
+        )
         return ReleasedSchema.of(schema, certificate, ranges)
 
     def warn(self, schema: ReleasedSchema, stacklevel: int) -> None:

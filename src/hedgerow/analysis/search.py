@@ -93,8 +93,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         The share of the records that candidates are compared on, above 0 and at most 0.9.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are.
-    records_per_person : int, default 1
-        The guarantee is for one person, of whom at most so many records are read; the estimator's own is replaced.
+    records_per_person : int, optional
+        The guarantee is for one person, of whom at most so many records are read; None: as the estimator's schema says. The
+        estimator's own is replaced.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
@@ -134,7 +135,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         refit: float = 0.5,
         validation: float = 0.25,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -227,11 +228,12 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
         """Return the claim, where draws come from, the candidates' parameters and the schema, or raise ConfigurationError."""
-        claim, randomness = promised(**{name: getattr(self, name) for name in RULES if name != "delta"})
         if not isinstance(self.estimator, PrivateClassifier) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be a classifier of this library in its private form; pass one.")
         if self.estimator.schema is None:
             raise ConfigurationError("the estimator has no schema, but records are read by a public one; pass schema=.")
+        records = self.estimator.schema.records_per_person
+        claim, randomness = promised(records, **{name: getattr(self, name) for name in RULES if name != "delta"})
         if self.strategy not in STRATEGIES:
             raise ConfigurationError(f"strategy is {shown(self.strategy)}; pass one of {', '.join(STRATEGIES)}.")
         for name, most in (("refit", 0.99), ("validation", 0.9)):

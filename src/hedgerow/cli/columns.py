@@ -12,16 +12,16 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.table_file import TableFile, places_of
 from hedgerow.texts import it_or_them, listed
 
-__all__ = ["check_columns", "check_records", "check_single", "compare_columns", "load_schema"]
+__all__ = ["check_columns", "check_records", "check_single", "compare_columns", "load_schema", "with_person"]
 
 
-def load_schema(path: Path, target: str | None) -> Schema:
-    """Return the schema in a file, with the target that an option names.
+def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
+    """Return the schema in a file, with the target and the column of persons that options name.
 
     Raises
     ------
     click.UsageError
-        When neither names a target.
+        When neither names a target, or both name a column of persons, and not the same.
     FileFormatError, SchemaError
         When the file holds no schema, or one by which no record could be encoded.
     """
@@ -31,13 +31,26 @@ def load_schema(path: Path, target: str | None) -> Schema:
         raise click.UsageError(
             f"{path} names no target, so it is open which column holds the labels; pass --target COLUMN."
         )
-    return schema if target is None else schema.replace(target=target)
+    return with_person(schema if target is None else schema.replace(target=target), person, path)
 
 
-def compare_columns(
-    found: Sequence[str], schema: Schema, data: Path, person: str | None = None
-) -> tuple[list[str], list[str]]:
-    """Return the columns that a file lacks and those that the schema does not declare; that of persons is declared beside it.
+def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
+    """Return a schema with the column of persons that an option names, or raise UsageError where it names another one."""
+    if person in (None, schema.person):
+        return schema
+    if schema.person is not None:
+        raise click.UsageError(
+            f"--person {person}: {place} says that {schema.person!r} tells persons apart. Leave --person out."
+        )
+    if person in (*schema.names, schema.target):
+        raise SchemaError(
+            f"--person names {person!r}, which the schema declares, so ids would be learned from. Leave it out of the schema."
+        )
+    return schema.replace(person=person)
+
+
+def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[list[str], list[str]]:
+    """Return the columns that a file lacks and those that the schema does not declare.
 
     Raises
     ------
@@ -45,11 +58,7 @@ def compare_columns(
         When it lacks all: its first line is then no header but a record, which is not to be shown. Or when it has one of
         them twice.
     """
-    wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if person is None else [person])])
-    if person is not None and person in (*schema.names, schema.target):
-        raise SchemaError(
-            f"--person names {person!r}, which the schema declares, so ids would be learned from. Leave it out of the schema."
-        )
+    wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
     there = places_of(found)
     lacking = [name for name in wanted if name not in there]
     if len(lacking) == len(wanted):
@@ -71,9 +80,9 @@ def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data
             )
 
 
-def check_columns(table: TableFile, schema: Schema, data: Path, person: str | None = None) -> None:
-    """Raise SchemaError unless the columns are the schema's features and its target, in any order, of types that can be."""
-    lacking, extra = compare_columns(table.header, schema, data, person)
+def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
+    """Raise SchemaError unless the columns are those that the schema declares, in any order, of types that can be."""
+    lacking, extra = compare_columns(table.header, schema, data)
     if lacking:
         raise SchemaError(
             f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "
@@ -82,7 +91,7 @@ def check_columns(table: TableFile, schema: Schema, data: Path, person: str | No
     if extra:
         raise SchemaError(
             f"{data} has {_named(extra)}, about which the schema says nothing public. Drop {it_or_them(extra)} from the "
-            f"file, or declare {it_or_them(extra)} in the schema{_or_person(person)}."
+            f"file, or declare {it_or_them(extra)} in the schema{_or_person(schema.person)}."
         )
     table.check_types(schema)
 
@@ -94,7 +103,11 @@ def check_records(lines: int, data: Path | str) -> None:
 
 
 def _or_person(person: str | None) -> str:
-    return "" if person is not None else "; a column that says who a record is of is named by --person and not declared"
+    return (
+        ""
+        if person is not None
+        else "; a column that says who a record is of is named by --person and not declared as a feature"
+    )
 
 
 def _named(names: list[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from hedgerow.analysis import evaluate as evaluate_model
-from hedgerow.cli.columns import check_columns
+from hedgerow.cli.columns import check_columns, with_person
 from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
@@ -76,7 +76,7 @@ def evaluate(
     bins: int,
     adjacency: str,
     person: str | None,
-    records_per_person: int,
+    records_per_person: int | None,
     out: Path | None,
     force: bool,
     memory: int,
@@ -98,7 +98,9 @@ def evaluate(
     if out is not None:
         refuse_overwriting(out, force, model, *data)
     estimator = load(model)
-    schema = estimator.schema_ if target is None else estimator.schema_.replace(target=target)
+    schema = with_person(
+        estimator.schema_ if target is None else estimator.schema_.replace(target=target), person, model
+    )
     if schema.target is None:
         raise click.UsageError(
             f"{model} names no target, so it is open which column holds the labels; pass --target COLUMN."
@@ -111,8 +113,8 @@ def evaluate(
         separator,
         memory,
         spill,
-        lambda table, path: check_columns(table, schema, path, person),
-        person,
+        lambda table, path: check_columns(table, schema, path),
+        schema.person,
     )
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
     settings |= {"groups": groups, "records_per_person": records_per_person}

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
-from hedgerow.analysis import ReportCard, evaluate
-from hedgerow.cli.persons import groups_of
+from hedgerow.analysis import ReportCard, evaluate, hold_out
+from hedgerow.analysis.held_out import rows_of
 from hedgerow.estimator import PrivateClassifier
-from hedgerow.privacy.unit import RECORD
-from hedgerow.schema import Encoder
-from hedgerow.schema.cells import object_array
+from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted
 
-__all__ = ["NOT_COVERED", "Score", "ask_privately", "both_of", "hold_out", "measure"]
+__all__ = ["NOT_COVERED", "Score", "ask_privately", "both_of", "divided", "measure"]
 
-BY_COINS = (
-    "Each line was sent to the fit or to this report by a coin of its own, so no line pays for both; a ledger books both "
-    "all the same."
+IN_ONE_PART = (
+    "Each {who} was sent to the fit or to this report at random, so no {who} pays for both. A ledger books both."
 )
-OF_PERSONS = (
-    "Each line was sent to the fit or to this report by a coin of its own, so a person of several lines may pay for both: the "
-    "two add up."
+OF_A_PROMISE = (
+    "Each line was sent to the fit or to this report at random, and no column tells persons apart, so a person of several lines "
+    "may pay for both: the two add up. Name the column in the schema as person, or by --person."
 )
 
 NOT_COVERED = (
@@ -54,47 +49,30 @@ class Score:
         return f"held-out test on {counted(self.lines, 'line')}: accuracy {self.accuracy:.4f}{auc}"
 
 
-def hold_out(columns: Columns, share: float) -> tuple[Columns, Columns]:
-    """Return the lines for training and those for testing, which each line joins with probability ``share``.
-
-    Each line has its own coin, from the operating system. So one line more or less moves no other, and what holds for a fit
-    on the training part holds for all lines. If every line was kept back, the training part is one empty line, which a fit
-    leaves out: refusing would tell how few lines there are.
-    """
-    count = len(next(iter(columns.values())))
-    coins = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-    tested = coins < np.uint64(int(share * 2**64))
-    if tested.all():
-        return {name: object_array([None], 1) for name in columns}, columns
-    return _rows(columns, ~tested), _rows(columns, tested)
-
-
-def _rows(columns: Columns, chosen: npt.NDArray[np.bool_]) -> Columns:
-    return {name: cells[chosen] for name, cells in columns.items()}
+def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Columns]:
+    """Return the lines for training and those for testing, divided by person where the schema names their column."""
+    label = str(schema.target)
+    X = {name: cells for name, cells in columns.items() if name != label}
+    parts = hold_out(X, columns[label], share, schema=schema)
+    return {**parts.X_train, label: parts.y_train}, {**parts.X_test, label: parts.y_test}
 
 
 def both_of(card: ReportCard) -> str:
     """Return in words what the fit and the report on lines that were held out cost together."""
-    return BY_COINS if card.certificate_.unit == RECORD else OF_PERSONS
+    unit = card.certificate_.unit
+    return OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
 
 
-def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float, person: str | None = None) -> ReportCard:
-    """Return the report card of a fitted model on held-out lines, booked where its fit was.
-
-    If no line was held out, it is asked of one empty line, which is left out: refusing would tell.
-    """
-    schema = model.schema_
-    if not len(testing[str(schema.target)]):
-        testing = {name: object_array([None], 1) for name in testing}
-    X = {name: testing[name] for name in schema.names}
+def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float) -> ReportCard:
+    """Return the report card of a fitted model on held-out lines, booked where its fit was."""
+    label = str(model.schema_.target)
+    X = {name: cells for name, cells in testing.items() if name != label}
     return evaluate(
         model,
         X,
-        testing[str(schema.target)],
+        testing[label],
         epsilon=epsilon,
         adjacency=model.adjacency,
-        groups=groups_of(testing, person),
-        records_per_person=model.records_per_person,
         ledger=model.ledger,
         random_state=model.random_state,
     )
@@ -108,7 +86,7 @@ def measure(model: PrivateClassifier, testing: Columns) -> Score:
     if not known.any():
         return Score(0, None, None)
     truth = labels[known]
-    probabilities = model.predict_proba(_rows({name: testing[name] for name in schema.names}, known))
+    probabilities = model.predict_proba(rows_of({name: testing[name] for name in schema.names}, known))
     accuracy = float(np.mean(probabilities.argmax(axis=1) == truth))
     ranks = len(schema.classes) == 2 and 0 < truth.sum() < len(truth)
     auc = float(roc_auc_score(truth, probabilities[:, 1])) if ranks else None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from hedgerow.privacy.unit import MOST_RECORDS
+from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.sources.table_file import Columns
 
 __all__ = ["groups_of", "person_option", "person_options", "records_per_person_option"]
@@ -17,15 +17,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 person_option = click.option(
     "--person",
     metavar="COLUMN",
-    help="The column that says who a record is of; it is no feature. Of each person coins choose the records that are read.",
+    help="The column that says which person a record is of; it is no feature. At most K records of each person are read, "
+    "drawn at random. [default: the schema's]",
 )
 records_per_person_option = click.option(
     "--records-per-person",
-    type=click.IntRange(1, MOST_RECORDS),
-    default=1,
-    show_default=True,
+    type=click.IntRange(1, MOST_RECORDS_OF_ONE),
     metavar="K",
-    help="Protect one person, of whom at most K records are read. Without --person it is your promise that nobody has more.",
+    help="Protect one person, of whom at most K records are read. Without a column of persons it is your promise that nobody has "
+    "more. [default: the schema's, or 1]",
 )
 
 

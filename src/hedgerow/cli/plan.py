@@ -44,7 +44,7 @@ def plan(
     delta: float | None,
     system: str,
     adjacency: str,
-    records_per_person: int,
+    records_per_person: int | None,
     pairs: Sequence[str],
     no_data: bool,
     as_json: bool,

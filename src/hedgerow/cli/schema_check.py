@@ -39,8 +39,8 @@ def check(data: Path, schema_path: Path, target: str | None, person: str | None,
     It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
     is fitted to them is read off the records. DATA is CSV or Parquet by its name.
     """
-    schema = load_schema(schema_path, target)
-    found, report = _count(data, schema, separator, person)
+    schema = load_schema(schema_path, target, person)
+    found, report = _count(data, schema, separator)
     if as_json:
         write_json(found)
     else:
@@ -54,14 +54,17 @@ def check(data: Path, schema_path: Path, target: str | None, person: str | None,
         click.get_current_context().exit(WRONG_USAGE)
 
 
-def _count(data: Path, schema: Schema, separator: str, person: str | None) -> tuple[dict[str, Any], SchemaReport]:
+def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], SchemaReport]:
     """Return all counts as plain values for JSON, and as a report; columns that the file lacks have none."""
     label = str(schema.target)
     with open_table(data, separator) as table:
-        lacking, extra = compare_columns(table.header, schema, data, person)
+        lacking, extra = compare_columns(table.header, schema, data)
         place = None if label in lacking else f"the column {label!r}"
         checker = Checker(
-            schema, labels=place, remedy="pass the right --target", absent=[name for name in lacking if name != person]
+            schema,
+            labels=place,
+            remedy="pass the right --target",
+            absent=[name for name in lacking if name != schema.person],
         )
         for block in table.blocks():
             checker.add(block, None if place is None else block[label])
@@ -78,14 +81,14 @@ def _count(data: Path, schema: Schema, separator: str, person: str | None) -> tu
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "labels": labels and {"missing": labels.missing, "undeclared": labels.undeclared},
         "warnings": [*unreadable_cells(table), *report.findings],
-        "refusal": _refusal(table, schema, report.records, data, person),
+        "refusal": _refusal(table, schema, report.records, data),
     }, report
 
 
-def _refusal(table: TableFile, schema: Schema, lines: int, data: Path, person: str | None) -> str | None:
+def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | None:
     """Return why no model could be trained, in the words of ``hedgerow train``."""
     try:
-        check_columns(table, schema, data, person)
+        check_columns(table, schema, data)
         check_records(lines, data)
     except ConfigurationError as error:
         return str(error)

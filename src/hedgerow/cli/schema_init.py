@@ -35,8 +35,9 @@ What to look for
   ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
   categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
   missing     a marker, such as ? or NA, among the values of a category: move it to the list missing
-  ids         a column that says who a record is of, such as a patient's number: drop it from the draft, and name it to `hedgerow
-              train --person`; any other in which nearly every record has its own value: drop it from the data, too
+  person      the column that says which person a record is of, such as a patient's number; write it as person, and as
+              records_per_person how many records of one person may be read. Where the guess is wrong, correct it, or delete both
+  ids         any other column in which nearly every record has its own value: drop it from the data and the draft
   classes     all that are publicly possible, and the right target
 
 How to confirm

@@ -77,7 +77,7 @@ def release(
     missing: Sequence[str],
     adjacency: str,
     person: str | None,
-    records_per_person: int,
+    records_per_person: int | None,
     out: Path,
     force: bool,
     memory: int,
@@ -120,7 +120,8 @@ def release(
                 target=target,
                 adjacency=adjacency,
                 groups=groups,
-                records_per_person=records_per_person,
+                person=person,
+                records_per_person=records_per_person or 1,
                 ledger=ledger,
             )
         drawn = True

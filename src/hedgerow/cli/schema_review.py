@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from hedgerow.errors import PrivacyLeakWarning
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers
+from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key, numbers, object_array
 from hedgerow.schema.features import Value
-from hedgerow.schema.infer import is_truth, plain_values
+from hedgerow.schema.infer import guess_feature, is_truth, plain_values
+from hedgerow.schema.persons import person_ids
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
@@ -27,7 +28,37 @@ IN_MOSTLY = 10  # of so many cells in a column of numbers, one may be something 
 MANY_CLASSES = 20
 TELLING = 20  # from so many cells on, most of them need differ for an id
 LONG = 10**8  # from here on whole numbers have nine digits: those of telephones, of accounts and of the state's lists
-ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial")
+ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial", "mrn", "pid")
+PERSON_WORDS = (
+    *(
+        "patient",
+        "subject",
+        "person",
+        "participant",
+        "respondent",
+        "customer",
+        "client",
+        "member",
+        "user",
+        "employee",
+        "student",
+    ),
+    *(
+        "pupil",
+        "household",
+        "patientid",
+        "subjectid",
+        "personid",
+        "userid",
+        "customerid",
+        "clientid",
+        "memberid",
+        "mrn",
+        "ssn",
+    ),
+)
+NUMBER_WORDS = ("no", "nr", "num", "number", "code", "ref")
+RECORDS_OF_ONE = 20  # a column that is called an id tells persons apart if they have at most so many records on average
 
 MONEY = r"(?:[$€£¥]|[A-Z]{3})"
 GROUPED = r"\d{1,3}(?:[,.']\d{3})+(?:[.,]\d+)?|\d+,\d+"
@@ -61,14 +92,19 @@ class Note:
 
 
 def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence[str]) -> tuple[Schema, list[Note]]:
-    """Return the schema that the records suggest, every entry marked as inferred, and a note on each entry."""
+    """Return the schema that the records suggest, every entry marked as inferred, and a note on each entry.
+
+    A column that looks like an id becomes the schema's ``person``, with one record for each person, and no feature.
+    """
     absent = CategoryReader((), missing)
+    person = likely_person(columns, missing)
+    columns = {name: cells for name, cells in columns.items() if person is None or name != person.name}
     read = {name: _read(cells, absent) for name, cells in columns.items()}
     known = {name: column.cells for name, column in read.items()}
     labels = plain_values(_objects(labels, absent))
     schema = _inferred(known, labels)
     whole = _inferred(known, labels, max_categories=max(1, len(labels)))
-    notes = []
+    notes = [] if person is None else [person]
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
         if isinstance(feature, Date):
@@ -81,7 +117,66 @@ def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence
         else:
             notes.append(_note_on_range(name, column, feature))
     notes.append(_note_on_classes(labels, schema.classes, target))
-    return schema.replace(target=target, missing=missing), notes
+    return schema.replace(target=target, missing=missing, person=None if person is None else person.name), notes
+
+
+def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
+    """Return a note on the column that most likely tells persons apart, by its name or by its values; None if none does.
+
+    Of several, one that is named after a person goes before one that is called an id, and that before one of which nearly every
+    record has its own value; of equals the one with the most values is taken. At least one column stays a feature.
+    """
+    found = []
+    for name, cells in columns.items() if len(columns) > 1 else ():
+        ids = person_ids(cells, bytes(32), missing)
+        sizes = np.unique(ids[ids.any(axis=1)], axis=0, return_counts=True)[1]
+        rank = _rank_of(name, cells, sizes)
+        if rank:
+            found.append((rank, len(sizes), _note_on_person(name, sizes, len(cells))))
+    return max(found, key=lambda one: one[:2])[2] if found else None
+
+
+def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
+    """Return how likely a column tells persons apart, 0: it does not; ``sizes`` says how many records each id has."""
+    words = _words_of(name)
+    if len(sizes) > 1 and sizes.sum() <= RECORDS_OF_ONE * len(sizes) and sizes.sum() > len(cells) / 2:
+        called = _is_called_id(name)
+        if words & set(PERSON_WORDS) and words <= {*PERSON_WORDS, *ID_WORDS, *NUMBER_WORDS}:
+            return 3
+        if called and _are_ids(cells):
+            return 2
+    return int(
+        len(sizes) >= TELLING and sizes.sum() < 1.1 * len(sizes) and sizes.sum() > 0.9 * len(cells) and _are_ids(cells)
+    )
+
+
+def _are_ids(cells: Cells) -> bool:
+    """Return whether cells are written as ids are: numbers one after another, or words that are no dates and no amounts."""
+    values = numbers(cells)
+    there = values[np.isfinite(values)]
+    if IN_MOSTLY * (len(cells) - len(there)) <= len(cells):
+        whole = bool((there == np.rint(there)).all())
+        dotted = cells.dtype.kind == "O" and not whole and len(set(map(str, cells.tolist()))) > len(np.unique(there))
+        return dotted or (whole and _is_numbering(there, len(np.unique(there))))
+    texts = [str(cell).strip() for cell in cells.tolist() if cell is not None]
+    plain = sum(not re.search(r"\s", text) and any(map(str.isdigit, text)) for text in texts)
+    guessed = guess_feature(object_array(texts, len(texts)), max_categories=2)
+    return not isinstance(guessed, Date) and plain > 0.9 * len(texts) and not _are_amounts(texts)
+
+
+def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> Note:
+    largest, nobody = int(sizes.max()), records - int(sizes.sum())
+    entry = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each: no feature, but who records are of"
+    oddities = []
+    if largest > 1:
+        share = np.count_nonzero(sizes == 1) / len(sizes)
+        oddities.append(
+            f"records_per_person = 1 reads one record of each ({share:.0%} have no more); a larger number reads more, with "
+            "more noise"
+        )
+    if nobody:
+        oddities.append(f"{counted(nobody, 'record')} without an id will be left out")
+    return Note(name, entry, tuple(oddities))
 
 
 def _read(cells: Cells, absent: CategoryReader) -> Column:
@@ -201,8 +296,12 @@ def _are_amounts(values: Sequence[Value]) -> bool:
 
 def _is_called_id(name: str) -> bool:
     """Return whether a column's name says that it is an id, as "id", "customer_id", "userId" and "ID number" do."""
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
-    return any(word.lower() in ID_WORDS for word in words)
+    return bool(_words_of(name) & set(ID_WORDS))
+
+
+def _words_of(name: str) -> set[str]:
+    """Return the words of a name such as "customer_id", "userId" or "ID number", in lower case."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
 def _rare(values: Sequence[Value], counts: npt.NDArray[np.int64]) -> list[str]:

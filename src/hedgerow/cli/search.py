@@ -91,7 +91,7 @@ def search(
     refit: float,
     adjacency: str,
     person: str | None,
-    records_per_person: int,
+    records_per_person: int | None,
     memory: int,
     spill: Path | None,
     address: str | None,
@@ -109,7 +109,7 @@ def search(
     """
     refuse_overwriting(out, force, *data, schema_path)
     kind = system_class(system)
-    schema = load_schema(schema_path, target)
+    schema = load_schema(schema_path, target, person)
     found = PrivateSearchCV(
         kind(schema=schema, **read_parameters(kind, pairs)),
         _grid(kind, tried),
@@ -123,7 +123,7 @@ def search(
     check_stdout()
     label = str(schema.target)
     X, y, groups = given(
-        data, label, separator, memory, spill, lambda table, path: check_columns(table, schema, path, person), person
+        data, label, separator, memory, spill, lambda table, path: check_columns(table, schema, path), schema.person
     )
     with Spending(f"epsilon {decimal_text(exact(epsilon))}", out) as spending:
         with ShareProgress() as progress:

@@ -12,7 +12,7 @@ import click
 from hedgerow.analysis import ReportCard
 from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.data_files import check_files, files_argument, memory_option, records_of, spill_option
-from hedgerow.cli.holdout import NOT_COVERED, Score, ask_privately, both_of, hold_out, measure
+from hedgerow.cli.holdout import NOT_COVERED, Score, ask_privately, both_of, divided, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
@@ -27,7 +27,7 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import card_values, check_stdout, model_values, write_json
-from hedgerow.cli.persons import groups_of, person_options
+from hedgerow.cli.persons import person_options
 from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
@@ -111,7 +111,7 @@ def train(
     variant: str,
     adjacency: str,
     person: str | None,
-    records_per_person: int,
+    records_per_person: int | None,
     pairs: Sequence[str],
     holdout: float | None,
     holdout_epsilon: float | None,
@@ -147,7 +147,7 @@ def train(
         **read_variant(kind, variant),
         **read_delta(kind, delta),
     }
-    schema = load_schema(schema_path, target)
+    schema = load_schema(schema_path, target, person)
     _warn_of_inferred(schema, schema_path)
     ledger = ledger_or_none(address, dataset)
     settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
@@ -158,27 +158,25 @@ def train(
     def run(spending: Spending) -> None:
         testing = None
         if whole:
-            columns = _read(data[0], schema, separator, person)
-            training, testing = (columns, None) if holdout is None else hold_out(columns, holdout)
+            columns = _read(data[0], schema, separator)
+            training, testing = (columns, None) if holdout is None else divided(columns, holdout, schema)
             if variant == "published":
                 labels = training.pop(str(schema.target))
-                spending.fit(model, training, labels, groups_of(training, person))
+                spending.fit(model, training, labels)
             else:
                 label = str(schema.target)
-                records = Records.from_batches([training], label, group=person, memory=memory, spill=spill)
+                records = Records.from_batches([training], label, memory=memory, spill=spill)
                 _fit(spending, model, records)
         else:
-            check_files(data, separator, lambda table, path: check_columns(table, schema, path, person))
-            _fit(spending, model, records_of(data, str(schema.target), separator, memory, spill, person))
+            check_files(data, separator, lambda table, path: check_columns(table, schema, path))
+            _fit(spending, model, records_of(data, str(schema.target), separator, memory, spill))
         spending.save(model, force=force)
         if testing is None:
             _report(model, out, None, as_json)
         elif holdout_epsilon is None:
             _report(model, out, measure(model, testing), as_json)
         else:
-            card = spending.ask(
-                f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon, person)
-            )
+            card = spending.ask(f"epsilon {holdout_epsilon}", lambda: ask_privately(model, testing, holdout_epsilon))
             _report(model, out, card, as_json)
 
     with Spending(_claim(model), out) as spending:
@@ -193,9 +191,9 @@ def _fit(spending: Spending, model: PrivateClassifier, records: Records) -> None
         spending.fit(model, records.with_progress(progress), None)
 
 
-def _read(path: Path, schema: Schema, separator: str, person: str | None) -> Columns:
+def _read(path: Path, schema: Schema, separator: str) -> Columns:
     """Return all columns of one file, after the checks that look at no record."""
-    columns = read_table(path, separator, lambda table: check_columns(table, schema, path, person))
+    columns = read_table(path, separator, lambda table: check_columns(table, schema, path))
     check_records(len(columns[str(schema.target)]), path)
     return columns
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, RandomSource, Seed, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
@@ -22,9 +23,8 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.unit import MOST_RECORDS
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import read_groups, read_records
+from hedgerow.schema.columns import read_groups, read_records, split_groups
 from hedgerow.schema.persons import Groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import MemoryTable, keep_of
@@ -38,7 +38,7 @@ RULES: Mapping[str, Constraint] = {
     "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
     "max_bins": Integer(2, 1024),
     "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": Integer(1, MOST_RECORDS),
+    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
@@ -101,8 +101,8 @@ class Curator:
         Where the budget is booked before any record is read.
     groups : sequence of length n_samples, optional
         Who each record is of, as for ``fit``.
-    records_per_person : int, default 1
-        The guarantee is for one person, of whom at most so many records are read.
+    records_per_person : int, optional
+        The guarantee is for one person, of whom at most so many records are read; None: as the schema says.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Curator:
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
         groups: Any = None,
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
     ) -> None:
         given = {"schema": schema, "epsilon": epsilon, "max_bins": max_bins, "adjacency": adjacency}
         given |= {"random_state": random_state, "ledger": ledger, "records_per_person": records_per_person}
@@ -154,7 +154,8 @@ class Curator:
                 "schema is None, but a curator reads records by a public schema; pass an hr.Schema."
             )
         self._schema, self._max_bins = schema, int(max_bins)
-        self._claim = Claim(exact(epsilon), Fraction(0), check_adjacency(adjacency), int(records_per_person))
+        of_one = schema.records_per_person if records_per_person is None else int(records_per_person)
+        self._claim = Claim(exact(epsilon), Fraction(0), check_adjacency(adjacency), of_one)
         X, y, self._named, persons = _read(X, y, groups, schema)
         self._person = None if persons is None else persons.name
         self._randomness = Randomness(random_state)
@@ -345,9 +346,10 @@ def _read(X: Any, y: Any, groups: Any, schema: Schema) -> tuple[Any, Any, bool, 
                 "hr.Records hold who they are of; leave out groups, and name its column by group=."
             )
         X.check(schema)
-        return X, None, True, X.groups
+        return X, None, True, X.groups_by(schema)
+    X, groups = split_groups(X, groups, schema.person)
     columns, labels = read_records(X, y, schema.features, schema.classes)
-    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing)
+    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
 
 
 # Not methods: through a learner's questions an analyst's own code would see records.

@@ -14,6 +14,7 @@ from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
+from hedgerow.schema.columns import another_person
 from hedgerow.schema.persons import Groups
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
@@ -104,7 +105,7 @@ class Records:
             The column of the labels; None: the schema's target.
         group : str or None
             The column that says who each record is of. Of each person as many records count as the fit's ``records_per_person``,
-            wherever they stand; None: a record is a row.
+            wherever they stand; None: the schema's ``person``, and where it names none a record is a row.
         drop : sequence of str
             Columns that are passed over. All others must be the schema's features.
         memory : int, default 2**30
@@ -277,10 +278,10 @@ class Records:
         """Where the records are, for the library's own rows."""
         return self._source
 
-    @property
-    def groups(self) -> Groups | None:
-        """Who the records are of, which they hold themselves; None where no column says it."""
-        return None if self._group is None else Groups(self._group, None)
+    def groups_by(self, schema: Schema) -> Groups | None:
+        """Return who the records are of, which they hold themselves; None where neither they nor the schema name a column."""
+        group = self._layout(schema).group
+        return None if group is None else Groups(group, None)
 
     def check(self, schema: Schema, *, again: bool = False) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
@@ -323,11 +324,14 @@ class Records:
             raise ConfigurationError(
                 "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
             )
-        if self._group == label:
+        if None not in (self._group, schema.person) and self._group != schema.person:
+            raise another_person(str(schema.person), str(self._group))
+        group = schema.person if self._group is None else self._group
+        if group is not None and group in (label, *self._drop):
             raise ConfigurationError(
-                f"{label!r} holds the labels, so it cannot say who the records are of. Pass another column as group=."
+                f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, self._drop, self._group)
+        return Layout(label, self._drop, group)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
-from hedgerow.limits import LARGEST_INTEGER, Allowance
+from hedgerow.limits import LARGEST_INTEGER, MOST_RECORDS_OF_ONE, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
     Choice,
@@ -53,9 +53,9 @@ from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.unit import MOST_RECORDS, Unit
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns
+from hedgerow.schema.columns import read_columns, without_person
 from hedgerow.schema.size import check_size
 from hedgerow.table import keep_of
 
@@ -71,7 +71,7 @@ COMMON: Mapping[str, Constraint] = {
         "None to explore without a guarantee",
     ),
     "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": Integer(1, MOST_RECORDS),
+    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }
@@ -92,9 +92,10 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         What is public about the data. None infers it from the records, which voids the guarantee.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the plan runs at half the budget.
-    records_per_person : int
-        k: the guarantee is for one person, of whom at most k records are read. Where ``fit`` is given ``groups`` coins choose
-        them; otherwise that nobody has more is the owner's promise.
+    records_per_person : int, optional
+        k: the guarantee is for one person, of whom at most k records are read; None: as the schema says, or 1. Where the schema
+        names a column of persons, or ``fit`` is given ``groups``, the k records are drawn at random; otherwise that nobody has
+        more is the owner's promise.
     random_state : None, int or numpy generator
         None draws from the operating system, as a guarantee needs; anything else is for tests.
     ledger : Ledger or None
@@ -127,7 +128,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         *,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -178,9 +179,9 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
             The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
             out, by public rule.
         groups : sequence of length n_samples, optional
-            Who each record is of: numbers, text, or a frame's column, whose name the certificate and ledgers then know. Of each
-            person ``records_per_person`` records count at most, chosen by coins of their own; a record without an id does not.
-            ``hr.Records`` hold it, as ``group=``.
+            Who each record is of: text, whole numbers, or a frame's column, whose name the certificate and ledgers then know. Of
+            each person at most ``records_per_person`` records count, drawn at random; a record without an id does not. Leave it
+            out where ``X`` holds the column that the schema names as ``person``; ``hr.Records`` hold it, as ``group=``.
 
         Returns
         -------
@@ -281,7 +282,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
             raise ConfigurationError("a curator's questions are pure, without a delta; pass delta=0.")
         if self.schema is not None and self.schema is not curator.schema and self.schema != curator.schema:
             raise ConfigurationError("schema is not the curator's; pass the same, or None.")
-        if self.records_per_person not in (1, curator.records_per_person):
+        if self.records_per_person not in (None, curator.records_per_person):
             raise ConfigurationError(
                 f"records_per_person is {self.records_per_person}, but the curator's is {curator.records_per_person}."
             )
@@ -332,8 +333,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class of ``classes_``."""
         model = self.model_
-        self._check_given(X)
-        return model.probabilities(X)
+        return model.probabilities(self._features_of(X))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record; among equals, the first in the schema's order."""
@@ -374,8 +374,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         True
         """
         check_is_fitted(self)
-        self._check_given(X)
-        return self._explained(X)
+        return self._explained(self._features_of(X))
 
     def _explained(self, X: Any) -> Explanation:
         explained = getattr(self.model_, "explained", None)
@@ -475,10 +474,14 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
     def _rules(cls) -> dict[str, Constraint]:
         return {**COMMON, **cls._constraints}
 
-    def _check_given(self, X: Any) -> None:
-        """Under an inferred schema, raise scikit-learn's errors where ``X`` has other columns than fit's."""
+    def _features_of(self, X: Any) -> Any:
+        """Return ``X`` without the column of persons.
+
+        Under an inferred schema, raise scikit-learn's errors where ``X`` has other columns than fit's.
+        """
         if not self.schema_.is_given:
             self._check_columns(X)
+        return without_person(X, self.schema_.person)[0]
 
     def _check_columns(self, X: Any) -> None:
         """Compare columns with those of fit in scikit-learn's words: under an inferred schema their order is all there is."""

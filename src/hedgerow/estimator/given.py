@@ -8,7 +8,7 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.inferred import inferred_schema
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_groups, read_records
+from hedgerow.schema.columns import read_groups, read_records, split_groups
 from hedgerow.schema.persons import Groups
 
 __all__ = ["read_given"]
@@ -40,7 +40,8 @@ def read_given(
                 "hr.Records hold who they are of, so groups must be left out; name its column by group=."
             )
         X.check(schema, again=again)
-        return schema, X, None, True, X.groups
+        return schema, X, None, True, X.groups_by(schema)
     found = inferred_schema(X, y) if schema is None else schema
+    X, groups = split_groups(X, groups, found.person)
     columns, labels = read_records(X, y, found.features, found.classes)
-    return found, columns, labels, columns.named, read_groups(groups, columns.n_rows, found.missing)
+    return found, columns, labels, columns.named, read_groups(groups, columns.n_rows, found.missing, found.person)

@@ -51,11 +51,11 @@ def plain(estimator: Estimator) -> Estimator:
 
 
 def claim_of(estimator: PrivateClassifier) -> Claim:
-    """Return what a fit of an estimator promises."""
-    delta = exact_delta(getattr(estimator, "delta", 0))
-    return Claim(
-        exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(estimator.records_per_person)
-    )
+    """Return what a fit of an estimator promises; how many records a person has is the schema's to say where it does not."""
+    delta, schema, records = exact_delta(getattr(estimator, "delta", 0)), estimator.schema, estimator.records_per_person
+    if records is None:
+        records = 1 if schema is None else schema.records_per_person
+    return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(records))
 
 
 def draw_coins(estimator: PrivateClassifier, claim: Claim, draw: Draw) -> PublicCoins:

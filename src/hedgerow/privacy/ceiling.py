@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, shown
-from hedgerow.limits import LONGEST_WORDS
+from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import SAMPLER_ERROR, Adjacency, check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, read_fraction
-from hedgerow.privacy.unit import MOST_RECORDS, RECORD, Unit
+from hedgerow.privacy.unit import RECORD, Unit
 
 __all__ = ["DRAWS", "Amount", "Ceiling"]
 
@@ -106,7 +106,7 @@ class Ceiling:
             raise ConfigurationError(
                 "draws are capped beside a rho only; pass rho=... with draws=..., or leave draws out."
             )
-        unit = _whole(records_per_person, "records_per_person", MOST_RECORDS), _column(person)
+        unit = _whole(records_per_person, "records_per_person", MOST_RECORDS_OF_ONE), _column(person)
         allowed, kind = exact_delta(delta), check_adjacency(adjacency)
         if rho is None:
             return cls(exact(epsilon), allowed, None, 0, kind, *unit)

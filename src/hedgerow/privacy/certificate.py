@@ -42,6 +42,9 @@ LISTS = ("releases", "assumptions")
 MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
+PROMISE = (
+    "that no person has more than {} records is the owner's word: no column told persons apart, so nothing enforced it"
+)
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 
 
@@ -188,6 +191,7 @@ class Certificate:
             f"Privacy certificate of {self.system} ({self.variant})",
             "",
             f"  claim      {claim}, for {self.unit.neighbors(self.adjacency)}",
+            *([f"  promise    {PROMISE.format(self.records_per_person)}"] if self.unit.is_promise else []),
             f"  holds      {'yes' if self.holds else 'NO'}",
         ]
         rows += [f"             - {reason}" for reason in self.reasons]

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from hedgerow.privacy.accounting import Adjacency
 
-__all__ = ["MOST_RECORDS", "RECORD", "Unit"]
-
-MOST_RECORDS = 2**31  # of one person: more than a table holds
+__all__ = ["RECORD", "Unit"]
 
 CHANGE = {"add-remove": "added or removed", "replace-one": "replaced by another"}
 
@@ -33,6 +31,11 @@ class Unit:
     def who(self) -> str:
         """Whom the guarantee is for: a record, or a person."""
         return "person" if self.records > 1 or self.person is not None else "record"
+
+    @property
+    def is_promise(self) -> bool:
+        """Whether it is the owner's promise that nobody has more records, since no column tells persons apart."""
+        return self.records > 1 and self.person is None
 
     def neighbors(self, adjacency: Adjacency) -> str:
         """Return in words how neighboring data sets differ."""

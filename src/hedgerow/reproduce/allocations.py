@@ -94,7 +94,7 @@ class AllocationForest(EDPRFClassifier):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:

@@ -21,7 +21,16 @@ from hedgerow.schema.persons import Groups
 from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 from hedgerow.texts import listed
 
-__all__ = ["Columns", "read_columns", "read_groups", "read_labels", "read_records"]
+__all__ = [
+    "Columns",
+    "another_person",
+    "read_columns",
+    "read_groups",
+    "read_labels",
+    "read_records",
+    "split_groups",
+    "without_person",
+]
 
 
 class Columns:
@@ -353,13 +362,51 @@ def read_labels(y: Any, classes: Sequence[Value] | None = None) -> Cells:
     return Columns(["y"], len(part), parts=[part]).cells(0)
 
 
-def read_groups(groups: Any, rows: int, missing: Sequence[str], *, warn: bool = True) -> Groups | None:
+def without_person(X: Any, person: str | None) -> tuple[Any, Any]:
+    """Return records without the column that says who they are of, and that column; None where X has no such column."""
+    if person is None or isinstance(X, Columns):
+        return X, None
+    if isinstance(X, Mapping):
+        if person not in X:
+            return X, None
+        return {name: column for name, column in X.items() if name != person}, {person: X[person]}
+    frame = _as_frame(X, "X")
+    if frame is None or person not in frame.columns:
+        return X, None
+    return frame.drop([person]).to_native(), frame[person].to_native()
+
+
+def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
+    """Return records without the column that says who they are of, and that column, or the one that is given.
+
+    Raises
+    ------
+    ConfigurationError
+        When the schema names a column of persons, ``person``, and there is none, another one, or two.
+    """
+    X, own = without_person(X, person)
+    if person is None:
+        return X, groups
+    if own is not None and groups is not None:
+        raise ConfigurationError(
+            f"X has the column {person!r}, which says who the records are of, so groups must be left out; pass one of the two."
+        )
+    if own is None and groups is None:
+        raise ConfigurationError(
+            f"The schema says that {person!r} tells persons apart, but X has no such column. Add it to X, or pass it as groups=."
+        )
+    return X, groups if own is None else own
+
+
+def read_groups(
+    groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
+) -> Groups | None:
     """Return who each of so many records is of, None where that is not told; every cell may be anything.
 
     Raises
     ------
     ConfigurationError
-        When there is not one id per record in one column.
+        When there is not one id per record in one column, or its name is not ``person``, where that names a column.
 
     Warns
     -----
@@ -390,7 +437,18 @@ def read_groups(groups: Any, rows: int, missing: Sequence[str], *, warn: bool = 
             UserWarning,
             stacklevel=2,
         )
-    return Groups(name if isinstance(name, str) else "", cells, tuple(missing))
+    name = name if isinstance(name, str) else ""
+    if person is not None and name not in ("", person):
+        raise another_person(person, name)
+    return Groups(person or name, cells, tuple(missing))
+
+
+def another_person(person: str, name: str) -> ConfigurationError:
+    """Return the error of a column of persons that is not the schema's."""
+    return ConfigurationError(
+        f"The schema says that {person!r} tells persons apart, but {name!r} was passed. A guarantee is for the persons of one "
+        "column: leave it out, or pass a schema that names it."
+    )
 
 
 def _label_part(y: Any, what: str = "y") -> AnyPart:

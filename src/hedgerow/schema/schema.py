@@ -10,8 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError
+import numpy as np
+
+from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import atomic_file
+from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.entries import check_keys, entry_of, made_at, read_entry
@@ -47,6 +50,12 @@ class Schema:
         declare the same value, it is that value.
     target
         The name of the label's column in files that hold records and labels together.
+    person
+        The name of the column that says which person a record is of. It is no feature: a fit finds it among the columns and reads
+        at most ``records_per_person`` records of each person, drawn at random.
+    records_per_person
+        How many records of one person a guarantee covers, where an estimator is not told otherwise. Without ``person`` it is the
+        owner's promise that nobody has more.
     classes_origin, classes_release
         "given", "inferred" when the classes were read off records, or "released" by the private operation of whose certificate
         ``classes_release`` is the hash.
@@ -59,7 +68,7 @@ class Schema:
     Notes
     -----
     A schema is immutable; copying returns the schema itself. It is equal to another one if entries, their order,
-    classes, markers, target and origins are equal.
+    classes, markers, target, person and origins are equal.
 
     Examples
     --------
@@ -68,7 +77,16 @@ class Schema:
     ('age', 'sex')
     """
 
-    __slots__ = ("_classes", "_classes_origin", "_classes_release", "_features", "_missing", "_target")
+    __slots__ = (
+        "_classes",
+        "_classes_origin",
+        "_classes_release",
+        "_features",
+        "_missing",
+        "_person",
+        "_records_per_person",
+        "_target",
+    )
 
     _features: Mapping[str, Feature]
     _classes: tuple[Value, ...]
@@ -76,6 +94,8 @@ class Schema:
     _classes_release: str | None
     _missing: tuple[str, ...]
     _target: str | None
+    _person: str | None
+    _records_per_person: int
 
     def __init__(
         self,
@@ -84,6 +104,8 @@ class Schema:
         *,
         missing: Sequence[str] = (),
         target: str | None = None,
+        person: str | None = None,
+        records_per_person: int = 1,
         classes_origin: Origin = "given",
         classes_release: str | None = None,
     ) -> None:
@@ -99,6 +121,9 @@ class Schema:
                 "the column of the labels. Pass that column's name, and leave it out of the features."
             )
         self._set("_target", target)
+        _check_person(person, [*self._features, target])
+        self._set("_person", person)
+        self._set("_records_per_person", _checked_number(records_per_person))
 
     def _set(self, slot: str, value: object) -> None:
         object.__setattr__(self, slot, value)
@@ -160,6 +185,16 @@ class Schema:
         return self._target
 
     @property
+    def person(self) -> str | None:
+        """The name of the column that says which person a record is of."""
+        return self._person
+
+    @property
+    def records_per_person(self) -> int:
+        """How many records of one person a guarantee covers, where an estimator is not told otherwise."""
+        return self._records_per_person
+
+    @property
     def inferred(self) -> list[str]:
         """The names of the entries that were read off records, "classes" last if the classes were."""
         names = [name for name, feature in self._features.items() if feature.origin == "inferred"]
@@ -177,8 +212,10 @@ class Schema:
         classes: Sequence[Value] | None = None,
         missing: Sequence[str] | None = None,
         target: str | None = None,
+        person: str | None = None,
+        records_per_person: int | None = None,
     ) -> Schema:
-        """Return a schema with some entries replaced; features that are new come last.
+        """Return a schema with some entries replaced; features that are new come last, and None keeps what is there.
 
         Examples
         --------
@@ -189,7 +226,7 @@ class Schema:
             {**self._features, **(features or {})},
             self.classes if classes is None else classes,
             missing=self.missing if missing is None else missing,
-            target=self.target if target is None else target,
+            **self._columns_from(target=target, person=person, records_per_person=records_per_person),
             **self._classes_from(classes is not None),
         )
 
@@ -209,8 +246,19 @@ class Schema:
         chosen = set(names) if names else known
         features = {name: entry.given() if name in chosen else entry for name, entry in self._features.items()}
         return Schema(
-            features, self.classes, missing=self.missing, target=self.target, **self._classes_from(CLASSES in chosen)
+            features,
+            self.classes,
+            missing=self.missing,
+            **self._columns_from(),
+            **self._classes_from(CLASSES in chosen),
         )
+
+    def _columns_from(self, **given: Any) -> dict[str, Any]:
+        """Return which columns are no features and what they are, as arguments of a schema; what is given goes first."""
+        return {
+            name: getattr(self, name) if given.get(name) is None else given[name]
+            for name in ("target", "person", "records_per_person")
+        }
 
     def _classes_from(self, given: bool = False) -> dict[str, Any]:
         """Return where the classes come from, as arguments of a schema."""
@@ -224,7 +272,7 @@ class Schema:
             name: entry.with_cuts(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
             for name, entry in self._features.items()
         }
-        return Schema(features, self.classes, missing=self.missing, target=self.target, **self._classes_from())
+        return Schema(features, self.classes, missing=self.missing, **self._columns_from(), **self._classes_from())
 
     @classmethod
     def infer(cls, X: Any, y: Any, max_categories: int = 50) -> Schema:
@@ -311,6 +359,10 @@ class Schema:
         """Return the schema as JSON-able values, the features as a list in order."""
         entries = [{"name": name, **entry_of(feature)} for name, feature in self._features.items()]
         result: dict[str, Any] = {} if self.target is None else {"target": self.target}
+        if self.person is not None:
+            result["person"] = self.person
+        if self.person is not None or self.records_per_person > 1:
+            result["records_per_person"] = self.records_per_person
         result["missing"] = list(self.missing)
         result["classes"] = list(self.classes)
         if self.classes_origin != "given":
@@ -322,7 +374,8 @@ class Schema:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
         """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
-        check_keys(values, {"features", "classes"}, {"missing", "target", "classes_origin", "classes_release"}, place)
+        known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
+        check_keys(values, {"features", "classes"}, known, place)
         entries = values["features"]
         if not isinstance(entries, list) or not all(
             isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries
@@ -369,7 +422,8 @@ class Schema:
         return cls.from_toml(text, str(path))
 
     def _state(self) -> tuple[Any, ...]:
-        return tuple(self._features.items()), self.classes, self.missing, self.target, *self._classes_from().values()
+        others = (*self._columns_from().values(), *self._classes_from().values())
+        return tuple(self._features.items()), self.classes, self.missing, *others
 
     def __eq__(self, other: object) -> bool:
         return self._state() == other._state() if isinstance(other, Schema) else NotImplemented
@@ -389,7 +443,7 @@ class Schema:
     def __repr__(self) -> str:
         parts = [repr(dict(self._features)), f"classes={list(self.classes)!r}"]
         parts += [f"missing={list(self.missing)!r}"] if self.missing else []
-        parts += [f"target={self.target!r}"] if self.target is not None else []
+        parts += [f"{name}={value!r}" for name, value in self._columns_from().items() if value not in (None, 1)]
         given = self.classes_origin == "given"
         parts += (
             [] if given else [f"{name}={value!r}" for name, value in self._classes_from().items() if value is not None]
@@ -414,6 +468,30 @@ def _checked_features(features: Any) -> dict[str, Feature]:
         if not isinstance(feature, Numeric | Categorical):
             raise SchemaError(f"feature {name!r} {NO_RANGE}")
     return dict(features)
+
+
+def _check_person(person: Any, others: Sequence[str | None]) -> None:
+    if person is None:
+        return
+    if not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others:
+        what = "a feature or the target" if person in others else f"no text of up to {LONGEST_WORDS} characters"
+        raise SchemaError(
+            f"The column of persons {shown(person)} is {what}, but it names the column that says which person a record is of, "
+            "from which nothing is learned. Pass that column's name, and leave it out of the features."
+        )
+
+
+def _checked_number(records: Any) -> int:
+    if (
+        isinstance(records, bool)
+        or not isinstance(records, int | np.integer)
+        or not 1 <= records <= MOST_RECORDS_OF_ONE
+    ):
+        raise SchemaError(
+            f"records_per_person is {shown(records)}, but it is how many records of one person a guarantee covers. "
+            f"Pass an integer from 1 to {MOST_RECORDS_OF_ONE}."
+        )
+    return int(records)
 
 
 def _checked_missing(missing: Any) -> tuple[str, ...]:

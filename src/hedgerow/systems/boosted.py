@@ -61,7 +61,7 @@ class BoostedSystem(BoostingClassifier):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class PaperBooster(BoostedSystem):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:

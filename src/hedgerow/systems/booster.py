@@ -55,7 +55,7 @@ class BoostingClassifier(PrivateClassifier):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -81,20 +81,17 @@ class BoostingClassifier(PrivateClassifier):
         order of the classes is the same, the probabilities are not.
         """
         booster = self._booster
-        self._check_given(X)
-        return booster.decision(X)
+        return booster.decision(self._features_of(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision_function`` of the first round, the first two, and so on."""
         booster = self._booster
-        self._check_given(X)
-        yield from booster.staged_decision(X)
+        yield from booster.staged_decision(self._features_of(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict_proba`` of the first round, the first two, and so on."""
         booster = self._booster
-        self._check_given(X)
-        yield from booster.staged_probabilities(X)
+        yield from booster.staged_probabilities(self._features_of(X))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield ``predict`` of the first round, the first two, and so on."""

@@ -65,7 +65,7 @@ class DiffPRFLinearClassifier(IntervalForest):
         max_bins: int | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:

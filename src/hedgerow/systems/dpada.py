@@ -89,7 +89,7 @@ class DPAdaClassifier(PaperBooster):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:

@@ -181,7 +181,7 @@ class ForestClassifier(PrivateClassifier):
         class_weight: dict[Any, float] | None = None,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:

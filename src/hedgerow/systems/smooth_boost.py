@@ -77,7 +77,7 @@ class SmoothBoostClassifier(BoostedSystem):
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
-        records_per_person: int = 1,
+        records_per_person: int | None = None,
         random_state: RandomSource = None,
         ledger: Ledger | None = None,
     ) -> None:

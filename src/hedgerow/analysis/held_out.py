@@ -1,0 +1,138 @@
+"""Records divided at random into a part to fit on and a part to evaluate on, so that nobody pays for both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.engines.records import Records
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import RandomSource
+from hedgerow.schema import Schema
+from hedgerow.schema.cells import object_array
+from hedgerow.schema.columns import read_columns, read_groups, read_labels, split_groups
+from hedgerow.schema.persons import person_ids
+
+__all__ = ["HeldOut", "hold_out", "rows_of"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+class HeldOut(NamedTuple):
+    """The two parts, in the order of scikit-learn's ``train_test_split``; groups are None where none were given."""
+
+    X_train: Any
+    X_test: Any
+    y_train: Any
+    y_test: Any
+    groups_train: Any = None
+    groups_test: Any = None
+
+
+def hold_out(
+    X: Any,
+    y: Any,
+    share: float = 0.25,
+    *,
+    schema: Schema | None = None,
+    groups: Any = None,
+    random_state: RandomSource = None,
+) -> HeldOut:
+    """Divide records at random into a training part and a test part, by person where it is told who they are of.
+
+    Each person (or each record, where nothing tells persons apart) is in the test part with probability ``share``,
+    independently of all others. So one person more or less moves nobody else, and a fit on the one part and a report card on
+    the other together cost the larger of the two, not the sum (docs/proofs/persons.md). Records without an id are in neither.
+
+    Parameters
+    ----------
+    X : data frame (pandas, polars, pyarrow), mapping of columns, array of shape (n_samples, n_features) or list of rows
+        The records, in memory.
+    y : sequence of length n_samples
+        Their labels.
+    share : float, default 0.25
+        The expected share of the test part, above 0 and below 1.
+    schema : Schema, optional
+        Where it names a column of X as ``person``, that column tells persons apart, and stays in both parts.
+    groups : sequence of length n_samples, optional
+        Who each record is of, where no column of X says it.
+    random_state : None, int or numpy generator
+        None draws from the operating system, as a guarantee needs; anything else is for tests.
+
+    Returns
+    -------
+    HeldOut
+        A named tuple ``X_train, X_test, y_train, y_test, groups_train, groups_test``. A part to which no record was sent holds
+        one record without a label, which fits and report cards leave out: an error would tell that the part is empty.
+
+    Raises
+    ------
+    ConfigurationError
+        If ``share`` is no share, or X, y and groups are no records in memory of one length.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> people = {"age": [30, 40, 50, 60], "patient": ["S-01", "S-01", "S-02", "S-03"]}
+    >>> schema = hr.Schema({"age": hr.Numeric(0, 120)}, classes=["no", "yes"], person="patient", records_per_person=2)
+    >>> parts = hr.hold_out(people, ["no", "yes", "no", "no"], share=0.5, schema=schema, random_state=1)
+    >>> bool(set(parts.X_train["patient"]) & set(parts.X_test["patient"]))
+    False
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        raise ConfigurationError(
+            f"share is {shown(share)}, but it is the share of the test part; pass a number such as 0.25."
+        )
+    if isinstance(X, Records):
+        raise ConfigurationError(
+            "hr.Records are not in memory, so they are not divided; pass a frame, or a mapping of columns."
+        )
+    features, ids = split_groups(X, groups, None if schema is None else schema.person)
+    rows = read_columns(features).n_rows
+    if len(read_labels(y)) != rows:
+        raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
+    parts = _parts(ids, rows, share, schema, Randomness(random_state))
+    found = [[rows_of(given, part) for part in parts] for given in (X, y, groups)]
+    for place, part in enumerate(parts):
+        if not part.any():
+            found[0][place], found[2][place] = rows_of(X, _first(rows)), rows_of(groups, _first(rows))
+            found[1][place] = object_array([None], 1)
+    return HeldOut(*found[0], *found[1], *found[2])
+
+
+def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:
+    """Return which records are in the training part and which in the test part; records of nobody are in neither."""
+    missing, person = ((), None) if schema is None else (schema.missing, schema.person)
+    told, words = read_groups(groups, rows, missing, person), randomness.words()
+    coins: npt.NDArray[np.uint64] = words.of(0, rows)
+    known: Mask = np.ones(rows, dtype=np.bool_)
+    if told is not None:
+        assert told.cells is not None
+        ids = person_ids(told.cells, words.key, told.missing)  # a keyed function of the id, by a key for this one split
+        coins, known = ids[:, 0], np.asarray(ids.any(axis=1), dtype=np.bool_)
+    tested: Mask = coins < np.uint64(int(share * 2**64))
+    return known & ~tested, known & tested
+
+
+def _first(rows: int) -> Mask:
+    return np.arange(rows) == 0
+
+
+def rows_of(given: Any, chosen: Mask) -> Any:
+    """Return some rows of a table, a column or a list, in the container that it came in."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return {name: rows_of(column, chosen) for name, column in given.items()}
+    if isinstance(given, list | tuple):
+        return [row for row, is_chosen in zip(given, chosen, strict=True) if is_chosen]
+    frame: Any = nw.from_native(given, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame | nw.Series):
+        return frame.filter(chosen.tolist()).to_native()
+    rows: Any = np.asanyarray(given)[chosen]
+    return rows

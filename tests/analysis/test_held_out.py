@@ -1,0 +1,196 @@
+"""Records divided at random into a part to fit on and one to evaluate on: whole persons, and nobody in both."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ConfigurationError
+from hedgerow.mechanisms import Geometric
+from hedgerow.schema.cells import object_array
+
+SCHEMA = hr.Schema(
+    {"row": hr.Numeric(0, 1000)},
+    classes=["no", "yes"],
+    target="ill",
+    person="who",
+    records_per_person=2,
+    missing=["-1"],
+)
+BY_ROW = hr.Schema({"row": hr.Numeric(0, 1000)}, classes=["no", "yes"])
+
+
+def visits(persons=200, seed=0):
+    """Records of persons who come up to five times, in random order, some without an id."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(persons), rng.integers(1, 6, persons))
+    rng.shuffle(who)
+    ids = np.array([f"S-{one:03d}" for one in who], dtype=object)
+    ids[::17] = "NA"
+    ids[3::29] = "-1"
+    return {"row": np.arange(len(ids)), "who": ids}, np.where(rng.random(len(ids)) < 0.5, "yes", "no")
+
+
+def rows(part):
+    return np.asarray(part["row"]).tolist()
+
+
+def test_nobody_is_in_both_parts_and_records_of_nobody_are_in_neither():
+    X, y = visits()
+    for seed in range(20):
+        parts = hr.hold_out(X, y, 0.4, schema=SCHEMA, random_state=seed)
+        train, test = set(parts.X_train["who"]), set(parts.X_test["who"])
+        assert not train & test
+        assert train | test == set(X["who"]) - {"NA", "-1"}
+        for part, labels in ((parts.X_train, parts.y_train), (parts.X_test, parts.y_test)):
+            assert rows(part) == [row for row, who in enumerate(X["who"]) if who in set(part["who"])]
+            assert labels.tolist() == y[rows(part)].tolist()
+
+
+def test_ids_are_persons_as_a_fit_reads_them():
+    """ "1.1" and "1.10" are two persons with a coin each; 7 and "7" are one."""
+    apart = together = 0
+    for seed in range(60):
+        ids = object_array(["1.1", "1.10", 7, "7"], 4)
+        parts = hr.hold_out({"row": np.arange(4)}, ["no"] * 4, 0.5, groups=ids, random_state=seed)
+        held = {place in rows(parts.X_test) for place in (0, 1)}
+        apart += len(held) == 2
+        together += (2 in rows(parts.X_test)) == (3 in rows(parts.X_test))
+    assert 10 < apart < 50
+    assert together == 60
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize("by_person", [True, False])
+def test_each_person_is_held_out_with_the_share_as_probability(share, by_person):
+    count = 40_000
+    groups = [f"p{i}" for i in range(count)] if by_person else None
+    found = len(hr.hold_out({"row": np.arange(count)}, ["no"] * count, share, groups=groups).y_test)
+    error = math.sqrt(count * share * (1 - share))
+    assert abs(found - count * share) < 6 * error
+    assert abs(found - count * (share + 0.04)) > 6 * error
+
+
+def test_every_split_draws_anew():
+    X, y = visits()
+    found = {tuple(rows(hr.hold_out(X, y, 0.5, schema=SCHEMA).X_test)) for _ in range(3)}
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("by_person", [True, False])
+def test_one_person_more_moves_nobody_else(by_person):
+    X, y = visits()
+    fewer = hr.hold_out(X, y, 0.3, schema=SCHEMA if by_person else None, random_state=1)
+    more = {name: np.append(cells, [cells[0]]) for name, cells in X.items()}
+    more["row"][-1], more["who"][-1] = -7, "new"
+    again = hr.hold_out(more, np.append(y, "no"), 0.3, schema=SCHEMA if by_person else None, random_state=1)
+    for before, after in ((fewer.X_train, again.X_train), (fewer.X_test, again.X_test)):
+        assert rows(before) == [row for row in rows(after) if row != -7]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pd.DataFrame, pl.DataFrame, pa.table, lambda X: {name: list(column) for name, column in X.items()}],
+    ids=["pandas", "polars", "pyarrow", "lists"],
+)
+def test_every_container_is_divided_alike_and_stays_what_it_is(kind):
+    X, y = visits()
+    expected = hr.hold_out(X, y, 0.3, schema=SCHEMA, random_state=2)
+    given = kind(X)
+    found = hr.hold_out(given, pd.Series(y), 0.3, schema=SCHEMA, random_state=2)
+    for part, same in ((found.X_train, expected.X_train), (found.X_test, expected.X_test)):
+        assert type(part) is type(given)
+        assert rows(part) == rows(same)
+    assert found.y_test.tolist() == expected.y_test.tolist()
+    assert found.groups_train is found.groups_test is None
+
+
+def test_arrays_and_groups_are_divided_together():
+    X, y = visits()
+    array = X["row"].reshape(-1, 1)
+    parts = hr.hold_out(array, y.tolist(), 0.3, groups=pd.Series(X["who"]), random_state=2)
+    assert parts.X_test.shape == (len(parts.y_test), 1)
+    assert X["who"][parts.X_test[:, 0]].tolist() == parts.groups_test.tolist()
+    assert isinstance(parts.y_train, list)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, BY_ROW])
+def test_a_part_to_which_nobody_was_sent_holds_one_record_without_a_label(schema):
+    """An error would tell that it is empty; a fit leaves the record out."""
+    X, y = {"row": [1, 2], "who": ["a", "a"]}, ["no", "yes"]
+    X = X if schema is SCHEMA else {"row": X["row"]}
+    for share in (1e-12, 1 - 1e-12):
+        parts = hr.hold_out(X, y, share, schema=schema)
+        empty = (parts.X_test, parts.y_test) if share < 0.5 else (parts.X_train, parts.y_train)
+        assert (rows(empty[0]), empty[1].tolist()) == ([1], [None])
+        model = hr.EDPRFClassifier(schema=schema).fit(parts.X_train, parts.y_train)
+        assert model.certificate_.holds
+        assert hr.evaluate(model, parts.X_test, parts.y_test, epsilon=1).certificate_.holds
+
+
+def loss(shares, epsilon):
+    """Return the exact loss of noisy counts of both parts, when a person is sent to them as ``shares`` says.
+
+    Each count has two-sided geometric noise for a person of two records; ``shares`` are the records of the person that count in
+    the training part and in the test part, with how often that happens.
+    """
+    grid = np.arange(-40, 41)
+    law = Geometric(epsilon / 2).law
+    without = np.outer(*[[law(0, int(count)) for count in grid]] * 2)
+    total = sum(shares.values())
+    with_person = sum(
+        times / total * np.outer([law(a, int(count)) for count in grid], [law(b, int(count)) for count in grid])
+        for (a, b), times in shares.items()
+    )
+    return float(np.abs(np.log(with_person / without)).max())
+
+
+def counted(schema, groups):
+    """Return how many of a person's four records count in either part, two at most, and how often in many splits."""
+    found = {}
+    for seed in range(300):
+        X = {"row": [1, 2, 3, 4], "who": ["a"] * 4} if schema is SCHEMA else {"row": [1, 2, 3, 4]}
+        parts = hr.hold_out(X, ["no"] * 4, 0.5, schema=schema, groups=groups, random_state=seed)
+        sizes = [sum(label is not None for label in labels) for labels in (parts.y_train, parts.y_test)]
+        key = tuple(min(2, size) for size in sizes)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def test_a_person_pays_for_one_part():
+    """The planted bug sends each record by itself: then a person of four records counts twice in both parts."""
+    from fractions import Fraction
+
+    epsilon = Fraction(1)
+    by_person = counted(SCHEMA, None)
+    assert set(by_person) == {(2, 0), (0, 2)}
+    assert loss(by_person, epsilon) <= 1 + 1e-9
+    assert loss(counted(BY_ROW, None), epsilon) > 1.4
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, float("nan"), "half", True])
+def test_a_wrong_share_is_refused(share):
+    with pytest.raises(ConfigurationError, match="share"):
+        hr.hold_out({"row": [1]}, ["no"], share)
+
+
+def test_records_that_cannot_be_divided_are_refused():
+    X, y = visits()
+    for given, words in (
+        ((hr.Records.from_batches([X]), None), "not in memory"),
+        ((X, y[:-1]), "different lengths"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            hr.hold_out(*given)
+    with pytest.raises(ConfigurationError, match="groups must be left out"):
+        hr.hold_out(X, y, schema=SCHEMA, groups=X["who"])
+    with pytest.raises(ConfigurationError, match="'who' tells persons apart"):
+        hr.hold_out({"row": X["row"]}, y, schema=SCHEMA, groups=pd.Series(X["who"], name="other"))
+    with pytest.raises(ConfigurationError, match="has no such column"):
+        hr.hold_out({"row": X["row"]}, y, schema=SCHEMA)

@@ -21,6 +21,7 @@ from hedgerow.table.reading import Codes, Labels
 
 __all__ = [
     "CHANGED",
+    "FEWEST_AT_ONCE",
     "Checksum",
     "Checksums",
     "Found",
@@ -28,6 +29,8 @@ __all__ = [
     "check_number",
     "counted_of",
     "encoded",
+    "ids_of",
+    "key_of_ids",
     "partitions_of",
 ]
 
@@ -84,12 +87,17 @@ class Checksums:
     @property
     def key_of_ids(self) -> bytes:
         """The key by which ids of persons are hashed, the same in every pass."""
-        return hashlib.blake2b(key=self.key, digest_size=32, person=b"hedgerow ids").digest()
+        return key_of_ids(self.key)
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
         """Raise EngineError where a part of the source, read by the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
+
+
+def key_of_ids(key: bytes) -> bytes:
+    """Return the key by which ids of persons are hashed, from a source's own."""
+    return hashlib.blake2b(key=key, digest_size=32, person=b"hedgerow ids").digest()
 
 
 CHANGED = "the records are not those that were read before"

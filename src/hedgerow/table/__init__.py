@@ -3,7 +3,7 @@
 from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
-from hedgerow.table.persons import Keep, keep_of
+from hedgerow.table.persons import Bits, Candidates, Keep, Share, keep_of, only, unpacked
 from hedgerow.table.reading import Coded, Reading, classes_of
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
@@ -11,6 +11,8 @@ from hedgerow.table.table import Frontier, Table
 __all__ = [
     "MOST_RECORDS",
     "Behind",
+    "Bits",
+    "Candidates",
     "CellRule",
     "ChannelRule",
     "CodeGroups",
@@ -26,9 +28,12 @@ __all__ = [
     "Reading",
     "RecordRule",
     "RecordVotes",
+    "Share",
     "Table",
     "Task",
     "WeightRule",
     "classes_of",
     "keep_of",
+    "only",
+    "unpacked",
 ]

@@ -54,7 +54,7 @@ class Rows:
     codes: Codes
     labels: Labels
     digest: bytes
-    ids: Ids = field(default=NO_IDS, repr=False)
+    ids: Ids = field(default_factory=lambda: NO_IDS, repr=False)
 
 
 @dataclass(frozen=True)

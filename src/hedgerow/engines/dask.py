@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,12 +18,13 @@ import numpy.typing as npt
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums, changed
+from hedgerow.engines.patience import GATHER, Patience, gathered, lost_scheduler, silent
 from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.remote import Chosen, Fact, Facts, Rows, Wanted
 from hedgerow.engines.shares import RETRIES, TOGETHER, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
-from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, MissingExtraError
+from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
@@ -35,7 +35,6 @@ __all__ = ["DaskEngine", "DaskSource"]
 Integers = npt.NDArray[np.int64]
 Future = Any
 
-GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 
 
@@ -315,77 +314,6 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
     telling = threading.Thread(target=ask, daemon=True)
     telling.start()
     return telling
-
-
-class Patience:
-    """Ends a fit once nothing has come from any worker for so many seconds."""
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout, self._last = timeout, time.monotonic()
-
-    def progressed(self) -> None:
-        """Begin to wait anew."""
-        self._last = time.monotonic()
-
-    @property
-    def left(self) -> float:
-        """How many seconds are left, or EngineError where none is."""
-        left = self._last + self._timeout - time.monotonic()
-        if left <= 0:
-            raise silent(self._timeout)
-        return left
-
-
-def gathered(futures: Iterable[Future], patience: Patience) -> Iterable[tuple[Future, Any]]:
-    """Yield futures as they finish, with what they made.
-
-    A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
-    moment may wait for ever. Whoever needs it asks anew, which changes nothing, as tasks are functions.
-    """
-    distributed = _distributed()
-    waiting = set(futures)
-    while waiting:
-        try:
-            done = distributed.wait(waiting, timeout=patience.left, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
-            continue  # no patience is left
-        except distributed.CancelledError:
-            raise lost() from None
-        waiting -= done
-        for future in done:
-            try:
-                found = future.result(timeout=min(GATHER, patience.left))
-            except TimeoutError:
-                continue
-            except HedgerowError:
-                raise
-            except Exception:
-                raise lost() from None  # what failed may quote a record
-            patience.progressed()
-            yield future, found
-
-
-def silent(timeout: float) -> EngineError:
-    """Return the error of workers that do not answer."""
-    return EngineError(
-        f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
-        "workers, and pass a larger timeout= if partitions take longer."
-    )
-
-
-def lost_scheduler() -> EngineError:
-    """Return the error of a cluster that is gone."""
-    return EngineError(
-        "the cluster's scheduler does not answer, so the fit ends; what was booked for it stays booked. Start the cluster again."
-    )
-
-
-def lost() -> EngineError:
-    """Return the error of a partition that cannot come back."""
-    return EngineError(
-        "a partition's records could not be read or counted by any worker, so the fit ends; what was booked for it stays "
-        "booked. The workers' logs say why."
-    )
 
 
 # What runs on workers.

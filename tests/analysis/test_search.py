@@ -145,7 +145,7 @@ def test_one_record_more_moves_no_other_and_is_in_one_part():
 
     def own(size):
         """The classes that each part's table has, one column for each part."""
-        made, coins = trials(size), trials(size).coins()
+        made, coins = trials(size), trials(size).split()
         table = made.tables.of(Coded(Encoder(SCHEMA, 4)))
         return np.column_stack([table.sampled(coins, part.start, part.stop)._labels for part in parts])
 

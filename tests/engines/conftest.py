@@ -1,3 +1,6 @@
+import os
+import sys
+
 import pytest
 from random_records import random_records
 
@@ -6,3 +9,35 @@ from random_records import random_records
 def made(request):
     """A random schema, and random records of it."""
     return random_records(request.param)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """Two workers of Dask."""
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    folder = str(tmp_path_factory.mktemp("dask"))
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50, "local_directory": folder}
+    # A LocalCluster gives a worker up for good if it is away 15 seconds after it was lost, also where it was killed once more
+    # just then.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
+    with patient, distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A cluster of two executors, which are processes that can be lost: local mode has none."""
+    sql = pytest.importorskip("pyspark.sql")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_WORKER_DIR"] = str(tmp_path_factory.mktemp("spark"))
+    session = (
+        sql.SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.executor.memory", "1g")
+        .config("spark.sql.files.openCostInBytes", "134217728")  # a file is a partition
+        .config("spark.deploy.maxExecutorRetries", "-1")  # one is killed at each question
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from clusters import dask_frame
 from random_records import CASES, estimator, random_batches, random_records, saved
 from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
@@ -21,27 +22,6 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask's own; its workers are not warned of anything here
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("dask"))
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50, "local_directory": folder}
-    # A LocalCluster gives a worker up for good if it is away 15 seconds after it was lost, also where it was killed once more
-    # just then.
-    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
-    with patient, distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
-        yield client
-
-
-def partition(place, batches):
-    return batches[place]
-
-
-def dask_frame(batches):
-    """A Dask dataframe whose partitions are these, also where they are empty."""
-    meta = batches[0].iloc[:0]
-    return dd.from_map(partition, range(len(batches)), batches=batches, meta=meta)
 
 
 def on_dask(X, y, seed, client, **more):

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
+from clusters import executors, spark_frame
 from random_records import CASES, estimator, random_records, saved
 from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
@@ -22,35 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # Spark's own
     pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A cluster of two executors, which are processes that can be lost: local mode has none."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_WORKER_DIR"] = str(tmp_path_factory.mktemp("spark"))
-    session = (
-        sql.SparkSession.builder.master("local-cluster[2,1,1024]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.executor.memory", "1g")
-        .config("spark.sql.files.openCostInBytes", "134217728")  # a file is a partition
-        .config("spark.deploy.maxExecutorRetries", "-1")  # one is killed at each question
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-
-
-def spark_frame(session, together, folder, ends):
-    """A Spark frame of files, each of which is a partition."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    schema = pa.Table.from_pandas(together, preserve_index=False).schema
-    for place, (start, end) in enumerate(zip([0, *ends], [*ends, len(together)], strict=True)):
-        table = pa.Table.from_pandas(together[start:end], schema=schema, preserve_index=False)
-        pq.write_table(table, folder / f"{place:02d}.parquet")
-    return session.read.parquet(str(folder))
 
 
 def as_read(frame):
@@ -77,27 +47,13 @@ def test_schemas_report_cards_and_searches_are_the_same_bits(spark, tmp_path):
     assert asked(schema, records) == asked(schema, X, y)
 
 
-def executors():
-    """The processes of executors; each holds the Python workers of its tasks."""
-    found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True).stdout
-    own = []
-    for pid in map(int, found.split()):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"CoarseGrainedExecutorBackend" in command and b"java" in command.split(b"\0")[0]:
-            own.append(pid)
-    return own
-
-
 @pytest.mark.parametrize("case", KILLED)
 def test_an_executor_killed_at_every_question_changes_nothing(case, spark, tmp_path):
     def records_of(together):
         frame = spark_frame(spark, together, tmp_path / "frame", [200, 201])
         return hr.Records.from_spark(frame, label="label"), *as_read(frame)
 
-    assert killed_at_every_question(case, records_of, executors, tmp_path) >= 4
+    assert killed_at_every_question(case, records_of, partial(executors, spark), tmp_path) >= 4
 
 
 def test_many_answers_are_added_up_on_the_executors(spark, tmp_path, monkeypatch):
@@ -128,7 +84,7 @@ def test_a_partition_that_does_not_come_back_as_it_was_is_a_clear_error(spark, t
                     else:
                         table = pq.read_table(path)
                         pq.write_table(table.take(np.arange(len(table))[::-1]), path)
-                for pid in executors():
+                for pid in executors(spark):
                     os.kill(pid, 9)
 
     model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, ledger=ledger)

@@ -7,16 +7,19 @@ import warnings
 import hedgerow as hr
 
 
-def asked(schema: hr.Schema, X, y=None) -> tuple:
+def asked(schema: hr.Schema, X, y=None, groups=None, records_per_person=1) -> tuple:
     """A released schema, a report card and a search, as what they release."""
+    common = {"records_per_person": records_per_person}
     numeric = [name for name, one in schema.features.items() if isinstance(one, hr.Numeric)]
     values = [name for name in schema.names if name not in numeric]
-    model = hr.EDPRFClassifier(epsilon=2.0, schema=schema, random_state=1).fit(X, y)
+    model = hr.EDPRFClassifier(epsilon=2.0, schema=schema, random_state=1, **common).fit(X, y, groups=groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        made = hr.private_schema(X, y, epsilon=5, delta=0.01, numeric=numeric, categorical=values, random_state=2)
-    card = hr.evaluate(model, X, y, epsilon=1, random_state=3)
-    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=schema), {"max_depth": [1, 3]}, random_state=4).fit(X, y)
+        released = {"epsilon": 5, "delta": 0.01, "random_state": 2, **common}
+        made = hr.private_schema(X, y, numeric=numeric, categorical=values, groups=groups, **released)
+    card = hr.evaluate(model, X, y, epsilon=1, random_state=3, groups=groups, **common)
+    search = hr.PrivateSearchCV(hr.EDPRFClassifier(schema=schema), {"max_depth": [1, 3]}, random_state=4, **common)
+    search.fit(X, y, groups=groups)
     found = search.best_estimator_.model_.to_arrays()
     return (
         made.to_toml(),

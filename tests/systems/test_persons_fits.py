@@ -179,17 +179,62 @@ def test_a_search_spends_no_more_on_a_person(strategy, adjacency):
     assert search.certificate_.spent <= 6
 
 
-def test_every_part_of_a_search_reads_the_same_records_of_a_person(monkeypatch):
+@pytest.fixture
+def read(monkeypatch):
+    """Which records count in each table that is made, and of which part of all persons it is."""
     from hedgerow.table.persons import Keep
 
-    chosen, of = [], Keep.of
-    monkeypatch.setattr(Keep, "of", lambda self, counted: chosen.append(of(self, counted)) or chosen[-1])
-    hr.PrivateSearchCV(hr.EDPRFClassifier(schema=SCHEMA), {"max_depth": [1, 2]}, epsilon=6, records_per_person=2).fit(
-        X, Y, groups=WHO
+    found, of = [], Keep.of
+
+    def kept(self, counted):
+        found.append((self.part, of(self, counted)))
+        return found[-1][1]
+
+    monkeypatch.setattr(Keep, "of", kept)
+    return found
+
+
+@pytest.mark.parametrize("strategy", ["disjoint", "random-stopping"])
+def test_nobody_is_in_two_parts_of_a_search(read, strategy):
+    """Training and comparing on one person in both parts would cost that person both."""
+    search = hr.PrivateSearchCV(
+        hr.EDPRFClassifier(schema=SCHEMA),
+        {"max_depth": [1, 2, 3]},
+        epsilon=6,
+        strategy=strategy,
+        records_per_person=2,
+        random_state=3,
     )
-    assert len(chosen) > 1
-    assert all(np.array_equal(one, chosen[0]) for one in chosen)
-    assert np.bincount(WHO[chosen[0]]).max() == 2
+    search.fit(X, Y, groups=WHO)
+    *parts, (whole, everybody) = read  # the last fit is on all records
+    assert whole is None
+    splits = {}
+    for part, counted in parts:
+        splits.setdefault(part.key, {})[part.first, part.stop] = counted
+    assert len(splits) == 1 if strategy == "disjoint" else len(splits) >= 1
+    for shares in splits.values():
+        assert len(shares) == (4 if strategy == "disjoint" else 2)
+        persons = [set(WHO[counted]) for counted in shares.values()]
+        assert sum(map(len, persons)) == len(set.union(*persons)) == len(set(WHO))
+        assert np.array_equal(sum(shares.values()), everybody)  # the same records of a person wherever it is
+        assert np.bincount(WHO[everybody]).max() == 2
+    assert "every person is in one part" in str(search.certificate_) or strategy != "disjoint"
+
+
+def test_every_run_of_random_stopping_divides_persons_anew(read):
+    for seed in range(20):
+        hr.PrivateSearchCV(
+            hr.EDPRFClassifier(schema=SCHEMA),
+            {"max_depth": [1, 2]},
+            epsilon=6,
+            strategy="random-stopping",
+            records_per_person=2,
+            random_state=seed,
+        ).fit(X, Y, groups=WHO)
+    keys = [part.key for part, _ in read if part is not None]
+    assert len(set(keys)) == len(keys) / 2  # one key for the two parts of a run
+    masks = {part.key: counted.tobytes() for part, counted in read if part is not None}
+    assert len(set(masks.values())) == len(masks) > 20
 
 
 def test_a_curator_counts_persons_and_so_do_learners_that_ask_it():

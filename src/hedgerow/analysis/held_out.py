@@ -120,7 +120,8 @@ def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomne
 
 
 def _first(rows: int) -> Mask:
-    return np.arange(rows) == 0
+    first: Mask = np.arange(rows) == 0
+    return first
 
 
 def rows_of(given: Any, chosen: Mask) -> Any:

@@ -23,19 +23,21 @@ from hedgerow.mechanisms import (
     PublicChoice,
     Randomness,
     RandomStopping,
+    Words,
 )
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
-from hedgerow.table import Coded, Keep, Reading, Table, classes_of
+from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, classes_of
 from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
 
-SHARES = 1024  # of the records, which parts are made of
+SHARES = 1 << SHARE_BITS  # of the persons or records, which parts are made of
 WITNESS_BINS = 255  # by which readings of one search are compared
+Split = Coins | Words  # of records, or of persons
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class Tables:
     def __init__(self, schema: Schema, records: Any, labels: Any, keep: Keep | None = None) -> None:
         self._same = Coded(Encoder(schema, WITNESS_BINS))
         self._records, self._labels, self._keep = records, labels, keep
-        self._kept: tuple[str, Table] | None = None
+        self._kept: tuple[tuple[str, PersonPart | None], Table] | None = None
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -147,15 +149,20 @@ class Tables:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def of(self, reading: Reading) -> Table:
-        """Return the records as a reading has them; it is gone when another one is asked for."""
-        if self._kept is None or self._kept[0] != reading.name:
+    @property
+    def by_person(self) -> bool:
+        """Whether it is told who the records are of."""
+        return self._keep is not None
+
+    def of(self, reading: Reading, part: PersonPart | None = None) -> Table:
+        """Return the records as a reading has them, or those of some persons; it is gone when another one is asked for."""
+        wanted = reading.name, part
+        if self._kept is None or self._kept[0] != wanted:
             self._kept = None
             self._open.close()
-            table = self._open.enter_context(
-                table_of(self._records, self._labels, Again(reading, self._same), self._keep)
-            )
-            self._kept = reading.name, table
+            keep = None if self._keep is None else replace(self._keep, part=part)
+            table = self._open.enter_context(table_of(self._records, self._labels, Again(reading, self._same), keep))
+            self._kept = wanted, table
         return self._kept[1]
 
 
@@ -180,19 +187,25 @@ class Trials:
     tables: Tables
     randomness: Randomness
 
-    def coins(self) -> Coins:
-        """Return coins that send each record to one of 1024 shares, which parts are made of."""
+    def split(self) -> Split:
+        """Return coins that send each person, or each record where nothing tells persons apart, to one of 1024 shares."""
+        if self.tables.by_person:
+            return self.randomness.words()
         return self.randomness.coins(PerRecordCoin(SHARES))
 
-    def fit(self, plan: Plan, coins: Coins, part: range) -> Model:
-        """Return the model of one candidate on the records of some shares: the others have no class, so they are nowhere."""
-        mine = self.tables.of(Coded(plan.encoder)).sampled(coins, part.start, part.stop)
-        return answered(plan, mine, self.randomness)[0]
+    def part(self, reading: Reading, split: Split, shares: range) -> Table:
+        """Return the records of some shares as a reading has them: the others have no class, so they are nowhere."""
+        if isinstance(split, Words):
+            return self.tables.of(reading, PersonPart(split.key, shares.start, shares.stop))
+        return self.tables.of(reading).sampled(split, shares.start, shares.stop)
 
-    def contest(self, models: Sequence[Model], coins: Coins, part: range, ceiling: Cost) -> Contest:
+    def fit(self, plan: Plan, split: Split, shares: range) -> Model:
+        """Return the model of one candidate on the records of some shares."""
+        return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)[0]
+
+    def contest(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost) -> Contest:
         """Return the door to how many records of some shares each model is right about."""
-        right = self.tables.of(Right(self.schema, tuple(models)))
-        return Contest(right.sampled(coins, part.start, part.stop), ceiling, self.randomness)
+        return Contest(self.part(Right(self.schema, tuple(models)), split, shares), ceiling, self.randomness)
 
     def plans(self, claim: Claim) -> list[tuple[Plan, PublicCoins]]:
         """Return each candidate's plan for a claim, with public coins of its own."""
@@ -246,17 +259,18 @@ class Disjoint:
     @property
     def event(self) -> Event:
         """What the search costs: a record is in one part."""
-        label = "every record is in one part, by its own coin: one candidate's, or that on which the best is chosen"
+        who = "person" if self.trials.tables.by_person else "record"
+        label = f"every {who} is in one part, by its own coin: one candidate's, or that on which the best is chosen"
         chosen = self.mechanism.event("the best candidate", SCORE)
         return Parallel((*(plan.event for plan, _ in self.planned), chosen), label)
 
     def run(self) -> Found:
         """Return the winner."""
-        trials, coins = self.trials, self.trials.coins()
+        trials, split = self.trials, self.trials.split()
         compared, *parts = divided(self.validation, len(self.planned))
-        models = [trials.fit(plan, coins, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
+        models = [trials.fit(plan, split, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
         ceiling = cost(self.mechanism.event("the best candidate", SCORE))
-        place = trials.contest(models, coins, compared, ceiling).winner(self.mechanism)
+        place = trials.contest(models, split, compared, ceiling).winner(self.mechanism)
         return Found(place, models[place], self.planned[place][1])
 
 
@@ -311,7 +325,7 @@ class Stopping:
         noise = Geometric(each.pure)
         place = int(trials.randomness.draw(PublicChoice(), weights)[0])
         plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
-        coins = trials.coins()
-        model = trials.fit(plan, coins, trained)
-        score = trials.contest([model], coins, compared, cost(noise.event(SCORE))).count(noise)
+        split = trials.split()
+        model = trials.fit(plan, split, trained)
+        score = trials.contest([model], split, compared, cost(noise.event(SCORE))).count(noise)
         return score, Found(place, model, public)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,23 +17,24 @@ import numpy.typing as npt
 
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
-from hedgerow.engines.encode import Checksums
-from hedgerow.engines.progress import Progress
-from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.engines.encode import Checksums, changed
+from hedgerow.engines.patience import GATHER, Patience, gathered, lost_scheduler, silent
+from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
+from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.remote import Chosen, Fact, Facts, Rows, Wanted
 from hedgerow.engines.shares import RETRIES, TOGETHER, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
-from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, MissingExtraError
+from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Keep, PartitionedTable, Question, Reading, Task
+from hedgerow.table import Candidates, Keep, PartitionedTable, Question, Reading, Task
 
 __all__ = ["DaskEngine", "DaskSource"]
 
 Integers = npt.NDArray[np.int64]
 Future = Any
 
-GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 
 
@@ -81,50 +81,112 @@ class DaskSource:
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read.
 
-        Workers begin to import what they will need.
+        Workers begin to import what they will need. Those that may read ids of persons otherwise are an EngineError.
         """
         run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
+        if layout.group is not None:
+            self._check_unicode()
         X, y = layout.split(self.frame._meta)
         read_columns(X, schema.features)
         read_labels(y, schema.classes)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the workers."""
-        rows = self._each(_encode, (reading, layout, self.checksums.key))
+        whose = None if keep is None else self._whose(layout, keep)
+        made = rows = self._each(_encode, (reading, layout, self.checksums.key, whose))
         try:
-            facts: list[Fact] = self._once_each(rows, _fact, progress)
-            for place, fact in enumerate(facts):
+            found: list[Fact] = self._once_each(made, _fact, progress)
+            for place, fact in enumerate(found):
                 self.checksums.check(reading, place, fact.digest)
-            shares = WorkerShares(self.client, rows, [fact.rows for fact in facts])
-            engine = DaskEngine(self.client, shares, remote.placed(facts), self.timeout, progress, self.wire)
+            facts = remote.placed(found)
+            if keep is not None:
+                chosen = self._chosen(made, keep, found)
+                rows = [
+                    self.client.submit(remote.kept, one, mine, pure=False, retries=RETRIES)
+                    for one, mine in zip(made, chosen, strict=True)
+                ]
+                self._once_each(
+                    rows, _fact, Silent()
+                )  # now nothing but lost workers needs the ids, and Dask drops them
+                facts = [mine.after for mine in chosen]
+            shares = WorkerShares(self.client, rows, [fact.rows for fact in found])
+            engine = DaskEngine(self.client, shares, facts, self.timeout, progress, self.wire)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
-            self.client.cancel(rows)
+            self.client.cancel([*made, *rows])
             raise
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value; workers count them."""
-        found = self._each(_count, (asked, layout))
+        """Return how many records have each value, of those that ``keep`` does not leave out; workers count them."""
+        whose = chosen = None
+        if keep is not None:
+            whose = self._whose(layout, keep)
+            chosen = self._chosen_values(asked, layout, whose, keep)
+        found = self._each(_count, (asked, layout, self.checksums.key, whose), chosen)
         try:
             return reduce(asked.sum, self._once_each(found, _same, progress), asked.nothing)
         finally:
             self.client.cancel(found)
 
-    def _each(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Future]:
-        """Return what workers make of each partition."""
+    def _chosen_values(self, asked: ValueCounts, layout: Layout, whose: Whose, keep: Keep) -> list[Chosen]:
+        """Return which records of each partition count, whether they have a label or not."""
+        made = self._each(_persons, (asked, layout, self.checksums.key, whose))
+        try:
+            return self._chosen(made, keep, self._once_each(made, _fact, Silent()))
+        finally:
+            self.client.cancel(made)
+
+    def _chosen(self, made: Sequence[Future], keep: Keep, found: Sequence[Fact]) -> list[Chosen]:
+        """Return which records of each partition count, which the workers know by their persons."""
+        facts = remote.placed(found)
+
+        def ask(wanted: Wanted) -> list[Candidates]:
+            return self._once_each(made, remote.candidates, Silent(), [(one, wanted) for one in facts])
+
+        return remote.chosen(keep, facts, [fact.rows for fact in found], ask)
+
+    def _whose(self, layout: Layout, keep: Keep) -> Whose:
+        return Whose(kind_of(self.frame._meta[layout.group]), unicode_version(), keep.part)
+
+    def _check_unicode(self) -> None:
+        """Raise EngineError where a worker may read one text as another id; those that come later are held to it by each task."""
+        try:
+            found = self.client.run(unicode_version, callback_timeout=self.timeout)
+        except (OSError, TimeoutError):
+            raise silent(self.timeout) from None
+        if set(found.values()) - {unicode_version()}:
+            raise other_unicode()
+
+    def _each(
+        self, work: Callable[..., Any], arguments: tuple[Any, ...], own: Sequence[Any] | None = None
+    ) -> list[Future]:
+        """Return what workers make of each partition, with an argument of its ``own`` where there are any."""
         delayed = import_module("dask").delayed
-        given = delayed(arguments, pure=False)
-        parts = [delayed(work, pure=False)(given, part) for part in self.frame.to_delayed()]
-        futures: list[Future] = self.client.compute(parts, retries=RETRIES)
+        given, parts = delayed(arguments, pure=False), self.frame.to_delayed()
+        if own is not None and len(own) != len(parts):
+            raise changed()
+        each = [None] * len(parts) if own is None else own
+        made = [delayed(work, pure=False)(given, mine, part) for mine, part in zip(each, parts, strict=True)]
+        futures: list[Future] = self.client.compute(made, retries=RETRIES)
         return futures
 
-    def _once_each(self, made: Sequence[Future], ask: Callable[[Any], Any], progress: Progress) -> list[Any]:
+    def _once_each(
+        self,
+        made: Sequence[Future],
+        ask: Callable[..., Any],
+        progress: Progress,
+        own: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
         """Return what is asked of each of these, in their order; an answer that was lost with its worker is asked for again."""
+        each: Sequence[tuple[Any, ...]] = [()] * len(made) if own is None else own
         answers: dict[int, Any] = {}
         patience = Patience(self.timeout)
         while len(answers) < len(made):
             lacking = [place for place in range(len(made)) if place not in answers]
-            futures = {self.client.submit(ask, made[place], pure=False, retries=RETRIES): place for place in lacking}
+            futures = {
+                self.client.submit(ask, made[place], *each[place], pure=False, retries=RETRIES): place
+                for place in lacking
+            }
             for future, answer in gathered(futures, patience):
                 answers[futures[future]] = answer
                 progress.read(len(answers) / len(made))
@@ -254,91 +316,23 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
     return telling
 
 
-class Patience:
-    """Ends a fit once nothing has come from any worker for so many seconds."""
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout, self._last = timeout, time.monotonic()
-
-    def progressed(self) -> None:
-        """Begin to wait anew."""
-        self._last = time.monotonic()
-
-    @property
-    def left(self) -> float:
-        """How many seconds are left, or EngineError where none is."""
-        left = self._last + self._timeout - time.monotonic()
-        if left <= 0:
-            raise silent(self._timeout)
-        return left
-
-
-def gathered(futures: Iterable[Future], patience: Patience) -> Iterable[tuple[Future, Any]]:
-    """Yield futures as they finish, with what they made.
-
-    A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
-    moment may wait for ever. Whoever needs it asks anew, which changes nothing, as tasks are functions.
-    """
-    distributed = _distributed()
-    waiting = set(futures)
-    while waiting:
-        try:
-            done = distributed.wait(waiting, timeout=patience.left, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
-            continue  # no patience is left
-        except distributed.CancelledError:
-            raise lost() from None
-        waiting -= done
-        for future in done:
-            try:
-                found = future.result(timeout=min(GATHER, patience.left))
-            except TimeoutError:
-                continue
-            except HedgerowError:
-                raise
-            except Exception:
-                raise lost() from None  # what failed may quote a record
-            patience.progressed()
-            yield future, found
-
-
-def silent(timeout: float) -> EngineError:
-    """Return the error of workers that do not answer."""
-    return EngineError(
-        f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
-        "workers, and pass a larger timeout= if partitions take longer."
-    )
-
-
-def lost_scheduler() -> EngineError:
-    """Return the error of a cluster that is gone."""
-    return EngineError(
-        "the cluster's scheduler does not answer, so the fit ends; what was booked for it stays booked. Start the cluster again."
-    )
-
-
-def lost() -> EngineError:
-    """Return the error of a partition that cannot come back."""
-    return EngineError(
-        "a partition's records could not be read or counted by any worker, so the fit ends; what was booked for it stays "
-        "booked. The workers' logs say why."
-    )
-
-
 # What runs on workers.
 
 
-def _encode(given: tuple[Reading, Layout, bytes], part: Any) -> Rows:
+def _encode(given: tuple[Reading, Layout, bytes, Whose | None], _: None, part: Any) -> Rows:
     return remote.encode(*given, [part])
+
+
+def _persons(given: tuple[ValueCounts, Layout, bytes, Whose], _: None, part: Any) -> Rows:
+    return remote.persons(*given, [part])
 
 
 def _fact(rows: Rows) -> Fact:
     return Fact(len(rows.codes), rows.digest)
 
 
-def _count(given: tuple[ValueCounts, Layout], part: Any) -> Counts:
-    asked, layout = given
-    return asked(*layout.split(part))
+def _count(given: tuple[ValueCounts, Layout, bytes, Whose | None], mine: Chosen | None, part: Any) -> Counts:
+    return remote.counted(*given, mine, [part])
 
 
 def _same(found: Any) -> Any:

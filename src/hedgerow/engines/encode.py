@@ -16,11 +16,12 @@ from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.schema.columns import read_columns, read_groups
 from hedgerow.schema.persons import Ids, person_ids
 from hedgerow.sources.streams import Block
-from hedgerow.table import MOST_RECORDS, Keep, Partition, Reading
+from hedgerow.table import MOST_RECORDS, Keep, Partition, PersonPart, Reading
 from hedgerow.table.reading import Codes, Labels
 
 __all__ = [
     "CHANGED",
+    "FEWEST_AT_ONCE",
     "Checksum",
     "Checksums",
     "Found",
@@ -28,6 +29,9 @@ __all__ = [
     "check_number",
     "counted_of",
     "encoded",
+    "ids_of",
+    "in_part",
+    "key_of_ids",
     "partitions_of",
 ]
 
@@ -84,12 +88,17 @@ class Checksums:
     @property
     def key_of_ids(self) -> bytes:
         """The key by which ids of persons are hashed, the same in every pass."""
-        return hashlib.blake2b(key=self.key, digest_size=32, person=b"hedgerow ids").digest()
+        return key_of_ids(self.key)
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
         """Raise EngineError where a part of the source, read by the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
+
+
+def key_of_ids(key: bytes) -> bytes:
+    """Return the key by which ids of persons are hashed, from a source's own."""
+    return hashlib.blake2b(key=key, digest_size=32, person=b"hedgerow ids").digest()
 
 
 CHANGED = "the records are not those that were read before"
@@ -146,8 +155,8 @@ def partitions_of(
         own = dict(zip(("codes", "labels"), found, strict=True))
         ids = None if keep is None else ids_of(block, reading.schema.missing, checksums.key_of_ids)
         check.update(*witness, ids)
-        if ids is not None:
-            own["ids"] = ids
+        if keep is not None and ids is not None:
+            own["ids"] = in_part(block, reading.schema.missing, keep.part, ids)
         start, count = 0, len(own["labels"])
         while start < count:
             taken = min(rows - filled, count - start)
@@ -173,6 +182,16 @@ def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
     return person_ids(groups.cells, key, groups.missing)
 
 
+def in_part(block: Block, missing: Sequence[str], part: PersonPart | None, ids: Ids) -> Ids:
+    """Return a block's hashed ids, zeros where the person is not in a part of all persons; checksums are of all ids."""
+    if part is None:
+        return ids
+    groups = read_groups(block.groups, len(block.y), missing, warn=False)
+    assert groups is not None
+    assert groups.cells is not None
+    return part.only(ids, groups.cells, groups.missing)
+
+
 def counted_of(
     blocks: Callable[[], Iterable[Block]], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
 ) -> Iterator[tuple[Block, npt.NDArray[np.bool_]]]:
@@ -188,9 +207,10 @@ def counted_of(
     first = 0
     for block in blocks():
         arrays = spill.arrays()
-        arrays["ids"] = ids_of(block, missing, checksums.key_of_ids)
-        arrays["labels"] = np.zeros(len(arrays["ids"]), dtype=np.int8)
-        whose.append(_digest(arrays["ids"]))
+        ids = ids_of(block, missing, checksums.key_of_ids)
+        arrays["ids"] = in_part(block, missing, keep.part, ids)
+        arrays["labels"] = np.zeros(len(ids), dtype=np.int8)
+        whose.append(_digest(ids))
         parts.append((first, arrays))
         first += len(arrays["labels"])
         check_number(first)

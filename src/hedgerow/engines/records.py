@@ -179,6 +179,7 @@ class Records:
         label: str | None = None,
         *,
         client: Any = None,
+        group: str | None = None,
         drop: Sequence[str] = (),
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Self:
@@ -190,8 +191,9 @@ class Records:
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
-            The features and the labels.
-        label, drop
+            The features, the labels and, where ``group`` names them, the ids. A partition whose ids are of another type than
+            the frame declares ends the fit, since one person could be read as two: ids are best text.
+        label, group, drop
             As in ``from_parquet``.
         client : distributed.Client, cluster, or None
             Whose workers count; None: the current client's.
@@ -207,7 +209,8 @@ class Records:
         """
         dask = import_module("hedgerow.engines.dask")
         source = dask.DaskSource(frame, dask.client_of(client), _checked_timeout(timeout))
-        return cls(source, f"from_dask(<{type(frame).__name__}>", label, _checked_drop(drop))
+        shown = f"from_dask(<{type(frame).__name__}>"
+        return cls(source, shown, label, _checked_drop(drop), _group=_checked_group(group, label, drop))
 
     @classmethod
     def from_spark(
@@ -215,6 +218,7 @@ class Records:
         frame: Any,
         label: str | None = None,
         *,
+        group: str | None = None,
         drop: Sequence[str] = (),
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Self:
@@ -226,8 +230,8 @@ class Records:
         Parameters
         ----------
         frame : pyspark.sql.DataFrame
-            The features and the labels.
-        label, drop
+            The features, the labels and, where ``group`` names them, the ids.
+        label, group, drop
             As in ``from_parquet``.
         timeout : float
             Seconds in which no task of a question finishes after which a fit ends with an ``EngineError``.
@@ -242,7 +246,8 @@ class Records:
         spark = import_module("hedgerow.engines.spark")
         spark.check_installed()
         source = spark.SparkSource(frame, _checked_timeout(timeout))
-        return cls(source, f"from_spark(<{type(frame).__name__}>", label, _checked_drop(drop))
+        shown = f"from_spark(<{type(frame).__name__}>"
+        return cls(source, shown, label, _checked_drop(drop), _group=_checked_group(group, label, drop))
 
     @classmethod
     def _of(
@@ -259,9 +264,8 @@ class Records:
             raise ConfigurationError(f"memory is {memory!r}, but it must be a number of bytes from {LEAST_MEMORY} up.")
         if spill is not None and not os.path.isdir(spill):
             raise ConfigurationError(f"spill is {os.fspath(spill)!r}, but there is no such folder; create it first.")
-        if group is not None and (not isinstance(group, str) or group in (label, *drop)):
-            raise ConfigurationError(f"group is {group!r}, but it is the name of a column that is no other one's part.")
-        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop), _group=group)
+        who = _checked_group(group, label, drop)
+        return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop), _group=who)
 
     def __repr__(self) -> str:
         """Return where the records come from, and nothing that they hold."""
@@ -363,6 +367,12 @@ def _checked_drop(drop: Sequence[str]) -> tuple[str, ...]:
     if isinstance(drop, str):
         raise ConfigurationError(f"drop is {drop!r}, but it must be a sequence of names; pass ({drop!r},).")
     return tuple(drop)
+
+
+def _checked_group(group: object, label: str | None, drop: Sequence[str]) -> str | None:
+    if group is not None and (not isinstance(group, str) or group in (label, *drop)):
+        raise ConfigurationError(f"group is {group!r}, but it is the name of a column that is no other one's part.")
+    return group
 
 
 def _checked_timeout(timeout: float) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import pickle
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from importlib import import_module
 from typing import Any
 
@@ -13,23 +15,46 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.engines.collect import Partial, combined
-from hedgerow.engines.encode import Checksum, changed, check_number, encoded
+from hedgerow.engines.encode import FEWEST_AT_ONCE, Checksum, changed, check_number, encoded
+from hedgerow.engines.persons import Whose
+from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError
+from hedgerow.mechanisms import Words
+from hedgerow.schema.persons import Ids
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Behind, Memo, Partition, Reading, Task
+from hedgerow.table import Behind, Bits, Candidates, Keep, Memo, Partition, Reading, Share, Task, only, unpacked
 from hedgerow.table.reading import Codes, Labels
 from hedgerow.threads import single
 
-__all__ = ["Fact", "Facts", "Rows", "answered", "encode", "forget", "placed", "prepare"]
+__all__ = [
+    "Chosen",
+    "Fact",
+    "Facts",
+    "Rows",
+    "Wanted",
+    "answered",
+    "candidates",
+    "chosen",
+    "counted",
+    "encode",
+    "forget",
+    "kept",
+    "persons",
+    "placed",
+    "prepare",
+]
+
+NO_IDS: Ids = np.empty((0, 2), dtype=np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A partition's codes and classes, and their keyed checksum."""
+    """A partition's codes and classes, their keyed checksum, and who they are of until it is known which records count."""
 
     codes: Codes
     labels: Labels
     digest: bytes
+    ids: Ids = field(default_factory=lambda: NO_IDS, repr=False)
 
 
 @dataclass(frozen=True)
@@ -55,21 +80,48 @@ def prepare() -> None:
         import_module(package)
 
 
-def encode(reading: Reading, layout: Layout, key: bytes, batches: Any) -> Rows:
-    """Return the tables of one partition as codes; a function of its arguments alone."""
-    with single():
-        found = [encoded(reading, *layout.split(batch)) for batch in batches]
+def encode(reading: Reading, layout: Layout, key: bytes, whose: Whose | None, batches: Iterable[Any]) -> Rows:
+    """Return the tables of one partition as codes, and who they are of if that is asked; a function of its arguments alone."""
+    codes, labels, ids = (
+        [np.empty((0, len(reading.n_codes)), reading.dtype)],
+        [np.empty(0, reading.label_dtype)],
+        [NO_IDS],
+    )
     check = Checksum(key)
-    for _, witness in found:
-        check.update(*witness)
-    codes = np.empty((0, len(reading.n_codes)), dtype=reading.dtype)
-    labels = np.empty(0, dtype=reading.label_dtype)
-    codes = np.concatenate([codes, *(codes for (codes, _), _ in found)])
-    labels = np.concatenate([labels, *(labels for (_, labels), _ in found)])
-    return Rows(codes, labels, check.digest())
+    if whose is not None:
+        whose.check()
+    with single():
+        for batch in batches:
+            block = layout.block(batch, None)
+            found, witness = encoded(reading, block.X, block.y)
+            codes.append(found[0])
+            labels.append(found[1])
+            if whose is not None:
+                every = whose.ids(block, reading.schema.missing, key)
+                ids.append(whose.counting(block, reading.schema.missing, every))
+            check.update(*witness, None if whose is None else every)
+    return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(ids))
 
 
-def placed(facts: list[Fact]) -> list[Facts]:
+def persons(asked: ValueCounts, layout: Layout, key: bytes, whose: Whose, batches: Iterable[Any]) -> Rows:
+    """Return who the records of one partition are of, each of them with a class, and no codes."""
+    whose.check()
+    each, counting = [NO_IDS], [NO_IDS]
+    with single():
+        for batch in batches:
+            block = layout.block(batch, None)
+            each.append(whose.ids(block, asked.schema.missing, key))
+            counting.append(whose.counting(block, asked.schema.missing, each[-1]))
+    ids = np.concatenate(each)
+    nothing = np.empty((len(ids), 0), np.uint8), np.zeros(len(ids), np.int8)
+    return Rows(*nothing, _digest_of(ids, key), np.concatenate(counting))
+
+
+def _digest_of(ids: Ids, key: bytes) -> bytes:
+    return hashlib.blake2b(ids.data, key=key, digest_size=32).digest()
+
+
+def placed(facts: Sequence[Fact]) -> list[Facts]:
     """Return where each partition's records begin, in the order of the partitions.
 
     Raises
@@ -83,6 +135,70 @@ def placed(facts: list[Fact]) -> list[Facts]:
     check_number(ends[-1])
     starts = [0, *ends[:-1]]
     return [Facts(place, start, fact.digest) for place, (start, fact) in enumerate(zip(starts, facts, strict=True))]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which candidates a partition is asked for: of a share of all ids the ``most`` with the least words, of each id."""
+
+    share: Share
+    most: int
+    words: Words
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What a partition's records must be, and a bit for each of them, set where it counts."""
+
+    facts: Facts
+    bits: Bits = field(repr=False)
+
+    @property
+    def after(self) -> Facts:
+        """What the records must be once those that do not count have no class: other ones than before."""
+        return replace(self.facts, digest=hashlib.blake2b(self.facts.digest + self.bits.tobytes()).digest())
+
+
+def chosen(
+    keep: Keep, facts: Sequence[Facts], sizes: Sequence[int], ask: Callable[[Wanted], Sequence[Candidates]]
+) -> list[Chosen]:
+    """Return which records of each partition count; ``ask`` returns every partition's ``candidates``, in their order."""
+    masks = keep.chosen(sizes, FEWEST_AT_ONCE, lambda share: ask(Wanted(share, keep.most, keep.words)))
+    return [Chosen(*one) for one in zip(facts, masks, strict=True)]
+
+
+def candidates(rows: Rows, facts: Facts, wanted: Wanted) -> Candidates:
+    """Return the records of one partition that may count, or raise EngineError if they are not those that the driver knows."""
+    _check(facts, rows)
+    words = wanted.words.of(facts.first_row, len(rows.labels))
+    return wanted.share.candidates(rows.ids, rows.labels, words).least(wanted.most)
+
+
+def kept(rows: Rows, mine: Chosen) -> Rows:
+    """Return the records of one partition without the classes of those that do not count, and without ids; raises as above."""
+    _check(mine.facts, rows)
+    return Rows(rows.codes, only(rows.labels, mine.bits), mine.after.digest)
+
+
+def counted(
+    asked: ValueCounts, layout: Layout, key: bytes, whose: Whose | None, mine: Chosen | None, batches: Iterable[Any]
+) -> Counts:
+    """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""
+    if whose is None or mine is None:
+        return reduce(asked.sum, (asked(*layout.split(batch)) for batch in batches), asked.nothing)
+    whose.check()
+    total, ids, masks = asked.nothing, [NO_IDS], unpacked(mine.bits)
+    with single():
+        for batch in batches:
+            block = layout.block(batch, None)
+            ids.append(whose.ids(block, asked.schema.missing, key))
+            mask, masks = masks[: len(ids[-1])], masks[len(ids[-1]) :]
+            if len(mask) < len(ids[-1]):
+                raise changed()
+            total = asked.sum(total, asked(block.X, block.y, mask))
+    if not hmac.compare_digest(_digest_of(np.concatenate(ids), key), mine.facts.digest):
+        raise changed()
+    return total
 
 
 # What this process remembers of logs; a worker that is lost loses it, and another one carries out the log anew.
@@ -117,9 +233,13 @@ def answered(facts: Sequence[Facts], rows: Sequence[Rows], packed: bytes) -> Par
         return combined(task.question, (_answered(task, *one) for one in zip(facts, rows, strict=True)))
 
 
-def _answered(task: Task, facts: Facts, rows: Rows) -> Partial:
+def _check(facts: Facts, rows: Rows) -> None:
     if not hmac.compare_digest(facts.digest, rows.digest):
         raise changed()
+
+
+def _answered(task: Task, facts: Facts, rows: Rows) -> Partial:
+    _check(facts, rows)
     arrays: dict[str, npt.NDArray[Any]] = {"codes": _writable(rows.codes), "labels": _writable(rows.labels)}
     try:
         answer = task.answer(Partition(facts.first_row, arrays), memo_of(task.log, facts.place))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
 from itertools import count
 from typing import Any
@@ -19,18 +19,20 @@ import numpy.typing as npt
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import CHANGED, Checksums, changed
-from hedgerow.engines.progress import Progress
-from hedgerow.engines.remote import Fact, Facts, Rows
+from hedgerow.engines.persons import UNICODE, Whose, other_unicode, unicode_version
+from hedgerow.engines.progress import Progress, Silent
+from hedgerow.engines.remote import Chosen, Fact, Facts, Rows, Wanted
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Keep, PartitionedTable, Reading, Task
+from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Task
 
 __all__ = ["SparkEngine", "SparkSource"]
 
 Integers = npt.NDArray[np.int64]
+Cells = tuple[bytes, bytes, bytes, bytes, int]  # codes, classes, ids, checksum and number of records of a partition
 
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 LOOK = 0.2  # seconds between two looks at how far a job is
@@ -44,6 +46,29 @@ def check_installed() -> None:
         raise MissingExtraError(
             'records of Spark need pyspark: install it with pip install "hedgerow[spark]", and Java beside it.'
         ) from error
+
+
+@dataclass(frozen=True)
+class Types:
+    """How a partition's codes and classes are stored as bytes."""
+
+    features: int
+    codes: np.dtype[Any]
+    labels: np.dtype[Any]
+
+    def rows(self, cells: Cells) -> Rows:
+        """Return a partition as it was before it became bytes."""
+        codes, labels, ids, digest, records = cells
+        return Rows(
+            np.frombuffer(codes, dtype=self.codes).reshape(records, self.features),
+            np.frombuffer(labels, dtype=self.labels),
+            bytes(digest),
+            np.frombuffer(ids, dtype=np.uint64).reshape(-1, 2),
+        )
+
+
+def _cells_of(rows: Rows) -> Cells:
+    return rows.codes.tobytes(), rows.labels.tobytes(), rows.ids.tobytes(), rows.digest, len(rows.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,35 +91,87 @@ class SparkSource:
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the executors."""
-        context = self.frame.sparkSession.sparkContext
-        given = context.broadcast(pickle.dumps((reading, layout, self.checksums.key)))
-        encoded = self.frame.mapInArrow(_encoder_of(given), "codes binary, labels binary, digest binary, count long")
-        rows = encoded.rdd.map(tuple).persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
-        jobs = Jobs(context, self.timeout)
+        whose = None if keep is None else Whose(None, unicode_version(), keep.part)
+        types = Types(len(reading.n_codes), reading.dtype, reading.label_dtype)
+        jobs = Jobs(self._context, self.timeout)
+        encoded = rows = self._encoded(partial(remote.encode, reading, layout, self.checksums.key, whose))
         try:
-            found: list[list[Fact]] = jobs.run(
-                lambda: rows.mapPartitions(lambda parts: [[Fact(part[3], bytes(part[2])) for part in parts]]).collect(),
-                progress.read,
-            )
-            if any(len(facts) != 1 for facts in found):
-                raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
-            for place, (fact,) in enumerate(found):
+            found = _facts(encoded, jobs, progress.read)
+            for place, fact in enumerate(found):
                 self.checksums.check(reading, place, fact.digest)
-            facts = remote.placed([one for (one,) in found])
-            engine = SparkEngine(context, rows, facts, reading, jobs, progress, self.wire)
+            facts = remote.placed(found)
+            if keep is not None:
+                chosen = self._chosen(encoded, types, keep, found, jobs)
+                kept = encoded.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), types))
+                rows = kept.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
+                _facts(rows, jobs, Silent().read)
+                _drop(encoded)  # with the ids, which nothing but lost executors needs any more
+                facts = [mine.after for mine in chosen]
+            engine = SparkEngine(self._context, rows, facts, types, jobs, progress, self.wire)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
-            with suppress(Exception):
-                rows.unpersist(blocking=False)
+            _drop(encoded)
+            _drop(rows)
             raise
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value; executors count them."""
-        context = self.frame.sparkSession.sparkContext
-        given = context.broadcast(pickle.dumps((asked, layout)))
+        """Return how many records have each value, of those that ``keep`` does not leave out; executors count them."""
+        jobs, whose, chosen = Jobs(self._context, self.timeout), None, None
+        if keep is not None:
+            whose = Whose(None, unicode_version(), keep.part)
+            encoded = self._encoded(partial(remote.persons, asked, layout, self.checksums.key, whose))
+            try:
+                types = Types(0, np.dtype(np.uint8), np.dtype(np.int8))
+                chosen = self._chosen(encoded, types, keep, _facts(encoded, jobs, Silent().read), jobs)
+            finally:
+                _drop(encoded)
+        count = partial(remote.counted, asked, layout, self.checksums.key, whose)
+        given = self._context.broadcast(pickle.dumps((count, chosen)))
         counted = self.frame.mapInArrow(_counter_of(given), "counts binary").rdd.map(lambda row: bytes(row[0]))
-        found = Jobs(context, self.timeout).run(counted.collect, progress.read)
+        found = jobs.run(counted.collect, progress.read)
+        if chosen is not None and len(found) != len(chosen):
+            raise changed()
         return reduce(asked.sum, (pickle.loads(one) for one in found), asked.nothing)  # noqa: S301 - from our own executors
+
+    @property
+    def _context(self) -> Any:
+        return self.frame.sparkSession.sparkContext
+
+    def _encoded(self, encode: Callable[[Iterable[Any]], Rows]) -> Any:
+        """Return what executors make of each partition, one element in each."""
+        given = self._context.broadcast(pickle.dumps(encode))
+        columns = "codes binary, labels binary, ids binary, digest binary, count long"
+        rows = self.frame.mapInArrow(_encoder_of(given), columns).rdd.map(tuple)
+        return rows.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
+
+    def _chosen(self, rows: Any, types: Types, keep: Keep, found: Sequence[Fact], jobs: Jobs) -> list[Chosen]:
+        """Return which records of each partition count, which the executors know by their persons."""
+        facts = remote.placed(found)
+
+        def ask(wanted: Wanted) -> list[Candidates]:
+            sent = self._context.broadcast((facts, wanted))
+            try:
+                answers = jobs.run(rows.mapPartitionsWithIndex(_candidates_of(sent, types)).collect, Silent().read)
+            finally:
+                with suppress(Exception):
+                    sent.destroy()
+            return [pickle.loads(one) for one in answers]  # noqa: S301 - from our own executors
+
+        return remote.chosen(keep, facts, [fact.rows for fact in found], ask)
+
+
+def _facts(rows: Any, jobs: Jobs, told: Callable[[float | None], None]) -> list[Fact]:
+    """Return what each partition's records are, once they are there."""
+    facts = rows.mapPartitions(lambda parts: [[Fact(part[4], bytes(part[3])) for part in parts]])
+    found: list[list[Fact]] = jobs.run(facts.collect, told)
+    if any(len(one) != 1 for one in found):
+        raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
+    return [fact for (fact,) in found]
+
+
+def _drop(rows: Any) -> None:
+    with suppress(Exception):
+        rows.unpersist(blocking=False)
 
 
 class SparkEngine:
@@ -110,8 +187,8 @@ class SparkEngine:
         The codes of each partition, one element in each.
     facts : list of Facts
         What they must be.
-    reading : Reading
-        How the codes were made.
+    types : Types
+        Of the codes.
     jobs : Jobs
         What runs jobs.
     progress : Progress
@@ -121,11 +198,11 @@ class SparkEngine:
     """
 
     def __init__(
-        self, context: Any, rows: Any, facts: list[Facts], reading: Reading, jobs: Jobs, progress: Progress, wire: Wire
+        self, context: Any, rows: Any, facts: list[Facts], types: Types, jobs: Jobs, progress: Progress, wire: Wire
     ) -> None:
         self._context, self._rows, self._jobs = context, rows, jobs
         self._facts, self._progress, self._wire = facts, progress, wire
-        self._types = len(reading.n_codes), reading.dtype, reading.label_dtype
+        self._types = types
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
@@ -158,8 +235,7 @@ class SparkEngine:
 
     def close(self) -> None:
         """Drop everything."""
-        with suppress(Exception):
-            self._rows.unpersist(blocking=False)
+        _drop(self._rows)
 
 
 class Jobs:
@@ -235,8 +311,9 @@ class Jobs:
 
 def _error_of(error: Exception) -> EngineError:
     """Return an error that tells no text of a task's own: it may quote a record."""
-    if CHANGED in str(error):
-        return changed()
+    for text, known in ((CHANGED, changed()), (UNICODE, other_unicode())):
+        if text in str(error):
+            return known
     if isinstance(error, HedgerowError):
         return EngineError(str(error))
     return EngineError(
@@ -252,12 +329,10 @@ def _encoder_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def encode(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        reading, layout, key = pickle.loads(given.value)  # noqa: S301 - from the driver
-        rows = remote.encode(reading, layout, key, batches)
-        cells = [[rows.codes.tobytes()], [rows.labels.tobytes()], [rows.digest], [len(rows.codes)]]
-        types = [arrow.binary(), arrow.binary(), arrow.binary(), arrow.int64()]
-        arrays = [arrow.array(cell, kind) for cell, kind in zip(cells, types, strict=True)]
-        yield arrow.RecordBatch.from_arrays(arrays, ["codes", "labels", "digest", "count"])
+        cells = _cells_of(pickle.loads(given.value)(batches))  # noqa: S301 - from the driver
+        types = [*[arrow.binary()] * 4, arrow.int64()]
+        arrays = [arrow.array([cell], kind) for cell, kind in zip(cells, types, strict=True)]
+        yield arrow.RecordBatch.from_arrays(arrays, ["codes", "labels", "ids", "digest", "count"])
 
     return encode
 
@@ -266,23 +341,38 @@ def _counter_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        asked, layout = pickle.loads(given.value)  # noqa: S301 - from the driver
-        counts = reduce(asked.sum, (asked(*layout.split(batch)) for batch in batches), asked.nothing)
+        work, chosen = pickle.loads(given.value)  # noqa: S301 - from the driver
+        place = import_module("pyspark").TaskContext.get().partitionId()
+        if chosen is not None and place >= len(chosen):
+            raise changed()
+        counts = work(None if chosen is None else chosen[place], batches)
         yield arrow.RecordBatch.from_arrays([arrow.array([pickle.dumps(counts)], arrow.binary())], ["counts"])
 
     return count
 
 
+def _candidates_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
+    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+        facts, wanted = sent.value
+        for part in parts:
+            yield pickle.dumps(remote.candidates(types.rows(part), facts[place], wanted))
+
+    return answer
+
+
+def _kept_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator[Cells]]:
+    def keep(place: int, parts: Iterator[Any]) -> Iterator[Cells]:
+        for part in parts:
+            yield _cells_of(remote.kept(types.rows(part), sent.value[place]))
+
+    return keep
+
+
 def _answer_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
     def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        packed, facts, (features, codes_type, labels_type) = sent.value
-        for codes, labels, digest, _ in parts:
-            rows = Rows(
-                np.frombuffer(codes, dtype=codes_type).reshape(-1, features),
-                np.frombuffer(labels, dtype=labels_type),
-                bytes(digest),
-            )
-            yield pickle.dumps(remote.answered([facts[place]], [rows], packed))
+        packed, facts, types = sent.value
+        for part in parts:
+            yield pickle.dumps(remote.answered([facts[place]], [types.rows(part)], packed))
 
     return answer
 

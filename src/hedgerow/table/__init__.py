@@ -3,14 +3,17 @@
 from hedgerow.table.log import Behind, Memo, Partition, Question, Task
 from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
-from hedgerow.table.persons import Keep, keep_of
+from hedgerow.table.persons import SHARE_BITS, Bits, Candidates, Keep, PersonPart, Share, keep_of, only, unpacked
 from hedgerow.table.reading import Coded, Reading, classes_of
 from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
 __all__ = [
     "MOST_RECORDS",
+    "SHARE_BITS",
     "Behind",
+    "Bits",
+    "Candidates",
     "CellRule",
     "ChannelRule",
     "CodeGroups",
@@ -22,13 +25,17 @@ __all__ = [
     "MemoryTable",
     "Partition",
     "PartitionedTable",
+    "PersonPart",
     "Question",
     "Reading",
     "RecordRule",
     "RecordVotes",
+    "Share",
     "Table",
     "Task",
     "WeightRule",
     "classes_of",
     "keep_of",
+    "only",
+    "unpacked",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,16 +11,41 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.mechanisms import Randomness, Words
+from hedgerow.schema.cells import Cells
 from hedgerow.schema.persons import Groups, Ids, person_ids
 
-__all__ = ["Keep", "keep_of", "least"]
+__all__ = ["SHARE_BITS", "Bits", "Candidates", "Keep", "PersonPart", "Share", "keep_of", "least", "only", "unpacked"]
 
+SHARE_BITS = 10  # of the shares that parts of persons are made of
 Mask = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]  # of eight records each
 
 
 def keep_of(groups: Groups | None, most: int, randomness: Randomness) -> Keep | None:
     """Return which records of each person count, by coins of their own; None where every record does."""
     return None if groups is None else Keep(groups, most, randomness.words())
+
+
+@dataclass(frozen=True)
+class PersonPart:
+    """The persons that are sent to some of 1024 shares, each by a keyed function of its id: all records of one are in one part.
+
+    Parameters
+    ----------
+    key : bytes
+        Of one split into parts, which every part of it has and no other split.
+    first, stop : int
+        The shares of this part.
+    """
+
+    key: bytes = field(repr=False)
+    first: int
+    stop: int
+
+    def only(self, ids: Ids, cells: Cells, missing: Sequence[str]) -> Ids:
+        """Return ids, zeros where the person that a cell identifies is not in this part."""
+        shares = person_ids(cells, self.key, missing)[:, 0] >> np.uint64(64 - SHARE_BITS)
+        return np.where(((self.first <= shares) & (shares < self.stop))[:, None], ids, np.uint64(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +62,21 @@ class Keep:
         How many of one person count.
     words : Words
         The coins.
+    part : PersonPart or None
+        The part of all persons whose records may count; None: everybody's.
     """
 
     groups: Groups
     most: int
     words: Words = field(repr=False)
+    part: PersonPart | None = None
 
     def of(self, counted: Mask) -> Mask:
         """Return which of all records count, of those that would without this rule; for records in memory."""
         assert self.groups.cells is not None
         ids = person_ids(self.groups.cells, os.urandom(32), self.groups.missing)
+        if self.part is not None:
+            ids = self.part.only(ids, self.groups.cells, self.groups.missing)
         rows = np.flatnonzero(counted & ids.any(axis=1))
         kept = np.zeros(len(counted), dtype=np.bool_)
         kept[rows[least(ids[rows], self.words.of(0, len(counted))[rows], self.most)]] = True
@@ -64,34 +94,87 @@ class Keep:
         parts : sequence of (int, mapping)
             The number of each part's first record among all, and its arrays, of which it reads and writes "labels" and "ids".
         at_once : int
-            About how many records may be looked at together: persons are told apart a share of them at a time.
+            About how many records may be looked at together.
         """
-        shares = -(-sum(len(arrays["labels"]) for _, arrays in parts) // at_once)
-        for share in range(shares):
-            rows = [_of_share(arrays, share, shares) for _, arrays in parts]
-            ids = [arrays["ids"][own] for (_, arrays), own in zip(parts, rows, strict=True)]
-            words = [
-                self.words.of(first, len(arrays["labels"]))[own]
-                for (first, arrays), own in zip(parts, rows, strict=True)
+        sizes = [len(arrays["labels"]) for _, arrays in parts]
+
+        def candidates(share: Share) -> list[Candidates]:
+            return [
+                share.candidates(arrays["ids"], arrays["labels"], self.words.of(first, size))
+                for (first, arrays), size in zip(parts, sizes, strict=True)
             ]
-            kept = least(np.concatenate(ids), np.concatenate(words), self.most)
-            ends = np.cumsum([len(own) for own in rows])
-            for (_, arrays), own, counts in zip(parts, rows, np.split(kept, ends[:-1]), strict=True):
-                labels = arrays["labels"].copy()
-                labels[own[~counts]] = -1
-                labels[~arrays["ids"].any(axis=1)] = -1
-                arrays["labels"] = labels
-        for _, arrays in parts:
+
+        for (_, arrays), bits in zip(parts, self.chosen(sizes, at_once, candidates), strict=True):
+            arrays["labels"] = only(arrays["labels"], bits)
             del arrays["ids"]
 
+    def chosen(
+        self, sizes: Sequence[int], at_once: int, candidates: Callable[[Share], Sequence[Candidates]]
+    ) -> list[Bits]:
+        """Return a bit for each record of each part, set where it counts.
 
-def _of_share(arrays: Mapping[str, Any], share: int, shares: int) -> npt.NDArray[np.intp]:
-    """Return the records with a class and an id that is in one of so many shares of all ids."""
-    ids = arrays["ids"]
-    mine: npt.NDArray[np.intp] = np.flatnonzero(
-        (arrays["labels"] >= 0) & ids.any(axis=1) & (ids[:, 0] % np.uint64(shares) == share)
-    )
-    return mine
+        Parameters
+        ----------
+        sizes : sequence of int
+            How many records the parts have, which follow each other.
+        at_once : int
+            About how many records may be looked at together: persons are told apart a share of them at a time.
+        candidates : callable
+            Returns each part's candidates of a share of all ids, in the order of the parts. They must hold the ``most`` least of
+            each id in that part, and may hold more.
+        """
+        masks = [np.packbits(np.zeros(size, dtype=np.bool_)) for size in sizes]
+        shares = -(-sum(sizes) // at_once)
+        for number in range(shares):
+            found = candidates(Share(number, shares))
+            kept = least(
+                np.concatenate([one.ids for one in found]), np.concatenate([one.words for one in found]), self.most
+            )
+            ends = np.cumsum([len(one.rows) for one in found])
+            for place, (one, counts) in enumerate(zip(found, np.split(kept, ends[:-1]), strict=True)):
+                mask = unpacked(masks[place], sizes[place])
+                mask[one.rows[counts]] = True
+                masks[place] = np.packbits(mask)
+        return masks
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidates:
+    """Records of one part, by their places in it, of which those with the least words of each id may count."""
+
+    rows: npt.NDArray[np.intp]
+    ids: Ids
+    words: npt.NDArray[np.uint64]
+
+    def least(self, most: int) -> Candidates:
+        """Return the ``most`` least of each id: no other one counts, whatever other parts hold."""
+        kept = least(self.ids, self.words, most)
+        return Candidates(self.rows[kept], self.ids[kept], self.words[kept])
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of so many shares of all ids; all records of one id are in the same share."""
+
+    number: int
+    shares: int
+
+    def candidates(self, ids: Ids, labels: npt.NDArray[np.signedinteger], words: npt.NDArray[np.uint64]) -> Candidates:
+        """Return a part's records with a class and an id of this share."""
+        mine = ids[:, 0] % np.uint64(self.shares) == self.number
+        rows = np.flatnonzero((labels >= 0) & ids.any(axis=1) & mine)
+        return Candidates(rows, ids[rows], words[rows])
+
+
+def unpacked(bits: Bits, records: int | None = None) -> Mask:
+    """Return the bits of so many records as truth values, or all bits."""
+    mask: Mask = np.unpackbits(bits, count=records).view(np.bool_)
+    return mask
+
+
+def only(labels: npt.NDArray[np.signedinteger], bits: Bits) -> npt.NDArray[np.signedinteger]:
+    """Return the classes, -1 for records whose bit is not set."""
+    return np.where(unpacked(bits, len(labels)), labels, -1).astype(labels.dtype)
 
 
 def least(ids: Ids, words: npt.NDArray[np.uint64], most: int) -> Mask:

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.tpdprf import TpDPRFClassifier
     from hedgerow.systems.tradition import TraditionClassifier
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 _PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
 

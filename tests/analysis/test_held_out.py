@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import UserList, deque
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -121,17 +123,66 @@ def test_arrays_and_groups_are_divided_together():
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, BY_ROW])
-def test_a_part_to_which_nobody_was_sent_holds_one_record_without_a_label(schema):
-    """An error would tell that it is empty; a fit leaves the record out."""
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_an_empty_part_is_one_record_whose_cells_are_missing(schema, kind):
+    """An error would tell that it is empty, and a record of somebody would be in both parts; a fit leaves it out."""
     X, y = {"row": [1, 2], "who": ["a", "a"]}, ["no", "yes"]
-    X = X if schema is SCHEMA else {"row": X["row"]}
+    X = kind(X if schema is SCHEMA else {"row": X["row"]})
     for share in (1e-12, 1 - 1e-12):
         parts = hr.hold_out(X, y, share, schema=schema)
         empty = (parts.X_test, parts.y_test) if share < 0.5 else (parts.X_train, parts.y_train)
-        assert (rows(empty[0]), empty[1].tolist()) == ([1], [None])
+        assert {name: list(cells) for name, cells in empty[0].items()} == {name: [None] for name in X}
+        assert empty[1].tolist() == [None]
         model = hr.EDPRFClassifier(schema=schema).fit(parts.X_train, parts.y_train)
         assert model.certificate_.holds
         assert hr.evaluate(model, parts.X_test, parts.y_test, epsilon=1).certificate_.holds
+
+
+@pytest.mark.parametrize("X", [[[1.0], [2.0]], np.array([[1.0], [2.0]])])
+def test_an_empty_part_of_rows_without_names_can_be_fitted(X):
+    parts = hr.hold_out(X, ["no", "yes"], 1e-12, groups=["a", "b"])
+    assert parts.groups_test.tolist() == parts.y_test.tolist() == [None]
+    assert (
+        hr.EDPRFClassifier(schema=BY_ROW).fit(parts.X_test, parts.y_test, groups=parts.groups_test).certificate_.holds
+    )
+
+
+BIG_IDS = [2**60 + 7 * i for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda cells: pd.Series(cells, dtype="Int64"),
+        lambda cells: pd.Series(cells, dtype="Int64").values,
+        lambda cells: pd.Index(cells, dtype="Int64"),
+        lambda cells: pa.array(cells, pa.int64()),
+        lambda cells: pl.Series(cells, dtype=pl.Int64),
+        lambda cells: deque(cells),
+        lambda cells: UserList(cells),
+        tuple,
+    ],
+)
+@pytest.mark.parametrize("in_table", [True, False])
+def test_one_missing_id_changes_no_other_persons_id(column, in_table):
+    """numpy would make floats of all cells, in which large ids are lost."""
+
+    def held(cells):
+        X = {"row": np.arange(len(cells))} | ({"who": column(cells)} if in_table else {})
+        given = {} if in_table else {"groups": column(cells)}
+        parts = hr.hold_out(X, ["no"] * len(cells), 0.5, schema=SCHEMA, random_state=1, **given)
+        who = parts.X_test["who"] if in_table else parts.groups_test
+        model = hr.EDPRFClassifier(epsilon=1000, schema=SCHEMA, random_state=0)
+        model.fit(parts.X_test, parts.y_test, **({} if in_table else {"groups": who}))
+        return rows(parts.X_test), {int(one) for one in who}
+
+    assert held([*BIG_IDS, None]) == held(BIG_IDS)
+
+
+def test_an_odd_row_stops_nothing():
+    for odd in ([0.3], None, {}, [1, 2, 3], "text"):
+        parts = hr.hold_out([[0.1, 0.2]] * 20 + [odd], ["no"] * 21, 0.5, random_state=1)
+        assert len(parts.X_train) + len(parts.X_test) == 21
 
 
 def loss(shares, epsilon):
@@ -165,8 +216,6 @@ def counted(schema, groups):
 
 def test_a_person_pays_for_one_part():
     """The planted bug sends each record by itself: then a person of four records counts twice in both parts."""
-    from fractions import Fraction
-
     epsilon = Fraction(1)
     by_person = counted(SCHEMA, None)
     assert set(by_person) == {(2, 0), (0, 2)}

@@ -146,8 +146,8 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
         ((), "has the column 'id', about which the schema says nothing"),
         ((), "is named by --person and not declared"),
         (("--person", "nobody"), "lacks the column 'nobody'"),
-        (("--person", "age"), "ids would be learned from"),
-        (("--person", "ill"), "ids would be learned from"),
+        (("--person", "age"), "nothing is learned from ids"),
+        (("--person", "ill"), "nothing is learned from ids"),
         (("--person", "id", "--records-per-person", "0"), "--records-per-person"),
         (("--person", "id", "--param", "records_per_person=2"), "write --records-per-person 2"),
         (("--person", "id", "--variant", "published"), "protects nobody"),
@@ -227,3 +227,28 @@ def test_another_column_of_persons_than_the_schemas_is_refused(visits, run, comm
     result = run(*commands[command], "--person", "who")
     assert result.exit_code == 2
     assert "'id' tells persons apart. Leave --person out" in result.output
+
+
+def test_schema_check_counts_persons_and_what_a_fit_leaves_out(visits, run):
+    hr.Schema.load("visits.toml").replace(person="id", records_per_person=2).save("persons.toml")
+    frame = pd.read_csv("visits.csv", dtype=str)
+    frame.loc[:9, "id"] = "NA"
+    frame.to_csv("visits.csv", index=False)
+    sizes = frame["id"][10:].value_counts()
+    check = ("schema", "check", "visits.csv", "--schema", "persons.toml")
+    assert json.loads(run(*check, "--json").stdout)["persons"] == {
+        "persons": len(sizes),
+        "most_records": sizes.max(),
+        "without_id": 10,
+        "beyond": (sizes - 2).clip(lower=0).sum(),
+    }
+    page = run(*check).stdout
+    assert (
+        f"persons: {len(sizes)} with up to {sizes.max()} records each; a fit leaves out 10 records without an id"
+        in page
+    )
+    assert (
+        json.loads(run("schema", "check", "visits.csv", "--schema", "visits.toml", "--json").stdout)["persons"] is None
+    )
+    X = frame.drop(columns="ill")
+    assert hr.Schema.load("persons.toml").check(X, frame["ill"]).records == len(frame)

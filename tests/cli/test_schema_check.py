@@ -46,6 +46,7 @@ def test_counts(odd, answer):
         "columns_extra": [],
         "features": COUNTS,
         "labels": {"missing": 2, "undeclared": 1},
+        "persons": None,
         "warnings": [],
         "refusal": None,
     }

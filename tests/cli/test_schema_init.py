@@ -383,6 +383,7 @@ def visits(ids, other="ward"):
     [
         ("patient_id", [f"S-{i // 3:03d}" for i in range(120)]),
         ("patient", [f"{1 + i % 4}.{i // 3:03d}" for i in range(120)]),
+        ("pat_nr", [f"{i // 3}" for i in range(120)]),
         ("PatientID", [100_000 + i // 2 for i in range(120)]),
         ("subject", [f"00{i // 5}" for i in range(120)]),
         ("id", [f"x{i // 2}" for i in range(120)]),

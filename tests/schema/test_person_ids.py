@@ -18,7 +18,7 @@ from hypothesis import given, settings
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import object_array
-from hedgerow.schema.columns import read_groups
+from hedgerow.schema.person_column import read_groups
 from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text
 
 from schema.odd_cells import CELLS, ODD, WORST  # isort: skip
@@ -241,9 +241,16 @@ def test_a_declared_marker_of_missing_cells_identifies_no_person():
     assert (0, 0) not in ids("X", "-90", "-09", "9", 5, missing=("x", "-9"))
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b", "\ufeff", "\x00", " \u2003\t", "NA\u00a0", "\ufeff-"])
+def test_text_of_nothing_but_blanks_and_a_marker_between_them_identify_no_person(blank):
+    """Spreadsheets and web pages write such blanks; everybody with one would be one person."""
+    assert ids(blank) == [(0, 0)]
+    assert ids(f"S{blank}7")[0] != (0, 0)
+
+
 @pytest.mark.parametrize("marker", ["-1", "-1.0"])
 def test_a_numeric_marker_stands_for_its_number_however_that_is_stored(marker):
-    assert ids(-1, "-1", -1.0, "-1.0", Decimal(-1), missing=(marker,)) == [(0, 0)] * 5
+    assert ids(-1, "-1", -1.0, "-1.0", "-1.00", Decimal(-1), missing=(marker,)) == [(0, 0)] * 6
 
 
 def test_bytes_are_no_marker_that_reads_like_their_digits():

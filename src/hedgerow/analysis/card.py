@@ -222,9 +222,9 @@ class ReportCard:
 
     def __str__(self) -> str:
         about = f"about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"
-        units = f"Report card for {self.certificate_.unit}, of a model for {self.model_unit}: {about}"
+        units = f". It protects {self.certificate_.unit}; its model protects {self.model_unit}."
         rows = [
-            f"Report card on {about}" if self.model_unit in (None, self.certificate_.unit) else units,
+            f"Report card on {about}{'' if self.model_unit in (None, self.certificate_.unit) else units}",
             "",
             f"  {'':<12}{'':>8}  {'95 %, of these records':<24}{'95 %, of their population':<24}",
         ]

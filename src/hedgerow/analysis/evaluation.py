@@ -35,7 +35,7 @@ Integers = npt.NDArray[np.int64]
 
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
-    "X and y being other records than those of the fit: of a record that is in both, the two costs add up",
+    "X and y being other records than those of the fit: of a record, or of a person with records in both, the costs add up",
 )
 
 
@@ -149,8 +149,8 @@ def evaluate(
     warn_of_delta(claim.delta, stacklevel=2)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(
-            f"this report card protects {certificate.unit}, but the model protects {model.certificate_.unit}: what holds "
-            "of the one does not hold of the other. Pass the groups and records_per_person of the fit.",
+            f"this report card protects {certificate.unit}, but the model protects {model.certificate_.unit}, so the "
+            "two budgets are for different units. Pass the groups and records_per_person of the fit.",
             UserWarning,
             stacklevel=2,
         )

@@ -15,7 +15,8 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
-from hedgerow.schema.columns import read_columns, read_groups, read_labels, split_groups
+from hedgerow.schema.columns import as_frame, as_list, as_series, read_columns, read_labels
+from hedgerow.schema.person_column import read_groups, split_groups
 from hedgerow.schema.persons import person_ids
 
 __all__ = ["HeldOut", "hold_out", "rows_of"]
@@ -43,11 +44,12 @@ def hold_out(
     groups: Any = None,
     random_state: RandomSource = None,
 ) -> HeldOut:
-    """Divide records at random into a training part and a test part, by person where it is told who they are of.
+    """Divide records at random into a training part and a test part, by person where a column identifies persons.
 
     Each person (or each record, where nothing tells persons apart) is in the test part with probability ``share``,
     independently of all others. So one person more or less moves nobody else, and a fit on the one part and a report card on
-    the other together cost the larger of the two, not the sum (docs/proofs/persons.md). Records without an id are in neither.
+    the other together cost each person the larger of the two epsilons, not the sum (docs/proofs/persons.md). Records without
+    an id are in neither part.
 
     Parameters
     ----------
@@ -67,8 +69,8 @@ def hold_out(
     Returns
     -------
     HeldOut
-        A named tuple ``X_train, X_test, y_train, y_test, groups_train, groups_test``. A part to which no record was sent holds
-        one record without a label, which fits and report cards leave out: an error would tell that the part is empty.
+        A named tuple ``X_train, X_test, y_train, y_test, groups_train, groups_test``. An empty part is returned as one record
+        whose cells, label and id are missing, which fits and report cards leave out: an error would tell that it is empty.
 
     Raises
     ------
@@ -88,21 +90,35 @@ def hold_out(
         raise ConfigurationError(
             f"share is {shown(share)}, but it is the share of the test part; pass a number such as 0.25."
         )
+    if schema is not None and not isinstance(schema, Schema):
+        raise ConfigurationError(
+            f"schema is {shown(schema)}, but it must be an hr.Schema; hr.Schema.load(path) reads one."
+        )
     if isinstance(X, Records):
         raise ConfigurationError(
             "hr.Records are not in memory, so they are not divided; pass a frame, or a mapping of columns."
         )
     features, ids = split_groups(X, groups, None if schema is None else schema.person)
-    rows = read_columns(features).n_rows
+    rows = len(features) if isinstance(features, list | tuple) else read_columns(features).n_rows
     if len(read_labels(y)) != rows:
         raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
-    parts = _parts(ids, rows, share, schema, Randomness(random_state))
-    found = [[rows_of(given, part) for part in parts] for given in (X, y, groups)]
-    for place, part in enumerate(parts):
-        if not part.any():
-            found[0][place], found[2][place] = rows_of(X, _first(rows)), rows_of(groups, _first(rows))
-            found[1][place] = object_array([None], 1)
-    return HeldOut(*found[0], *found[1], *found[2])
+    train, test = _parts(ids, rows, share, schema, Randomness(random_state))
+    (X_train, y_train, groups_train), (X_test, y_test, groups_test) = (
+        _part(X, y, groups, part) for part in (train, test)
+    )
+    return HeldOut(X_train, X_test, y_train, y_test, groups_train, groups_test)
+
+
+def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
+    """Return the records of one part, or where there are none one record whose cells are all missing."""
+    if chosen.any():
+        return rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen)
+    empty = object_array([None], 1)
+    nothing: Any = [None]  # of a list: a fit reads what is no row as a record without cells
+    if not isinstance(X, list | tuple):
+        columns = read_columns(X)
+        nothing = dict.fromkeys(columns.names, empty) if columns.named else [[None] * len(columns.names)]
+    return nothing, empty, None if groups is None else empty
 
 
 def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:
@@ -119,21 +135,28 @@ def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomne
     return known & ~tested, known & tested
 
 
-def _first(rows: int) -> Mask:
-    first: Mask = np.arange(rows) == 0
-    return first
-
-
 def rows_of(given: Any, chosen: Mask) -> Any:
     """Return some rows of a table, a column or a list, in the container that it came in."""
     if given is None:
         return None
     if isinstance(given, Mapping):
         return {name: rows_of(column, chosen) for name, column in given.items()}
-    if isinstance(given, list | tuple):
-        return [row for row, is_chosen in zip(given, chosen, strict=True) if is_chosen]
-    frame: Any = nw.from_native(given, pass_through=True, allow_series=True)
-    if isinstance(frame, nw.DataFrame | nw.Series):
-        return frame.filter(chosen.tolist()).to_native()
-    rows: Any = np.asanyarray(given)[chosen]
+    column = as_part_of_table(given)
+    if isinstance(column, list | tuple):
+        return [row for row, is_chosen in zip(column, chosen, strict=True) if is_chosen]
+    if isinstance(column, nw.DataFrame | nw.Series):
+        return column.filter(chosen.tolist()).to_native()
+    rows: Any = np.asanyarray(column)[chosen]
     return rows
+
+
+def as_part_of_table(given: Any) -> Any:
+    """Return rows or cells as a list, or as a frame or series of narwhals; numpy would look for a type that all cells share."""
+    listed = as_list(given)
+    if listed is not None:
+        return listed
+    for read in (lambda: as_frame(given, "X"), lambda: as_series(given)):
+        found = read()
+        if found is not None:
+            return found
+    return given

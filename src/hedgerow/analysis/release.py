@@ -15,8 +15,9 @@ from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Categorical, Date, Numeric, Schema
-from hedgerow.schema.columns import Columns, read_columns, read_groups, read_records, split_groups
+from hedgerow.schema.columns import Columns, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.person_column import read_groups, split_groups
 from hedgerow.table import keep_of
 from hedgerow.texts import listed
 
@@ -48,7 +49,7 @@ def private_schema(
     ledger: Ledger | None = None,
     groups: Any = None,
     person: str | None = None,
-    records_per_person: int = 1,
+    records_per_person: int | None = None,
 ) -> ReleasedSchema:
     """Release a schema of records whose ranges and values are not public.
 
@@ -90,8 +91,8 @@ def private_schema(
         Who each record is of, as for ``fit``; it is no column of X.
     person : str, optional
         The name of the column of X that says it, in place of groups. The schema that is released names it, or that of groups.
-    records_per_person : int, default 1
-        The guarantee is for one person, of whom at most so many records are read. The schema that is released says so.
+    records_per_person : int, optional
+        The guarantee is for one person, of whom at most so many records are read; None: one. The schema that is released says so.
 
     Returns
     -------

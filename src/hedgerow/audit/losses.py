@@ -16,8 +16,8 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, PrivateClassifier, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.schema.columns import read_groups
 from hedgerow.schema.encoder import Encoder
+from hedgerow.schema.person_column import read_groups
 from hedgerow.systems.registry import list_systems
 from hedgerow.table import keep_of
 

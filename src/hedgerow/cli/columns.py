@@ -42,10 +42,6 @@ def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
         raise click.UsageError(
             f"--person {person}: {place} says that {schema.person!r} tells persons apart. Leave --person out."
         )
-    if person in (*schema.names, schema.target):
-        raise SchemaError(
-            f"--person names {person!r}, which the schema declares, so ids would be learned from. Leave it out of the schema."
-        )
     return schema.replace(person=person)
 
 
@@ -83,6 +79,11 @@ def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     """Raise SchemaError unless the columns are those that the schema declares, in any order, of types that can be."""
     lacking, extra = compare_columns(table.header, schema, data)
+    if schema.person in lacking:
+        raise SchemaError(
+            f"{data} lacks the column {schema.person!r}, which tells persons apart. Pass a file that has it, or a schema "
+            "without person."
+        )
     if lacking:
         raise SchemaError(
             f"{data} lacks {_named(lacking)}, which a record needs. Add {it_or_them(lacking)} (empty cells are read as "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ from hedgerow.cli.output import write_json
 from hedgerow.cli.persons import person_option
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema, SchemaReport
+from hedgerow.schema.cells import Cells
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
+from hedgerow.schema.persons import person_ids
 from hedgerow.sources.table_file import TableFile, unreadable_cells
 from hedgerow.sources.tables import open_table
 from hedgerow.texts import counted, listed
@@ -66,8 +70,11 @@ def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], 
             remedy="pass the right --target",
             absent=[name for name in lacking if name != schema.person],
         )
+        persons = Persons(schema)
         for block in table.blocks():
             checker.add(block, None if place is None else block[label])
+            if schema.person in block:
+                persons.add(block[schema.person])
         malformed = table.malformed
     report = checker.report(malformed)
     labels = report.labels
@@ -79,6 +86,7 @@ def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], 
         "columns_lacking": lacking,
         "columns_extra": extra,
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
+        "persons": persons.values() if schema.person is not None and schema.person not in lacking else None,
         "labels": labels and {"missing": labels.missing, "undeclared": labels.undeclared},
         "warnings": [*unreadable_cells(table), *report.findings],
         "refusal": _refusal(table, schema, report.records, data),
@@ -104,3 +112,32 @@ def _page(found: dict[str, Any], report: SchemaReport) -> Iterator[str]:
     if found["columns_extra"]:
         yield f"columns that the schema does not declare: {listed(found['columns_extra'])}"
     yield from report.table()
+    if found["persons"] is not None:
+        persons = found["persons"]
+        yield (
+            f"\npersons: {persons['persons']} with up to {counted(persons['most_records'], 'record')} each; a fit leaves out "
+            f"{counted(persons['without_id'], 'record')} without an id and {persons['beyond']} beyond records_per_person"
+        )
+
+
+class Persons:
+    """Count the persons of a file, and how many records each has."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._missing, self._most, self._key = schema.missing, schema.records_per_person, os.urandom(32)
+        self._sizes: Counter[bytes] = Counter()
+
+    def add(self, cells: Cells) -> None:
+        """Count the persons of some records."""
+        self._sizes.update(map(bytes, person_ids(cells, self._key, self._missing)))
+
+    def values(self) -> dict[str, int]:
+        """Return how many there are, and how many records a fit leaves out."""
+        without = self._sizes.pop(bytes(16), 0)
+        sizes = self._sizes.values()
+        return {
+            "persons": len(sizes),
+            "most_records": max(sizes, default=0),
+            "without_id": without,
+            "beyond": sum(max(size - self._most, 0) for size in sizes),
+        }

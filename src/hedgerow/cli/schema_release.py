@@ -121,7 +121,7 @@ def release(
                 adjacency=adjacency,
                 groups=groups,
                 person=person,
-                records_per_person=records_per_person or 1,
+                records_per_person=records_per_person,
                 ledger=ledger,
             )
         drawn = True

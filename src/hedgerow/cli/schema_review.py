@@ -30,33 +30,9 @@ TELLING = 20  # from so many cells on, most of them need differ for an id
 LONG = 10**8  # from here on whole numbers have nine digits: those of telephones, of accounts and of the state's lists
 ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial", "mrn", "pid")
 PERSON_WORDS = (
-    *(
-        "patient",
-        "subject",
-        "person",
-        "participant",
-        "respondent",
-        "customer",
-        "client",
-        "member",
-        "user",
-        "employee",
-        "student",
-    ),
-    *(
-        "pupil",
-        "household",
-        "patientid",
-        "subjectid",
-        "personid",
-        "userid",
-        "customerid",
-        "clientid",
-        "memberid",
-        "mrn",
-        "ssn",
-    ),
-)
+    "patient pat pseudonym proband subject person participant respondent customer client member user employee student pupil "
+    "household patientid subjectid personid userid customerid clientid memberid mrn ssn"
+).split()
 NUMBER_WORDS = ("no", "nr", "num", "number", "code", "ref")
 RECORDS_OF_ONE = 20  # a column that is called an id tells persons apart if they have at most so many records on average
 
@@ -138,16 +114,13 @@ def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
 
 def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
     """Return how likely a column tells persons apart, 0: it does not; ``sizes`` says how many records each id has."""
-    words = _words_of(name)
-    if len(sizes) > 1 and sizes.sum() <= RECORDS_OF_ONE * len(sizes) and sizes.sum() > len(cells) / 2:
-        called = _is_called_id(name)
+    words, ids, known = _words_of(name), len(sizes), int(sizes.sum())
+    if ids > 1 and len(cells) / 2 < known <= RECORDS_OF_ONE * ids:
         if words & set(PERSON_WORDS) and words <= {*PERSON_WORDS, *ID_WORDS, *NUMBER_WORDS}:
-            return 3
-        if called and _are_ids(cells):
-            return 2
-    return int(
-        len(sizes) >= TELLING and sizes.sum() < 1.1 * len(sizes) and sizes.sum() > 0.9 * len(cells) and _are_ids(cells)
-    )
+            return 4
+        if _is_called_id(name) and _are_ids(cells):
+            return 3 if known > ids else 2
+    return int(ids >= TELLING and 0.9 * len(cells) < known < 1.1 * ids and _are_ids(cells))
 
 
 def _are_ids(cells: Cells) -> bool:
@@ -173,6 +146,10 @@ def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> No
         oddities.append(
             f"records_per_person = 1 reads one record of each ({share:.0%} have no more); a larger number reads more, with "
             "more noise"
+        )
+    else:
+        oddities.append(
+            "a key of rows, or persons with one row each? If persons have several rows, name their column instead"
         )
     if nobody:
         oddities.append(f"{counted(nobody, 'record')} without an id will be left out")

@@ -85,7 +85,8 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     type=float,
     callback=checked_share,
     metavar="SHARE",
-    help="Keep about this share of the lines out of training and print the accuracy on it, which no guarantee covers.",
+    help="Keep about this share of the persons (or lines) out of training and print the accuracy on them: no guarantee "
+    "covers it.",
 )
 @click.option(
     "--holdout-epsilon",

@@ -24,7 +24,8 @@ from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import read_groups, read_records, split_groups
+from hedgerow.schema.columns import read_records
+from hedgerow.schema.person_column import read_groups, split_groups
 from hedgerow.schema.persons import Groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import MemoryTable, keep_of

@@ -21,14 +21,14 @@ from hedgerow.engines.encode import Checksums, changed
 from hedgerow.engines.patience import GATHER, Patience, gathered, lost_scheduler, silent
 from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent
-from hedgerow.engines.remote import Chosen, Fact, Facts, Rows, Wanted
+from hedgerow.engines.remote import Chosen, Fact, Facts, Rows
 from hedgerow.engines.shares import RETRIES, TOGETHER, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Candidates, Keep, PartitionedTable, Question, Reading, Task
+from hedgerow.table import Candidates, Keep, PartitionedTable, Question, Reading, Share, Task
 
 __all__ = ["DaskEngine", "DaskSource"]
 
@@ -140,8 +140,8 @@ class DaskSource:
         """Return which records of each partition count, which the workers know by their persons."""
         facts = remote.placed(found)
 
-        def ask(wanted: Wanted) -> list[Candidates]:
-            return self._once_each(made, remote.candidates, Silent(), [(one, wanted) for one in facts])
+        def ask(share: Share) -> list[Candidates]:
+            return self._once_each(made, remote.candidates, Silent(), [(one, share) for one in facts])
 
         return remote.chosen(keep, facts, [fact.rows for fact in found], ask)
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from hedgerow.engines.spill import Spill
 from hedgerow.errors import ConfigurationError, EngineError
-from hedgerow.schema.columns import read_columns, read_groups
+from hedgerow.schema.cells import Cells
+from hedgerow.schema.columns import read_columns
+from hedgerow.schema.person_column import read_groups
 from hedgerow.schema.persons import Ids, person_ids
 from hedgerow.sources.streams import Block
 from hedgerow.table import MOST_RECORDS, Keep, Partition, PersonPart, Reading
@@ -176,20 +178,20 @@ def partitions_of(
 
 def ids_of(block: Block, missing: Sequence[str], key: bytes) -> Ids:
     """Return the hashed ids of a block's persons."""
-    groups = read_groups(block.groups, len(block.y), missing, warn=False)
-    assert groups is not None
-    assert groups.cells is not None
-    return person_ids(groups.cells, key, groups.missing)
+    return person_ids(_cells(block, missing), key, missing)
 
 
 def in_part(block: Block, missing: Sequence[str], part: PersonPart | None, ids: Ids) -> Ids:
     """Return a block's hashed ids, zeros where the person is not in a part of all persons; checksums are of all ids."""
-    if part is None:
-        return ids
+    return ids if part is None else part.only(ids, _cells(block, missing), missing)
+
+
+def _cells(block: Block, missing: Sequence[str]) -> Cells:
+    """Return the ids of a block's persons as they stand."""
     groups = read_groups(block.groups, len(block.y), missing, warn=False)
     assert groups is not None
     assert groups.cells is not None
-    return part.only(ids, groups.cells, groups.missing)
+    return groups.cells
 
 
 def counted_of(

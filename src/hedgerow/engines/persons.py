@@ -16,7 +16,7 @@ from hedgerow.table import PersonPart
 __all__ = ["UNICODE", "Whose", "kind_of", "other_unicode", "unicode_version"]
 
 TEXT = ("object", "str", "large_string")
-UNICODE = "workers have another version of Unicode than this process"
+UNICODE = "the workers' Unicode version differs from the driver's"
 
 
 def unicode_version() -> str:
@@ -34,12 +34,12 @@ def kind_of(column: Any) -> str:
     dtype = getattr(column.dtype, "categories", column).dtype
     if str(dtype).startswith(TEXT):
         return "text"
-    return {"i": "whole numbers", "u": "whole numbers", "f": "floats"}.get(dtype.kind, str(dtype))
+    return "numbers" if dtype.kind in "iuf" else str(dtype)
 
 
 @dataclass(frozen=True)
 class Whose:
-    """How the driver reads the ids, and so every worker.
+    """How the driver and every worker read ids.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ class Whose:
 
     def ids(self, block: Block, missing: Sequence[str], key: bytes) -> Ids:
         """Return the hashed ids of a block's persons, or raise EngineError where its column is not what was declared."""
-        if self.kind is not None and not self._comparable(block.groups.dropna()):
+        present = None if self.kind is None else block.groups.dropna()
+        if present is not None and len(present) and kind_of(present) != self.kind:
             raise EngineError(
                 "a partition holds the ids of persons as another type than the frame declares, so one person could be read "
                 "as two. Give the column one type in all partitions, ids best as text, and make hr.Records anew."
@@ -72,8 +73,3 @@ class Whose:
     def counting(self, block: Block, missing: Sequence[str], ids: Ids) -> Ids:
         """Return a block's hashed ids, zeros where the person's records are not to count."""
         return in_part(block, missing, self.part, ids)
-
-    def _comparable(self, present: Any) -> bool:
-        """Say whether ids are read as in a column of the declared kind; whole numbers may be floats."""
-        kind = kind_of(present)
-        return kind == self.kind or not len(present) or {kind, self.kind} == {"whole numbers", "floats"}

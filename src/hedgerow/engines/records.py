@@ -14,7 +14,7 @@ from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import another_person
+from hedgerow.schema.person_column import another_person
 from hedgerow.schema.persons import Groups
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
@@ -192,7 +192,8 @@ class Records:
         ----------
         frame : dask.dataframe.DataFrame
             The features, the labels and, where ``group`` names them, the ids. A partition whose ids are of another type than
-            the frame declares ends the fit, since one person could be read as two: ids are best text.
+            the frame declares ends the fit, since one person could be read as two. ``read_csv`` needs ``dtype={"patient": str}``:
+            without it "01" is 1 in some blocks of a file, which nothing can see afterwards.
         label, group, drop
             As in ``from_parquet``.
         client : distributed.Client, cluster, or None

@@ -19,7 +19,6 @@ from hedgerow.engines.encode import FEWEST_AT_ONCE, Checksum, changed, check_num
 from hedgerow.engines.persons import Whose
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError
-from hedgerow.mechanisms import Words
 from hedgerow.schema.persons import Ids
 from hedgerow.sources.streams import Layout
 from hedgerow.table import Behind, Bits, Candidates, Keep, Memo, Partition, Reading, Share, Task, only, unpacked
@@ -31,7 +30,6 @@ __all__ = [
     "Fact",
     "Facts",
     "Rows",
-    "Wanted",
     "answered",
     "candidates",
     "chosen",
@@ -137,15 +135,6 @@ def placed(facts: Sequence[Fact]) -> list[Facts]:
     return [Facts(place, start, fact.digest) for place, (start, fact) in enumerate(zip(starts, facts, strict=True))]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which candidates a partition is asked for: of a share of all ids the ``most`` with the least words, of each id."""
-
-    share: Share
-    most: int
-    words: Words
-
-
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """What a partition's records must be, and a bit for each of them, set where it counts."""
@@ -160,18 +149,17 @@ class Chosen:
 
 
 def chosen(
-    keep: Keep, facts: Sequence[Facts], sizes: Sequence[int], ask: Callable[[Wanted], Sequence[Candidates]]
+    keep: Keep, facts: Sequence[Facts], sizes: Sequence[int], ask: Callable[[Share], Sequence[Candidates]]
 ) -> list[Chosen]:
     """Return which records of each partition count; ``ask`` returns every partition's ``candidates``, in their order."""
-    masks = keep.chosen(sizes, FEWEST_AT_ONCE, lambda share: ask(Wanted(share, keep.most, keep.words)))
+    masks = keep.chosen(sizes, FEWEST_AT_ONCE, ask)
     return [Chosen(*one) for one in zip(facts, masks, strict=True)]
 
 
-def candidates(rows: Rows, facts: Facts, wanted: Wanted) -> Candidates:
+def candidates(rows: Rows, facts: Facts, share: Share) -> Candidates:
     """Return the records of one partition that may count, or raise EngineError if they are not those that the driver knows."""
     _check(facts, rows)
-    words = wanted.words.of(facts.first_row, len(rows.labels))
-    return wanted.share.candidates(rows.ids, rows.labels, words).least(wanted.most)
+    return share.candidates(rows.ids, rows.labels, facts.first_row)
 
 
 def kept(rows: Rows, mine: Chosen) -> Rows:

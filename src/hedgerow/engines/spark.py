@@ -21,13 +21,13 @@ from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import CHANGED, Checksums, changed
 from hedgerow.engines.persons import UNICODE, Whose, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent
-from hedgerow.engines.remote import Chosen, Fact, Facts, Rows, Wanted
+from hedgerow.engines.remote import Chosen, Fact, Facts, Rows
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Task
+from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Share, Task
 
 __all__ = ["SparkEngine", "SparkSource"]
 
@@ -148,8 +148,8 @@ class SparkSource:
         """Return which records of each partition count, which the executors know by their persons."""
         facts = remote.placed(found)
 
-        def ask(wanted: Wanted) -> list[Candidates]:
-            sent = self._context.broadcast((facts, wanted))
+        def ask(share: Share) -> list[Candidates]:
+            sent = self._context.broadcast((facts, share))
             try:
                 answers = jobs.run(rows.mapPartitionsWithIndex(_candidates_of(sent, types)).collect, Silent().read)
             finally:
@@ -353,9 +353,9 @@ def _counter_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 def _candidates_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
     def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        facts, wanted = sent.value
+        facts, share = sent.value
         for part in parts:
-            yield pickle.dumps(remote.candidates(types.rows(part), facts[place], wanted))
+            yield pickle.dumps(remote.candidates(types.rows(part), facts[place], share))
 
     return answer
 

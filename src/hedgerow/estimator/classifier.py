@@ -55,7 +55,8 @@ from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_columns, without_person
+from hedgerow.schema.columns import read_columns
+from hedgerow.schema.person_column import without_person
 from hedgerow.schema.size import check_size
 from hedgerow.table import keep_of
 

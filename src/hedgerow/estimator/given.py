@@ -8,7 +8,8 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.inferred import inferred_schema
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_groups, read_records, split_groups
+from hedgerow.schema.columns import read_records
+from hedgerow.schema.person_column import read_groups, split_groups
 from hedgerow.schema.persons import Groups
 
 __all__ = ["read_given"]

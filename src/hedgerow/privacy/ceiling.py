@@ -148,8 +148,7 @@ class Ceiling:
         if not self.unit.counts(certificate.unit):
             raise BudgetExceeded(
                 f"{label} protects {certificate.unit} and the ledger {self.unit}; one ledger counts one unit of protection. "
-                "Fit with the ledger's records_per_person, and with groups of that name where it names a column (groups= a "
-                "Series of that name), or open another ledger. Nothing was drawn."
+                f"Fit for the ledger's unit, or open another ledger with {_as_arguments(certificate.unit)}. Nothing was drawn."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
@@ -310,3 +309,9 @@ def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon > 700:  # beyond the largest float; no ceiling below 1 could hold it
         return Fraction(1)
     return delta * (1 + Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40)))
+
+
+def _as_arguments(unit: Unit) -> str:
+    """Return what opens a ledger for a unit."""
+    person = "" if not unit.person else f", person={unit.person!r}"
+    return f"records_per_person={unit.records}{person}"

@@ -43,7 +43,7 @@ MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
 PROMISE = (
-    "that no person has more than {} records is the owner's word: no column told persons apart, so nothing enforced it"
+    "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 )
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 
@@ -269,8 +269,10 @@ class Certificate:
             yield "a seed: for tests and reproduction only"
         else:
             yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it"
-        yield "the types of X, its columns and y being public: where a reader inferred one, a single cell can change it"
-        yield f"{self.unit.rests_on}; every further fit on the same records adds its own epsilon (see Ledger)"
+        ids = "" if self.person is None else " and the ids"
+        yield f"the types of X, its columns, y{ids} being public: where a reader inferred one, a single cell can change it"
+        whom = self.unit.rests_on(ids_as_text=self.ids_as_text)
+        yield f"{whom}; every further fit on the same records adds its own epsilon (see Ledger)"
         yield "outside the guarantee: running time, memory use, and that there is at least one record"
         if self.adjacency == "replace-one":
             yield f"the number of {self.unit.who}s being public, as it is for one {self.unit.who} replaced"

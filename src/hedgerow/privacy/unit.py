@@ -46,14 +46,18 @@ class Unit:
             "" if self.person is None else " counts" if self.records == 1 else " count"
         )
 
-    @property
-    def rests_on(self) -> str:
-        """What makes a record, or a person."""
+    def rests_on(self, *, ids_as_text: bool = True) -> str:
+        """Return what makes a record, or a person; version 0.2 did not compare ids as text."""
         if self.person is not None:
             column = f"column {self.person!r}" if self.person else "groups="
+            read = (
+                "as it is written (1.1 and 1.10 are two)"
+                if ids_as_text
+                else "as version 0.2 read it (1.1 and 1.10 are one)"
+            )
             return (
-                f"a person being one id in {column}, as it is written (1.1 and 1.10 are two): at most {self._few} of each were "
-                "drawn at random, and none without an id"
+                f"a person being one id in {column}, {read}: of each at most {self._few} drawn at random, "
+                "and none without an id"
             )
         if self.records > 1:
             return f"nobody having more than {self._few}, as the owner promises"

@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.schema.cells import CategoryReader, Cells, category_key
 from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.person_column import without_person
 from hedgerow.texts import listed, printable
 
 if TYPE_CHECKING:
@@ -267,6 +268,7 @@ def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
 def check_records(schema: Schema, X: Any, y: Any) -> SchemaReport:
     """Return where records, and their labels unless ``y`` is None, disagree with the schema; see ``Schema.check``."""
     labels = None
+    X, _ = without_person(X, schema.person)
     if y is None:
         columns = read_columns(X, schema.features, allow_empty=False)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,20 +16,10 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array, typed_objects
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
-from hedgerow.schema.persons import Groups
 from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 from hedgerow.texts import listed
 
-__all__ = [
-    "Columns",
-    "another_person",
-    "read_columns",
-    "read_groups",
-    "read_labels",
-    "read_records",
-    "split_groups",
-    "without_person",
-]
+__all__ = ["Columns", "as_frame", "as_list", "as_series", "one_column", "read_columns", "read_labels", "read_records"]
 
 
 class Columns:
@@ -115,7 +104,7 @@ def read_columns(
         raise ConfigurationError("X is a sparse matrix, but every cell of a record is encoded. Pass X.toarray().")
     if isinstance(X, Mapping):
         columns = _from_mapping(X, names)
-    elif (frame := _as_frame(X, "X")) is not None:
+    elif (frame := as_frame(X, "X")) is not None:
         columns = _from_frame(frame, names)
     else:
         columns = _from_rows(X, names)
@@ -129,7 +118,8 @@ def read_columns(
     return columns
 
 
-def _as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
+def as_frame(X: Any, what: str) -> nw.DataFrame[Any] | None:
+    """Return a table as a data frame of narwhals, None where it is none; ``what`` names it in errors."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     pyarrow = get_pyarrow()
@@ -165,10 +155,10 @@ def _from_mapping(X: Mapping[Any, Any], names: Sequence[str] | None) -> Columns:
 
 def _as_part(column: Any) -> AnyPart:
     """Return one column as a series or a 1-D array."""
-    listed = _as_list(column)
+    listed = as_list(column)
     if listed is not None:
         return object_array(listed, len(listed))
-    series = _as_series(column)
+    series = as_series(column)
     if series is not None:
         return series_part(series)
     refuse_lazy(column, "a column of X")
@@ -187,7 +177,7 @@ def _array_part(cells: Cells, holds: Holds) -> AnyPart:
     return Part(len(cells), lambda start, stop: cells[start:stop], holds=holds)
 
 
-def _as_list(values: Any) -> Sequence[Any] | None:
+def as_list(values: Any) -> Sequence[Any] | None:
     """Return a sequence that is no array as a list: numpy would look for a type that all its cells share."""
     if isinstance(values, list | tuple):
         return values
@@ -195,7 +185,8 @@ def _as_list(values: Any) -> Sequence[Any] | None:
     return list(values) if isinstance(values, Sequence) and not is_array else None
 
 
-def _as_series(column: Any) -> nw.Series[Any] | None:
+def as_series(column: Any) -> nw.Series[Any] | None:
+    """Return a column as a series of narwhals, None where it is none."""
     if isinstance(column, np.ndarray):
         return None
     pyarrow, pandas = get_pyarrow(), get_pandas()
@@ -246,7 +237,7 @@ def _in_order(found: list[str], parts: list[Any], names: Sequence[str] | None) -
         them = "it" if len(extra) == 1 else "them"
         raise SchemaError(
             f"X has {_listed(extra)}, which the schema does not declare, so nothing public is known about {them}. "
-            f"Drop {them}, as with X[list(schema.names)], or declare {them}."
+            f"Drop {them} from X, or declare {them}."
         )
     return list(names), [by_name[name] for name in names]
 
@@ -270,7 +261,7 @@ def _no_features() -> ConfigurationError:
 
 
 def _from_rows(X: Any, names: Sequence[str] | None) -> Columns:
-    listed = _as_list(X)
+    listed = as_list(X)
     columns = _from_array(*_plain(X)) if listed is None else _from_lists(listed, names)
     if not columns.names:
         raise _no_features()
@@ -356,108 +347,19 @@ def read_labels(y: Any, classes: Sequence[Value] | None = None) -> Cells:
         raise ConfigurationError(
             "A classifier requires y to be passed, but the target y is None. Pass one label per record."
         )
-    part = _label_part(y)
+    part = one_column(y)
     if classes is not None:
         check_label_type(classes, _part_holds(part))
     return Columns(["y"], len(part), parts=[part]).cells(0)
 
 
-def without_person(X: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column that says who they are of, and that column; None where X has no such column."""
-    if person is None or isinstance(X, Columns):
-        return X, None
-    if isinstance(X, Mapping):
-        if person not in X:
-            return X, None
-        return {name: column for name, column in X.items() if name != person}, {person: X[person]}
-    frame = _as_frame(X, "X")
-    if frame is None or person not in frame.columns:
-        return X, None
-    return frame.drop([person]).to_native(), frame[person].to_native()
-
-
-def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column that says who they are of, and that column, or the one that is given.
-
-    Raises
-    ------
-    ConfigurationError
-        When the schema names a column of persons, ``person``, and there is none, another one, or two.
-    """
-    X, own = without_person(X, person)
-    if person is None:
-        return X, groups
-    if own is not None and groups is not None:
-        raise ConfigurationError(
-            f"X has the column {person!r}, which says who the records are of, so groups must be left out; pass one of the two."
-        )
-    if own is None and groups is None:
-        raise ConfigurationError(
-            f"The schema says that {person!r} tells persons apart, but X has no such column. Add it to X, or pass it as groups=."
-        )
-    return X, groups if own is None else own
-
-
-def read_groups(
-    groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
-) -> Groups | None:
-    """Return who each of so many records is of, None where that is not told; every cell may be anything.
-
-    Raises
-    ------
-    ConfigurationError
-        When there is not one id per record in one column, or its name is not ``person``, where that names a column.
-
-    Warns
-    -----
-    UserWarning
-        When the column's type is floating-point and ``warn`` is set: ids such as 1.10 or 007 were lost when it was read.
-    """
-    if groups is None:
-        return None
-    name: Any = getattr(groups, "name", None)
-    if isinstance(groups, Mapping) and len(groups) == 1:
-        ((name, groups),) = groups.items()
-    if isinstance(groups, str | Mapping):
-        raise ConfigurationError(
-            f"groups is a {type(groups).__name__}, but it holds an id for each record; pass the column, and leave it out of X."
-        )
-    if hasattr(groups, "columns"):
-        name = next(iter(groups.columns), None)
-    part = _label_part(groups, "groups")
-    if len(part) != rows:
-        raise ConfigurationError("X and groups have different lengths, so it is open who the records are of.")
-    cells = Columns(["groups"], len(part), parts=[part]).cells(0)
-    if isinstance(part, Part) and part.whole is not None and cells.dtype.kind == "f":
-        cells = part.whole(0, len(part))  # a missing cell must not take digits from the other ids
-    if warn and cells.dtype.kind == "f":
-        warnings.warn(
-            "groups is a column of floating-point numbers, in which only whole numbers are ids and records with any other cell "
-            "are left out. Read ids as text, for example with pandas.read_csv(path, dtype={'patient': str}).",
-            UserWarning,
-            stacklevel=2,
-        )
-    name = name if isinstance(name, str) else ""
-    if person is not None and name not in ("", person):
-        raise another_person(person, name)
-    return Groups(person or name, cells, tuple(missing))
-
-
-def another_person(person: str, name: str) -> ConfigurationError:
-    """Return the error of a column of persons that is not the schema's."""
-    return ConfigurationError(
-        f"The schema says that {person!r} tells persons apart, but {name!r} was passed. A guarantee is for the persons of one "
-        "column: leave it out, or pass a schema that names it."
-    )
-
-
-def _label_part(y: Any, what: str = "y") -> AnyPart:
+def one_column(y: Any, what: str = "y") -> AnyPart:
     """Return the labels, or another single column, as a series or a 1-D array."""
-    listed = _as_list(y)
+    listed = as_list(y)
     if listed is not None:
         return object_array(listed, len(listed))
-    series = _as_series(y)
-    frame = _as_frame(y, what) if series is None else None
+    series = as_series(y)
+    frame = as_frame(y, what) if series is None else None
     if frame is not None and frame.shape[1] == 1:
         series = next(frame.iter_columns())
     if series is not None:

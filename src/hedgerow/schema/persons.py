@@ -13,7 +13,8 @@ Numbers
     only below the integers that its own type holds exactly: 2^53, for float32 2^24, for float16 2^11. What a larger number was
     written as is lost, and so it is with a fraction: they are no ids.
 Nobody
-    A missing cell, a marker of missing cells such as "NA" or "?", longer text and a cell of any other type identify no person.
+    A missing cell, a marker of missing cells such as "NA" or "?", text of nothing but blanks, longer text and a cell of any other
+    type identify no person.
     Neither does text with U+FFFD, which readers put in the place of bytes that are not UTF-8: it may stand for several ids.
 """
 
@@ -57,48 +58,14 @@ NOBODY = (0, 0)
 REPLACED = "\ufffd"  # what readers of files put in the place of bytes that are not UTF-8
 LARGEST_EXPONENT = 400  # of a Decimal: beyond it, its digits would take long to write
 # In lower case; what files, spreadsheets, databases and pandas write where a cell is missing.
-MARKERS = {
-    *(
-        "",
-        "?",
-        "??",
-        "-",
-        "--",
-        "---",
-        "\u2013",
-        "\u2014",
-        ".",
-        "..",
-        "*",
-        "\\n",
-        "na",
-        "n/a",
-        "n.a.",
-        "<na>",
-        "nan",
-        "-nan",
-        "+nan",
-    ),
-    *(
-        "nat",
-        "none",
-        "null",
-        "(null)",
-        "<null>",
-        "nil",
-        "missing",
-        "unknown",
-        "undefined",
-        "#n/a",
-        "#n/a n/a",
-        "#na",
-        "#null!",
-    ),
-    *("#value!", "#ref!", "#name?", "#div/0!", "#num!", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
-}
+MARKERS = frozenset({"", "#n/a n/a"}).union(
+    "? ?? - -- --- \u2013 \u2014 . .. * \\n na n/a n.a. <na> nan -nan +nan nat none null (null) <null> nil missing".split(),
+    "unknown undefined #n/a #na #null! #value! #ref! #name? #div/0! #num! 1.#ind -1.#ind 1.#qnan -1.#qnan".split(),
+)
 # NFC turns each of these into another ideograph, although names are written with both.
 COMPATIBILITY_IDEOGRAPH = re.compile("[\uf900-\ufaff\U0002f800-\U0002fa1f]")
-WHOLE_DECIMAL = re.compile(r"([+-]?)0*([0-9]+)(?:\.0*)?")
+INVISIBLE = ("Zs", "Zl", "Zp", "Cc", "Cf")  # white space, controls and formats: what is nothing else is a blank
+ZERO_FRACTION = re.compile(r"t:([+-]?[0-9]+)\.0*(?![0-9])")
 # Types by their identity: comparing a cell's own could run code of its class.
 EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
 BYTES = frozenset(map(id, (bytes, bytearray, np.bytes_)))
@@ -148,21 +115,22 @@ def person_text(cell: object, missing: Sequence[str] = ()) -> str | None:
         text.encode()
     except Exception:
         return None
-    is_id = len(text) <= LONGEST + 2 and text[2:].lower() not in MARKERS and text not in _declared(tuple(missing))
-    return text if is_id else None
+    return None if len(text) > LONGEST + 2 or _is_marker(text, tuple(missing)) else text
+
+
+def _is_marker(text: str, missing: tuple[str, ...]) -> bool:
+    """Say whether a cell stands for a missing one, by itself or as the schema declares; "-1" is declared as -1.0, too."""
+    plain = text.isascii() and text.isprintable()
+    shown = text[2:] if plain else "".join(c for c in text[2:] if unicodedata.category(c) not in INVISIBLE)
+    whole = ZERO_FRACTION.sub(r"t:\1", text)
+    return shown.lower() in MARKERS or not {text, whole}.isdisjoint(_declared(missing))
 
 
 @lru_cache(maxsize=64)
 def _declared(missing: tuple[str, ...]) -> frozenset[str]:
-    """Return what the markers that a schema declares are compared as; "-1" is also declared as -1.0, and the other way."""
-    found = set()
-    for marker in missing:
-        text = _of_text(marker)
-        found.add(text)
-        if number := WHOLE_DECIMAL.fullmatch(text[2:]):
-            whole = str(int("".join(number.groups())))
-            found |= {f"t:{whole}", f"t:{whole}.0"}
-    return frozenset(found)
+    """Return what the markers that a schema declares are compared as, numbers without a fraction of zeros."""
+    texts = set(map(_of_text, missing))
+    return frozenset(texts | {ZERO_FRACTION.sub(r"t:\1", text) for text in texts})
 
 
 def _text(cell: Any) -> str:

@@ -474,10 +474,9 @@ def _check_person(person: Any, others: Sequence[str | None]) -> None:
     if person is None:
         return
     if not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others:
-        what = "a feature or the target" if person in others else f"no text of up to {LONGEST_WORDS} characters"
+        what = "also a feature or the target" if person in others else f"not a text of up to {LONGEST_WORDS} characters"
         raise SchemaError(
-            f"The column of persons {shown(person)} is {what}, but it names the column that says which person a record is of, "
-            "from which nothing is learned. Pass that column's name, and leave it out of the features."
+            f"person is {shown(person)}, which is {what}. Name a column of its own: nothing is learned from ids."
         )
 
 

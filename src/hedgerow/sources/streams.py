@@ -239,8 +239,7 @@ def _stored_as(kind: Any) -> str | None:
     if types.is_date(kind):
         return "days"
     texts = (types.is_string, types.is_large_string, types.is_string_view)
-    binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
-    return "text" if any(is_one(kind) for is_one in (*texts, *binary)) else str(kind)
+    return "text" if any(is_one(kind) for is_one in texts) else str(kind)
 
 
 def _checked_names(schema: Any, path: Path) -> Any:

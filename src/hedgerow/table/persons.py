@@ -84,7 +84,7 @@ class Keep:
 
     def labels(self, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
         """Return the classes, -1 for records that do not count."""
-        return np.where(self.of(labels >= 0), labels, -1).astype(labels.dtype)
+        return _only(labels, self.of(labels >= 0))
 
     def in_parts(self, parts: Sequence[tuple[int, MutableMapping[str, Any]]], at_once: int) -> None:
         """Take the classes of records that do not count, and then the ids, in parts that follow each other.
@@ -99,10 +99,7 @@ class Keep:
         sizes = [len(arrays["labels"]) for _, arrays in parts]
 
         def candidates(share: Share) -> list[Candidates]:
-            return [
-                share.candidates(arrays["ids"], arrays["labels"], self.words.of(first, size))
-                for (first, arrays), size in zip(parts, sizes, strict=True)
-            ]
+            return [share.candidates(arrays["ids"], arrays["labels"], first) for first, arrays in parts]
 
         for (_, arrays), bits in zip(parts, self.chosen(sizes, at_once, candidates), strict=True):
             arrays["labels"] = only(arrays["labels"], bits)
@@ -126,7 +123,7 @@ class Keep:
         masks = [np.packbits(np.zeros(size, dtype=np.bool_)) for size in sizes]
         shares = -(-sum(sizes) // at_once)
         for number in range(shares):
-            found = candidates(Share(number, shares))
+            found = candidates(Share(number, shares, self.most, self.words))
             kept = least(
                 np.concatenate([one.ids for one in found]), np.concatenate([one.words for one in found]), self.most
             )
@@ -146,11 +143,6 @@ class Candidates:
     ids: Ids
     words: npt.NDArray[np.uint64]
 
-    def least(self, most: int) -> Candidates:
-        """Return the ``most`` least of each id: no other one counts, whatever other parts hold."""
-        kept = least(self.ids, self.words, most)
-        return Candidates(self.rows[kept], self.ids[kept], self.words[kept])
-
 
 @dataclass(frozen=True)
 class Share:
@@ -158,12 +150,16 @@ class Share:
 
     number: int
     shares: int
+    most: int
+    words: Words = field(repr=False)
 
-    def candidates(self, ids: Ids, labels: npt.NDArray[np.signedinteger], words: npt.NDArray[np.uint64]) -> Candidates:
-        """Return a part's records with a class and an id of this share."""
+    def candidates(self, ids: Ids, labels: npt.NDArray[np.signedinteger], first_row: int) -> Candidates:
+        """Return of each id of this share the ``most`` least of a part's records with a class."""
         mine = ids[:, 0] % np.uint64(self.shares) == self.number
         rows = np.flatnonzero((labels >= 0) & ids.any(axis=1) & mine)
-        return Candidates(rows, ids[rows], words[rows])
+        ids, words = ids[rows], self.words.of(first_row, len(labels))[rows]
+        kept = least(ids, words, self.most)
+        return Candidates(rows[kept], ids[kept], words[kept])
 
 
 def unpacked(bits: Bits, records: int | None = None) -> Mask:
@@ -174,7 +170,11 @@ def unpacked(bits: Bits, records: int | None = None) -> Mask:
 
 def only(labels: npt.NDArray[np.signedinteger], bits: Bits) -> npt.NDArray[np.signedinteger]:
     """Return the classes, -1 for records whose bit is not set."""
-    return np.where(unpacked(bits, len(labels)), labels, -1).astype(labels.dtype)
+    return _only(labels, unpacked(bits, len(labels)))
+
+
+def _only(labels: npt.NDArray[np.signedinteger], mask: Mask) -> npt.NDArray[np.signedinteger]:
+    return np.where(mask, labels, -1).astype(labels.dtype)
 
 
 def least(ids: Ids, words: npt.NDArray[np.uint64], most: int) -> Mask:

@@ -65,6 +65,7 @@ def warns_once(done):
     assert "NUMBA_CACHE_DIR" in done.stderr
 
 
+@pytest.mark.full
 def test_compiled_code_is_kept(cache):
     is_quiet(run(cache), 2)
     is_quiet(run(cache), 0)
@@ -78,6 +79,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_files_are_replaced(cache, ending, damage):

@@ -318,6 +318,7 @@ def test_a_fit_for_persons_that_is_interrupted_loses_no_charge(drawn):
     assert min(booked[0], booked[Fraction(3, 5)], chosen) > 5
 
 
+@pytest.mark.full
 def test_a_choice_in_partitions_that_is_interrupted_is_made_anew_and_alike(monkeypatch):
     monkeypatch.setattr("hedgerow.engines.local.MOST_ROWS", 3)
     monkeypatch.setattr("hedgerow.engines.local.FEWEST_ROWS", 3)

@@ -61,6 +61,7 @@ print(sum(len(k.stats.cache_misses) for k in (m.permute_and_flip, m.assign, t.hi
 """
 
 
+@pytest.mark.full
 def test_a_second_process_pays_no_compilation():
     run(FIT)
     assert run(FIT) == "0"

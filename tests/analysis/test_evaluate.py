@@ -40,7 +40,15 @@ def fitted(schema):
     return hr.HedgerowClassifier(epsilon=3, schema=schema, random_state=0).fit(*sample(schema, 3000, 0))
 
 
-MODELS = {len(schema.classes): fitted(schema) for schema in (TWO, THREE)}
+class Models(dict):
+    """Models by their numbers of classes, each fitted when it is first asked for."""
+
+    def __missing__(self, n_classes):
+        self[n_classes] = fitted({2: TWO, 3: THREE}[n_classes])
+        return self[n_classes]
+
+
+MODELS = Models()
 
 
 def raw(model, X, y):

@@ -120,6 +120,7 @@ def spilling(records, folder):
     return replace(records, _source=replace(records._source, memory=0, spill=folder))
 
 
+@pytest.mark.full
 def test_what_is_spilled_is_removed_and_changes_nothing(people, tmp_path):
     people = people.iloc[:500]
     X, y = split(people)

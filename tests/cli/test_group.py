@@ -52,6 +52,7 @@ def test_unknown_command_and_option(run, is_refused):
     is_refused(run("demo", "--sead", "1"), 2, "--sead", "--help")
 
 
+@pytest.mark.full
 def test_python_dash_m():
     done = subprocess.run([sys.executable, "-m", "hedgerow", "systems"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -195,6 +195,7 @@ def test_what_is_refused(odd, folder, run, is_refused):
     assert "--schema FILE" in run("schema", "check", "odd.csv").stderr
 
 
+@pytest.mark.full
 def test_as_a_process(odd):
     done = subprocess.run(
         [sys.executable, "-m", "hedgerow", *odd, "--json"], capture_output=True, text=True, check=False

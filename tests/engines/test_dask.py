@@ -85,6 +85,7 @@ def cut(client):
     return records_of
 
 
+@pytest.mark.full
 def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(client, tmp_path):
     assert killed_at_every_question("edprf", cut(client), pids(client), tmp_path, most=2) == 2
 
@@ -150,6 +151,7 @@ class Growing:
             self.seen = list(self.client.run(remembered).values())
 
 
+@pytest.mark.full
 def test_a_worker_that_comes_in_the_middle_of_a_fit_counts_its_share(tmp_path):
     schema, X, y = random_records(5)
     batches = [X.assign(label=y)[i : i + 30] for i in range(0, len(X), 30)]
@@ -215,10 +217,12 @@ def fit_and_lose(files, client, act):
     return str(caught.value)
 
 
+@pytest.mark.full
 def test_a_partition_that_cannot_come_back_is_a_clear_error(files, client):
     assert "could not be read or counted by any worker" in fit_and_lose(files, client, files[1][0].unlink)
 
 
+@pytest.mark.full
 def test_a_partition_that_comes_back_otherwise_is_refused(files, client):
     def turn():
         for path in files[1]:
@@ -305,6 +309,7 @@ def test_repr_is_silent(client):
     assert repr(on_dask(*random_records(5)[1:], 1, client)) == "Records.from_dask(<DataFrame>, label='label')"
 
 
+@pytest.mark.full
 def test_dask_and_spark_are_not_imported_before_they_are_used():
     code = (
         "import sys, hedgerow as hr; hr.Records.from_batches({'a': [1]}, label='a'); hr.engines\n"

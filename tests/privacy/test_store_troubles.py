@@ -162,10 +162,12 @@ def in_namespace(mount, code, folder):
     assert done.returncode == 0, done
 
 
+@pytest.mark.full
 def test_a_disk_that_is_really_full(tmp_path):
     in_namespace(f"mount -t tmpfs -o size=256k tmpfs '{tmp_path}'", FULL, tmp_path)
 
 
+@pytest.mark.full
 def test_a_file_that_is_mounted_by_itself(tmp_path):
     """Its log would lie beside either name, and the ceiling could be spent twice."""
     store = hr.LedgerStore(tmp_path / "b.db")

@@ -100,6 +100,7 @@ def typed_columns(draw, n_rows):
     return columns, types
 
 
+@pytest.mark.full
 @settings(deadline=None)  # the first call may compile
 @given(st.integers(1, 8).flatmap(typed_columns))
 def test_typed_tables_give_the_codes_of_the_definition(drawn):

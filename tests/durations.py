@@ -1,6 +1,6 @@
 """A plugin: the processor's seconds of a run by folder, of tests and of the processes that they waited for.
 
-    PYTHONPATH=tests .venv/bin/pytest -n 2 -p durations
+PYTHONPATH=tests .venv/bin/pytest -n 2 -p durations
 """
 
 from __future__ import annotations

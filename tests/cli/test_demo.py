@@ -29,7 +29,7 @@ def figures():
     return compare
 
 
-def test_demo(run):
+def test_the_demo_ends_with_a_certificate_and_what_was_learned_in_narrow_lines(run):
     result = run("demo", "--splits", "2", "--epsilon", "0.5")
     assert result.exit_code == 0, result.output
     assert "holds      yes" in result.stdout

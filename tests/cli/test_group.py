@@ -59,7 +59,7 @@ def test_python_dash_m():
     assert "edprf" in done.stdout
 
 
-def test_systems(run):
+def test_systems_lists_the_registry(run):
     table = run("systems").stdout
     assert [info.name for info in hr.list_systems() if info.name not in table or info.paper not in table] == []
     listed = json.loads(run("systems", "--json").stdout)

@@ -109,7 +109,7 @@ def test_a_refusal_speaks_for_itself(train, monkeypatch, is_refused, error):
     is_refused(result, 3 if isinstance(error, hr.BudgetExceeded) else 2)
 
 
-def test_a_full_disk(folder, train, is_refused, monkeypatch):
+def test_a_full_disk_after_a_fit_says_that_the_budget_is_spent(folder, train, is_refused, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, "No space left on device", "m.hedgerow")
 

@@ -71,7 +71,7 @@ def counted(X):
     }
 
 
-def test_onnx(model):
+def test_onnx_reads_dates_moments_and_truth_values_as_the_model_does(model):
     pytest.importorskip("onnxruntime", reason="make test-exports installs it")
     X = records(seed=1)
     proto = model.to_onnx()
@@ -86,7 +86,7 @@ def test_onnx(model):
     ]
 
 
-def test_json(model, tmp_path):
+def test_json_says_the_units_of_dates_and_is_scored_as_the_model(model, tmp_path):
     X = records(200, seed=1)
     text = model.to_json()
     (tmp_path / "m.json").write_text(text, "utf-8")
@@ -106,7 +106,7 @@ ENGINES = [
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_sql(engine, model):
+def test_sql_reads_dates_moments_and_truth_values_as_the_model_does(engine, model):
     check(engine, model, records(seed=1), ("DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR"))
 
 

@@ -76,7 +76,7 @@ def test_inputs_outputs_and_metadata_are_as_promised():
     "classes", [["only"], ["a", "b", "c"], [0, 1], [True, False], [0.5, 2.5], [1, "b"], [-(2**63), 2], [2**70, 2]]
 )
 @pytest.mark.parametrize("name", ["hedgerow", "edprf", "diffgen", "smooth-boost"])
-def test_any_classes(name, classes):
+def test_onnx_predicts_classes_of_any_type(name, classes):
     from hedgerow.systems import system_class
 
     X, _ = training(400)

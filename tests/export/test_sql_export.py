@@ -134,7 +134,7 @@ def test_duckdb_reads_columns_of_every_type(kind, cells):
     "classes", [["only"], ["a", "b", "c"], [0, 1], [0.5, 2.5], [1, "b"], ["it's", 'a "b"'], [2**70, 2]]
 )
 @pytest.mark.parametrize("name", ["hedgerow", "edprf"])
-def test_any_classes(name, classes, engine):
+def test_sql_predicts_classes_of_any_type(name, classes, engine):
     from hedgerow.systems import system_class
 
     X, _ = training(400)
@@ -220,7 +220,7 @@ def test_sums_are_balanced():
     assert depth == 10
 
 
-def test_refusals():
+def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
     model = fitted("forest", "private")
     with pytest.raises(hr.ConfigurationError, match="pass one of 'duckdb', 'sqlite'"):
         model.to_sql("people", "oracle")

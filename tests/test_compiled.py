@@ -90,6 +90,7 @@ def test_damaged_files_are_replaced(cache, ending, damage):
     is_quiet(run(cache), 0)
 
 
+@pytest.mark.full
 def test_a_file_that_cannot_be_read_is_left_alone(cache):
     run(cache)
     for path in files(cache, "nbi"):
@@ -114,6 +115,7 @@ open(os.environ["NUMBA_CACHE_DIR"], "w").close()
 """
 
 
+@pytest.mark.full
 def test_a_folder_that_goes_away_is_no_error(cache):
     warns_once(run(cache, before=GONE))
 
@@ -182,12 +184,14 @@ def test_commands_run_without_a_cache_and_say_so_in_one_line(unwritable, tmp_pat
         ]
 
 
+@pytest.mark.full
 def test_python_runs_without_a_cache_and_warns_once(unwritable):
     done = unwritable("-c", "import hedgerow as hr; print(hr.EDPRFClassifier(), hr.HedgerowClassifier())")
     warns_once(done)
     assert "EDPRFClassifier" in done.stdout
 
 
+@pytest.mark.full
 def test_help_imports_nothing_that_compiles(unwritable):
     done = unwritable("-m", "hedgerow", "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -203,6 +207,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_the_processes_that_one_starts_do_not_say_it_again(unwritable, tmp_path):
     (tmp_path / "workers.py").write_text(WORKERS, "utf-8")
     warns_once(unwritable("workers.py"))

@@ -159,6 +159,7 @@ def unwritable(tmp_path):
 SCHEMA = 'target = "y"\nclasses = ["a", "b"]\n\n[features.x]\nlow = 0\nhigh = 4\n'
 
 
+@pytest.mark.full
 def test_commands_run_without_a_cache_and_say_so_in_one_line(unwritable, tmp_path):
     (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
     (tmp_path / "records.csv").write_text("x,y\n" + "1,a\n3,b\n" * 50, "utf-8")

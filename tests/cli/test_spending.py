@@ -128,7 +128,7 @@ def compiled(folder, train):
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [pytest.param(1, marks=pytest.mark.full), pytest.param(8, marks=pytest.mark.slow)])
 def test_of_two_trainings_to_one_file_one_wins_and_the_other_says_what_it_spent(folder, rounds):
     for _ in range(rounds):
         running = [start(*TRAIN) for _ in range(2)]
@@ -193,7 +193,7 @@ def test_predictions_that_do_not_fit_fail_and_those_that_nobody_reads_are_quiet(
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("rounds", [2, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [pytest.param(2, marks=pytest.mark.full), pytest.param(16, marks=pytest.mark.slow)])
 def test_interrupts_and_kills_at_any_time(folder, people, rounds):
     """Ctrl-C gives one sentence; no kill leaves anything but whole models and names that can be swept."""
     header, _, records = people.partition("\n")

@@ -23,12 +23,14 @@ def pairwise(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 def thinned(cases: Iterable[Any], every: int) -> list[Any]:
     """Return cases for ``parametrize``, all but the first, and each that is ``every`` places after one, marked ``full``."""
-    return [
-        pytest.param(
-            *(case if isinstance(case, tuple) else (case,)), marks=[pytest.mark.full] if number % every else []
-        )
-        for number, case in enumerate(cases)
-    ]
+    return [_marked_full(case) if number % every else case for number, case in enumerate(cases)]
+
+
+def _marked_full(case: Any) -> Any:
+    if not isinstance(case, tuple):
+        return pytest.param(case, marks=pytest.mark.full)
+    marked = case if hasattr(case, "marks") else pytest.param(*case)  # what pytest.param made stays as it is
+    return marked._replace(marks=[*marked.marks, pytest.mark.full])
 
 
 def _pairs(case: Sequence[Any]) -> set[Any]:

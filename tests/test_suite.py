@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from itertools import combinations, product
 from pathlib import Path
 
 import manifest
 import pytest
+from products import pairwise, thinned
 
 ROOT = Path(__file__).parents[1]
 FEW = """
@@ -112,3 +114,23 @@ def test_a_kernel_that_never_returns_ends_the_run_which_names_the_test_and_the_l
         f'test_hangs.py", line {HANGS.splitlines().index("    turn(np.zeros(2, dtype=np.int64))") + 1} in test_a_kernel'
         in output
     )
+
+
+def test_each_two_choices_of_two_axes_meet_in_a_pairwise_product():
+    axes = ["ab", "cde", "fghi", "jk"]
+    cases = pairwise(*axes)
+    assert len(cases) < len(list(product(*axes))) / 3
+    for one, other in combinations(range(len(axes)), 2):
+        assert {(case[one], case[other]) for case in cases} == set(product(axes[one], axes[other]))
+
+
+def test_of_thinned_cases_some_are_quick_and_all_keep_their_marks():
+    cases = [1, (2, 3), pytest.param(4, marks=pytest.mark.xfail, id="four"), 5, 6]
+    first, second, third, *rest = thinned(cases, 3)
+    assert (first, rest[0]) == (1, 5)
+    assert (second.values, third.values, third.id) == ((2, 3), (4,), "four")
+    assert [[mark.name for mark in case.marks] for case in (second, third, rest[1])] == [
+        ["full"],
+        ["xfail", "full"],
+        ["full"],
+    ]

@@ -102,6 +102,7 @@ def test_sqlite_answers_alike_whatever_names_and_values_are(found):
         check_sql("sqlite", *found)
 
 
+@pytest.mark.full
 @slow
 @given(models())
 def test_duckdb_answers_alike_whatever_names_and_values_are(found):
@@ -123,6 +124,7 @@ def check_sql(engine, model, X, table):
         assert tables == [(table,)]
 
 
+@pytest.mark.full
 @slow
 @given(models())
 def test_onnx_answers_alike_whatever_names_and_values_are(found):

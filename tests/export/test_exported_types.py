@@ -71,6 +71,7 @@ def counted(X):
     }
 
 
+@pytest.mark.full
 def test_onnx_reads_dates_moments_and_truth_values_as_the_model_does(model):
     pytest.importorskip("onnxruntime", reason="make test-exports installs it")
     X = records(seed=1)
@@ -100,7 +101,11 @@ def test_json_says_the_units_of_dates_and_is_scored_as_the_model(model, tmp_path
 ENGINES = [
     "sqlite",
     pytest.param(
-        "duckdb", marks=pytest.mark.skipif(find_spec("duckdb") is None, reason="make test-exports installs it")
+        "duckdb",
+        marks=[
+            pytest.mark.full,
+            pytest.mark.skipif(find_spec("duckdb") is None, reason="make test-exports installs it"),
+        ],
     ),
 ]
 

@@ -15,7 +15,7 @@ import hedgerow as hr
 onnx = pytest.importorskip("onnx", reason="make test-exports installs it")
 runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs it")
 
-pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore:the noisy number of records")]
 
 
 def answers(proto, X):

@@ -16,7 +16,7 @@ from hedgerow.export.sql_text import _added
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
-ENGINES = ("sqlite", "duckdb")
+ENGINES = ("sqlite", pytest.param("duckdb", marks=pytest.mark.full))
 
 
 def connect(engine):
@@ -107,6 +107,7 @@ def test_sqlite_reads_every_type_that_one_column_holds():
     check("sqlite", model, {name: np.array(column, dtype=object) for name, column in X.items()}, ("", "", ""))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
@@ -232,6 +233,7 @@ def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
         twins.to_sql("people")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [

@@ -17,8 +17,9 @@ settings.load_profile("no deadline")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if manifest.kind_of(item) not in (manifest.QUICK, manifest.FULL):
-            item.add_marker(pytest.mark.timeout(0))  # runs of minutes and hours: whoever starts them looks after them
+        kind = manifest.kind_of(item)
+        if kind != manifest.QUICK:  # runs of minutes and hours that somebody starts on purpose have no limit
+            item.add_marker(pytest.mark.timeout(900 if kind == manifest.FULL else 0))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

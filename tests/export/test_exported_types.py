@@ -199,6 +199,7 @@ def test_every_text_is_the_moment_that_predict_reads(engine, of_moments):
         check(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=20, deadline=None)
 @given(cells=st.lists(WHOLE | ODD, min_size=50, max_size=50))

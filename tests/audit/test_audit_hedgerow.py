@@ -194,6 +194,7 @@ def test_a_round_with_two_cuts_loses_at_most_epsilon():
 
 
 @pytest.mark.usefixtures("two_cuts")
+@pytest.mark.full
 def test_records_that_count_on_both_sides_of_the_first_cut_are_caught(monkeypatch):
     by_side = Splits._by_earlier_side
 

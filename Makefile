@@ -11,7 +11,14 @@ BROWSER_STAMP := .venv/.installed-browser
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo docs test-site dist test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+# A worker that hung or died is not replaced: the run ends with what the others have.
+PYTEST = $(BIN)/pytest -n 2 --dist worksteal --max-worker-restart 0
+WHOLE = -m "not slow and not engines and not site"
+
+# Without bytecode on disk each of their processes would compile the library and rewrite all tests again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: venv demo docs test-site dist test test-all test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -58,25 +65,30 @@ test-site: docs $(BROWSER_STAMP)
 
 test: lint
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(PYTEST)
+
+# The rest of what any change must pass; engines where there is Java. `make test test-all` runs the quick tests once.
+test-all: test $(EXPORTS_STAMP) $(if $(shell command -v java),$(ENGINES_STAMP))
+	$(PYTEST) -m full
+	$(BIN)/pytest tests/engines -m engines
 
 test-slow: venv
-	$(BIN)/pytest -n 2 -m slow
+	$(PYTEST) -m slow
 
 # Ledger stores on PostgreSQL, which other targets skip where it is not installed.
 test-postgres: venv
 	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || { echo "PostgreSQL is not installed: apt-get install postgresql" >&2; exit 1; }
-	$(BIN)/pytest -n 2 tests/privacy -k "postgresql or server"
+	$(PYTEST) $(WHOLE) tests/privacy -k "postgresql or server"
 
 # Models as ONNX, SQL and JSON in the programs that they are for, which other targets skip where these are not installed.
 test-exports: $(EXPORTS_STAMP)
 	$(BIN)/python -c "import duckdb, onnx, onnxruntime"
-	$(BIN)/pytest -n 2 tests/export tests/cli/test_export_command.py
+	$(PYTEST) $(WHOLE) tests/export tests/cli/test_export_command.py
 
 # What MLflow writes of models, in an environment of its own: MLflow bounds versions that other tests have newer.
 test-mlflow: build/venvs/mlflow/.installed
 	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/python -c "import mlflow.pyfunc"
-	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/pytest tests/tracking
+	NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/mlflow/numba build/venvs/mlflow/bin/pytest $(WHOLE) tests/tracking
 
 build/venvs/mlflow/.installed: pyproject.toml
 	$(PYTHON) -m venv $(@D)
@@ -96,12 +108,12 @@ test-engines: $(ENGINES_STAMP)
 
 # The whole suite with other seeds: no test hangs on its own.
 test-seeds: venv
-	for shift in 1 2 3; do HEDGEROW_SEED_SHIFT=$$shift $(BIN)/pytest -n 2 || exit 1; done
+	for shift in 1 2 3; do HEDGEROW_SEED_SHIFT=$$shift $(PYTEST) $(WHOLE) || exit 1; done
 
 # The suite with the oldest versions that pyproject.toml admits, and with the newest under any Python:
 # PYTHON=python3.11 make test-oldest, PYTHON=python3.14 make test-newest.
 test-oldest test-newest: test-%: $(OTHER)-%/.installed
-	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)-$*/numba $(OTHER)-$*/bin/pytest -n 2
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)-$*/numba $(OTHER)-$*/bin/pytest -n 2 $(WHOLE)
 
 $(OTHER)-oldest/.installed: constraints-oldest.txt
 $(OTHER)-newest/.installed: constraints.txt
@@ -112,7 +124,7 @@ $(OTHER)-oldest/.installed $(OTHER)-newest/.installed: pyproject.toml
 
 # Kernels that check every index. numba's cache does not tell them from the others, so they have one of their own.
 test-bounds: venv
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/numba-bounds $(BIN)/pytest -n 2
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/numba-bounds $(PYTEST) $(WHOLE)
 
 lint: venv
 	$(BIN)/ruff check .

@@ -130,9 +130,11 @@ def _arguments(tests: Sequence[str]) -> list[str]:
         *tests,
         "-x",
         "-s",
+        *("-m", "not slow and not engines and not site"),  # the quick tests and the full ones
+        *("--timeout", "0", "-o", "faulthandler_timeout=0"),  # a trial's limit is the processor's time
         "-W",
         imported_before,
-        *("-p", "no:terminal", "-p", "no:xdist", "-p", "no:faulthandler"),
+        *("-p", "no:terminal", "-p", "no:xdist"),
         *("-k", "not postgresql"),  # every trial would start a server of its own
     ]
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import manifest
 import pytest
 from hypothesis import settings
 from seeds import move_seeds, name_keys, pin
 
-FEWEST = 12700
 OUTCOMES = ("passed", "skipped", "xfailed")
 
 move_seeds()  # before any test module makes records of its own
 # No test asserts a time: a first call may compile, a machine may be busy.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        kind = manifest.kind_of(item)
+        if kind != manifest.QUICK:  # runs of minutes and hours that somebody starts on purpose have no limit
+            item.add_marker(pytest.mark.timeout(900 if kind == manifest.FULL else 0))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -27,13 +34,15 @@ def pytest_runtest_protocol(item: pytest.Item):
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    option = session.config.option
-    whole = session.config.args == session.config.getini("testpaths") and option.markexpr == "not slow and not engines"
-    narrowed = option.keyword or option.ignore or option.ignore_glob or option.deselect or option.collectonly
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if hasattr(session.config, "workerinput") or not whole or narrowed or exitstatus or reporter is None:
+    if hasattr(session.config, "workerinput") or exitstatus or reporter is None:
         return
-    ran = sum(len(reporter.stats.get(outcome, ())) for outcome in OUTCOMES)
-    if ran < FEWEST:
-        reporter.write_line(f"only {ran} tests ran, and there were {FEWEST}", red=True)
+    reports = [report for outcome in OUTCOMES for report in reporter.stats.get(outcome, ())]
+    ran = [report.nodeid for report in reports if isinstance(report, pytest.TestReport)]
+    skipped = [report.nodeid for report in reports if isinstance(report, pytest.CollectReport)]
+    found = manifest.lost(manifest.least_of(session.config, manifest.read()), ran, skipped)
+    if found:
+        reporter.write_line("")
+        for line in [*found, "Where these tests went on purpose: python tests/manifest.py --write"]:
+            reporter.write_line(line, red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -65,6 +65,7 @@ def warns_once(done):
     assert "NUMBA_CACHE_DIR" in done.stderr
 
 
+@pytest.mark.full
 def test_compiled_code_is_kept(cache):
     is_quiet(run(cache), 2)
     is_quiet(run(cache), 0)
@@ -78,6 +79,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_files_are_replaced(cache, ending, damage):
@@ -88,6 +90,7 @@ def test_damaged_files_are_replaced(cache, ending, damage):
     is_quiet(run(cache), 0)
 
 
+@pytest.mark.full
 def test_a_file_that_cannot_be_read_is_left_alone(cache):
     run(cache)
     for path in files(cache, "nbi"):
@@ -112,6 +115,7 @@ open(os.environ["NUMBA_CACHE_DIR"], "w").close()
 """
 
 
+@pytest.mark.full
 def test_a_folder_that_goes_away_is_no_error(cache):
     warns_once(run(cache, before=GONE))
 
@@ -155,6 +159,7 @@ def unwritable(tmp_path):
 SCHEMA = 'target = "y"\nclasses = ["a", "b"]\n\n[features.x]\nlow = 0\nhigh = 4\n'
 
 
+@pytest.mark.full
 def test_commands_run_without_a_cache_and_say_so_in_one_line(unwritable, tmp_path):
     (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
     (tmp_path / "records.csv").write_text("x,y\n" + "1,a\n3,b\n" * 50, "utf-8")
@@ -180,12 +185,14 @@ def test_commands_run_without_a_cache_and_say_so_in_one_line(unwritable, tmp_pat
         ]
 
 
+@pytest.mark.full
 def test_python_runs_without_a_cache_and_warns_once(unwritable):
     done = unwritable("-c", "import hedgerow as hr; print(hr.EDPRFClassifier(), hr.HedgerowClassifier())")
     warns_once(done)
     assert "EDPRFClassifier" in done.stdout
 
 
+@pytest.mark.full
 def test_help_imports_nothing_that_compiles(unwritable):
     done = unwritable("-m", "hedgerow", "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -201,6 +208,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_the_processes_that_one_starts_do_not_say_it_again(unwritable, tmp_path):
     (tmp_path / "workers.py").write_text(WORKERS, "utf-8")
     warns_once(unwritable("workers.py"))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from helpers import make_table
 from interruption import at_every_line
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.boosting.gradients import Gradients
@@ -205,7 +206,7 @@ def test_records_that_changed_by_half_answer_no_more(name):
 ASKED = (*CURATOR, "privacy/atomic.py")
 
 
-@pytest.mark.parametrize("name", [*QUESTIONS, "partition"])
+@pytest.mark.parametrize("name", thinned([*QUESTIONS, "partition"], 3))
 def test_a_question_that_a_signals_handler_asks_in_between_is_charged(name):
     """The outer question once wrote its own charge over the handler's."""
     act = (QUESTIONS | FREE)[name]
@@ -318,6 +319,7 @@ def test_a_fit_for_persons_that_is_interrupted_loses_no_charge(drawn):
     assert min(booked[0], booked[Fraction(3, 5)], chosen) > 5
 
 
+@pytest.mark.full
 def test_a_choice_in_partitions_that_is_interrupted_is_made_anew_and_alike(monkeypatch):
     monkeypatch.setattr("hedgerow.engines.local.MOST_ROWS", 3)
     monkeypatch.setattr("hedgerow.engines.local.FEWEST_ROWS", 3)
@@ -349,7 +351,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 3))
 def test_an_interrupted_refit_leaves_no_model_under_another_certificate(kind, drawn):
     make, parameters = KINDS[kind]
     old = OLD if "variant" in make().get_params() else {"epsilon": 50.0}
@@ -392,6 +394,7 @@ def test_a_refused_refit_keeps_the_old_model_whole():
     assert model.predict(X).shape == (40,)
 
 
+@pytest.mark.full
 def test_an_interrupted_tree_by_a_curator_leaves_no_other_model_and_stays_charged(drawn):
     def prepare():
         curator = hr.Curator(X, Y, SCHEMA, 1.0)

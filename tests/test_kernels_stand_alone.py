@@ -61,6 +61,7 @@ print(sum(len(k.stats.cache_misses) for k in (m.permute_and_flip, m.assign, t.hi
 """
 
 
+@pytest.mark.full
 def test_a_second_process_pays_no_compilation():
     run(FIT)
     assert run(FIT) == "0"
@@ -103,6 +104,7 @@ except IndexError:
 """
 
 
+@pytest.mark.full
 def test_kernels_that_check_their_bounds_notice_a_code_outside(tmp_path):
     """What `make test-bounds` rests on; the cache is another one, since numba would take kernels without checks from it."""
     assert run(OUTSIDE, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path)) == "noticed"

@@ -417,6 +417,7 @@ def test_many_values_come_back(tmp_path):
         check_comes_back(model.fit(X, Y), X, tmp_path / "model")
 
 
+@pytest.mark.full
 def test_many_rounds_come_back(tmp_path):
     model = hr.HedgerowClassifier(schema=SCHEMA, n_estimators=2000, max_bins=4).fit(X, Y)
     check_comes_back(model, X, tmp_path / "model")

@@ -29,9 +29,10 @@ def slow_conditions(source):
                         yield node.lineno
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_lookup_builds_what_it_looks_into(path):
-    assert list(slow_conditions(path.read_text("utf-8"))) == []
+def test_no_lookup_builds_what_it_looks_into():
+    found = {str(path): list(slow_conditions(path.read_text("utf-8"))) for path in ROOT.rglob("*.py")}
+    assert len(found) > 300
+    assert {path: lines for path, lines in found.items() if lines} == {}
 
 
 def test_a_slow_condition_is_found():

@@ -40,7 +40,15 @@ def fitted(schema):
     return hr.HedgerowClassifier(epsilon=3, schema=schema, random_state=0).fit(*sample(schema, 3000, 0))
 
 
-MODELS = {len(schema.classes): fitted(schema) for schema in (TWO, THREE)}
+class Models(dict):
+    """Models by their numbers of classes, each fitted when it is first asked for."""
+
+    def __missing__(self, n_classes):
+        self[n_classes] = fitted({2: TWO, 3: THREE}[n_classes])
+        return self[n_classes]
+
+
+MODELS = Models()
 
 
 def raw(model, X, y):
@@ -195,7 +203,7 @@ def test_cards_follow_from_noisy_counts_alone(monkeypatch):
     )
 
 
-def test_certificates():
+def test_a_report_card_spends_nearly_all_of_its_claim_and_its_certificate_says_so():
     X, y = sample(THREE, 200, 8)
     card = evaluate(MODELS[3], X, y, epsilon=0.3)
     certificate = card.certificate_
@@ -248,7 +256,7 @@ def test_an_inferred_schema_taints_and_a_released_one_is_named():
     assert card.certificate_.releases == (schema.certificate_.digest,)
 
 
-def test_ledgers(tmp_path, monkeypatch):
+def test_an_evaluation_is_booked_and_refused_before_a_draw(tmp_path, monkeypatch):
     X, y = sample(TWO, 50, 10)
     for ledger in (hr.Ledger(epsilon=1), hr.LedgerStore(tmp_path / "b.db").create("people", epsilon=1)):
         evaluate(MODELS[2], X, y, epsilon=0.7, ledger=ledger)
@@ -319,7 +327,7 @@ def test_wrong_questions_are_refused_and_not_booked(changes, words):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_displays(n_classes):
+def test_every_display_draws_what_the_report_card_released(n_classes):
     card = evaluate(MODELS[n_classes], *sample(MODELS[n_classes].schema_, 800, 13), epsilon=1, random_state=0)
     for kind in (hr.ROCDisplay, hr.PrecisionRecallDisplay, hr.CalibrationDisplay, hr.ConfusionMatrixDisplay):
         display = kind.from_report(card).plot()
@@ -330,7 +338,7 @@ def test_displays(n_classes):
     plt.close("all")
 
 
-def test_the_commands(folder, run, answer, train):
+def test_the_evaluate_command_books_in_a_ledger_and_ends_where_it_refuses(folder, run, answer, train):
     hr.LedgerStore("budgets.db").create("people", epsilon=4)
     booked = ["--ledger", "budgets.db", "--dataset", "people"]
     assert train("--out", "m.hedgerow", *booked).exit_code == 0

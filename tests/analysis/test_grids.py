@@ -50,11 +50,11 @@ def test_errors_of_tails_against_the_exact_law(epsilon, cells):
     assert at_least[middle + int(tail_errors(wrong, 40, chance)[cells])] > chance
 
 
-def test_no_cell_no_error():
+def test_no_cell_has_no_error():
     assert tail_errors(Geometric(Fraction(1)), 3, 0.05)[0] == 0
 
 
-def test_what_is_occupied():
+def test_occupied_is_from_the_first_run_that_passes_its_errors_to_the_last():
     errors = np.array([0, 10, 14, 17, 20, 22, 24, 26, 28])
     assert occupied(np.array([0, 0, 30, 5, 40, 0, 0, 0]), errors) == (2, 4)
     assert occupied(np.array([9, 9, 30, 5, 40, 0, 8, 8]), errors) == (0, 7)
@@ -93,7 +93,7 @@ def test_a_tail_that_holds_what_it_may_goes_on():
     assert (high.value, high.beyond) == (3.0, 2)
 
 
-def test_ends():
+def test_ends_lie_where_counts_stand_above_their_errors():
     grid = Grid(np.array([0.0, 1.0, 2.0, 3.0]))
     errors = np.arange(6)
     low, high = find_ends(np.array([1, 2, 50, 1, 1]), grid, errors, 2.5)

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from interruption import at_every_line
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded
@@ -72,7 +73,7 @@ def drawn(monkeypatch):
     return begun
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", thinned(DOORS, len(DOORS)))
 def test_an_interrupted_question_is_booked_before_anything_is_drawn_and_never_had_twice(door, drawn):
     def prepare():
         drawn.clear()
@@ -113,6 +114,7 @@ def test_a_question_that_books_after_it_asked_is_caught(drawn, monkeypatch):
         test_an_interrupted_question_is_booked_before_anything_is_drawn_and_never_had_twice("card", drawn)
 
 
+@pytest.mark.full
 def test_an_interrupted_search_leaves_no_result_of_another_budget(drawn):
     def prepare():
         made = search(None)

@@ -88,13 +88,13 @@ def test_made_up_records_are_of_the_shape_and_say_what_epsilon_buys():
         ({"variant": "published", "system": "edprf"}, "published"),
     ],
 )
-def test_wrong_arguments(changes, words):
+def test_wrong_arguments_of_plans_are_refused(changes, words):
     settings = {"schema": SCHEMA, "records": 10, "epsilon": 1.0, "made_up": False, **changes}
     with pytest.raises(hr.ConfigurationError, match=words):
         hr.plan(settings.pop("schema"), **settings)
 
 
-def test_the_command(folder, run, answer):
+def test_the_plan_command_reads_and_spends_nothing(folder, run, answer):
     result = run("plan", "--schema", "people.toml", "--records", 5000, "--epsilon", 1, "--delta", 1e-6)
     assert result.exit_code == 0, result.output
     assert "nothing was read or spent" in result.stdout

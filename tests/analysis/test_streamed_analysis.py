@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.engines import local
@@ -101,8 +102,10 @@ GRIDS = {
 }
 
 
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize(("strategy", "refit"), [("disjoint", 0.5), ("disjoint", 0), ("random-stopping", 0.5)])
+SEARCHES = [(*way, grid) for way in (("disjoint", 0.5), ("disjoint", 0), ("random-stopping", 0.5)) for grid in GRIDS]
+
+
+@pytest.mark.parametrize(("strategy", "refit", "grid"), thinned(SEARCHES, 4))  # each way and each grid once
 def test_a_search_is_that_of_a_frame(people, tmp_path, grid, strategy, refit):
     X, y = split(people)
 
@@ -120,6 +123,7 @@ def spilling(records, folder):
     return replace(records, _source=replace(records._source, memory=0, spill=folder))
 
 
+@pytest.mark.full
 def test_what_is_spilled_is_removed_and_changes_nothing(people, tmp_path):
     people = people.iloc[:500]
     X, y = split(people)

@@ -66,6 +66,7 @@ def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():
     assert 0.5 < worst(1) <= 1
 
 
+@pytest.mark.full
 def test_a_second_round_that_counts_what_the_first_left_loses_at_most_epsilon_with_it(monkeypatch):
     before = law(TYPES[3:5])
     monkeypatch.setattr(additive.AdditivePlan, "_strict", lambda *_: True)
@@ -91,6 +92,7 @@ def test_weights_of_classes_leave_the_law_of_what_is_released_as_it_is(records):
     assert worst_loss(law(records, class_weight={"yes": 9}), law(records)) == 0
 
 
+@pytest.mark.full
 def test_weights_that_records_bring_into_rounds_are_caught_where_one_is_above_1(monkeypatch):
     """Where class_weight multiplied what records add, without being taken over the largest weight."""
     channels, weights = Gradients.__call__, np.array([1, 3])
@@ -178,6 +180,7 @@ def two_cuts(monkeypatch, only_splits):
     monkeypatch.setattr(additive, "splits_of", splits)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("two_cuts")
 def test_the_candidate_of_a_round_with_two_cuts_loses_at_most_a_quarter_of_epsilon_and_most_of_it():
     assert {len(tests) for (tests,), *_ in split_law(())} == {1, 2, 3}
@@ -191,6 +194,7 @@ def test_a_round_with_two_cuts_loses_at_most_epsilon():
 
 
 @pytest.mark.usefixtures("two_cuts")
+@pytest.mark.full
 def test_records_that_count_on_both_sides_of_the_first_cut_are_caught(monkeypatch):
     by_side = Splits._by_earlier_side
 
@@ -215,6 +219,7 @@ class ForAQuarter(Geometric):
         return Geometric(4 * self.epsilon, self.sensitivity).rate
 
 
+@pytest.mark.full
 def test_noise_for_a_quarter_of_what_a_record_adds_is_caught(monkeypatch):
     monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", ForAQuarter)
     assert worst(1) > 1

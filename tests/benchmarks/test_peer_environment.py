@@ -78,6 +78,7 @@ def test_an_interpreter_that_is_gone_is_an_error(script):
         PeerEnvironment("gone", Path("/no/such/python")).run(script(""), {})
 
 
+@pytest.mark.full
 def test_an_environment_is_made_once_hidden_from_git_and_apart_from_ours(tmp_path, pins, script, monkeypatch, capsys):
     peers = tmp_path / "peers"
     made = make_environment("nothing", peers, pins=pins)

@@ -170,6 +170,7 @@ def _covered(models, scale):
     return float(np.mean(held))
 
 
+@pytest.mark.full
 def test_bands_hold_about_as_often_as_they_claim():
     share, _, _ = coverage(12, records=20_000, epsilon=1.0, delta=1e-6)
     assert 0.8 < share < 0.97

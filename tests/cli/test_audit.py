@@ -65,6 +65,7 @@ def test_a_view_that_no_answer_has_is_known_before_any_run(run, monkeypatch, vie
     is_refused(run(*PRIVATE, *(part for view in views for part in ("--view", view))), 2, "no answer has a view 'moon")
 
 
+@pytest.mark.full
 def test_a_search_attacks_one_pair_more(run):
     result = run(*PUBLISHED[:-2], "--runs", "200", "--search", "2")
     assert "attacks refuted" in result.stdout

@@ -96,7 +96,7 @@ def test_a_share_and_a_rho(created, run):
     assert run("budget", "create", *STORE, "--dataset", "eve").exit_code == 2
 
 
-def test_verify(created, folder, run, train):
+def test_verify_accepts_a_kept_head_and_finds_an_edited_row(created, folder, run, train):
     train(*PATIENTS)
     kept = created.head
     assert run("budget", "verify", *PATIENTS, "--head", kept).exit_code == 0

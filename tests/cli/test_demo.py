@@ -29,7 +29,7 @@ def figures():
     return compare
 
 
-def test_demo(run):
+def test_the_demo_ends_with_a_certificate_and_what_was_learned_in_narrow_lines(run):
     result = run("demo", "--splits", "2", "--epsilon", "0.5")
     assert result.exit_code == 0, result.output
     assert "holds      yes" in result.stdout
@@ -48,6 +48,7 @@ def test_demo(run):
     assert "in the folder hedgerow-demo;" in result.stdout
 
 
+@pytest.mark.full
 def test_it_leaves_a_picture_a_card_and_the_model(run):
     pytest.importorskip("matplotlib")
     result = run("demo", "--splits", "2", "--out", "here/mine")
@@ -90,6 +91,7 @@ def test_the_same_lead_in_every_split_has_no_standard_error(figures):
     assert "standard errors below" in demo._lead(figures([0.5, 0.4], [0.6, 0.6]))
 
 
+@pytest.mark.full
 def test_the_splits_are_the_same_at_each_run(run):
     pages = [run("demo", "--splits", "2", "--seed", "3").stdout.splitlines() for _ in range(2)]
     for name in ("  majority rule  ", "  random forest, 100 trees"):

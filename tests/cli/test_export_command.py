@@ -47,6 +47,7 @@ def test_sql_answers(model, run):
     assert [row[1] for row in found] == model.predict(RECORDS).tolist()
 
 
+@pytest.mark.full
 def test_onnx_is_a_file(model, run):
     onnx = pytest.importorskip("onnx", reason="make test-exports installs it")
     assert run("export", "m.hedgerow", "--to", "onnx", "--out", "m.onnx").exit_code == 0

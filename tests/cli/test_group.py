@@ -52,13 +52,14 @@ def test_unknown_command_and_option(run, is_refused):
     is_refused(run("demo", "--sead", "1"), 2, "--sead", "--help")
 
 
+@pytest.mark.full
 def test_python_dash_m():
     done = subprocess.run([sys.executable, "-m", "hedgerow", "systems"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "edprf" in done.stdout
 
 
-def test_systems(run):
+def test_systems_lists_the_registry(run):
     table = run("systems").stdout
     assert [info.name for info in hr.list_systems() if info.name not in table or info.paper not in table] == []
     listed = json.loads(run("systems", "--json").stdout)

@@ -24,7 +24,7 @@ def model(train):
     return hr.load("m.hedgerow")
 
 
-def test_the_page(run, model, folder):
+def test_inspect_shows_class_certificate_and_sizes(run, model, folder):
     page = run("inspect", "m.hedgerow").stdout
     assert page.startswith("EDPRFClassifier\n")
     assert str(model.certificate_) in page
@@ -38,7 +38,7 @@ def test_the_page(run, model, folder):
     assert [word for word in ("tree 1", "ledger", "schema ") if word in page.partition("Privacy")[0]] == []
 
 
-def test_json(answer, model, folder):
+def test_inspect_as_json_holds_what_the_page_says(answer, model, folder):
     found = answer("inspect", "m.hedgerow")
     assert sorted(found) == [
         *("certificate", "class", "feature_importances", "importance_rule", "parameters", "sizes", "tree")
@@ -87,7 +87,7 @@ def test_no_such_tree(run, model, is_refused, tree, words):
     is_refused(run("inspect", "m.hedgerow", "--tree", tree), 2, *words)
 
 
-def test_a_leaf_alone(run, train):
+def test_a_tree_of_one_leaf_is_written_as_always(run, train):
     train("--param", "n_estimators=1", "--param", "max_depth=0")
     assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
 

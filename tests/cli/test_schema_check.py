@@ -35,7 +35,7 @@ def odd(folder):
     return ["schema", "check", "odd.csv", "--schema", "people.toml"]
 
 
-def test_counts(odd, answer):
+def test_check_as_json_counts_what_is_missing_undeclared_and_malformed(odd, answer):
     found = answer(*odd)
     assert found.pop("note").startswith("These counts are read off the records")
     assert found == {
@@ -75,7 +75,7 @@ def test_a_number_that_is_a_marker_is_missing(odd, folder, answer):
     assert answer(*odd)["features"]["age"] == {"missing": 4, "undeclared": 0, "below": 0, "above": 2}
 
 
-def test_the_page(odd, run):
+def test_check_says_that_it_is_not_private_and_counts_by_column(odd, run):
     result = run(*odd)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "NOT private" in result.stdout.splitlines()[0]
@@ -196,6 +196,7 @@ def test_what_is_refused(odd, folder, run, is_refused):
     assert "--schema FILE" in run("schema", "check", "odd.csv").stderr
 
 
+@pytest.mark.full
 def test_as_a_process(odd):
     done = subprocess.run(
         [sys.executable, "-m", "hedgerow", *odd, "--json"], capture_output=True, text=True, check=False

@@ -109,7 +109,7 @@ def test_a_refusal_speaks_for_itself(train, monkeypatch, is_refused, error):
     is_refused(result, 3 if isinstance(error, hr.BudgetExceeded) else 2)
 
 
-def test_a_full_disk(folder, train, is_refused, monkeypatch):
+def test_a_full_disk_after_a_fit_says_that_the_budget_is_spent(folder, train, is_refused, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, "No space left on device", "m.hedgerow")
 
@@ -128,7 +128,7 @@ def compiled(folder, train):
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [pytest.param(1, marks=pytest.mark.full), pytest.param(8, marks=pytest.mark.slow)])
 def test_of_two_trainings_to_one_file_one_wins_and_the_other_says_what_it_spent(folder, rounds):
     for _ in range(rounds):
         running = [start(*TRAIN) for _ in range(2)]
@@ -145,6 +145,7 @@ def test_of_two_trainings_to_one_file_one_wins_and_the_other_says_what_it_spent(
         (folder / "m.hedgerow").unlink()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
 def test_a_full_stdout_is_known_before_anything_is_spent(folder):
     with open("/dev/full", "w") as full:
@@ -154,6 +155,7 @@ def test_a_full_stdout_is_known_before_anything_is_spent(folder):
     assert files(folder) == INPUTS
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("compiled")
 def test_a_reader_of_stdout_who_left_leaves_no_doubt(folder):
     reading, writing = os.pipe()
@@ -165,6 +167,7 @@ def test_a_reader_of_stdout_who_left_leaves_no_doubt(folder):
     assert hr.load("m.hedgerow").certificate_.holds
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_closed_stream_is_no_trouble(folder, stream):
@@ -175,6 +178,7 @@ def test_a_closed_stream_is_no_trouble(folder, stream):
     assert hr.load("m.hedgerow").certificate_.holds
 
 
+@pytest.mark.full
 def test_predictions_that_do_not_fit_fail_and_those_that_nobody_reads_are_quiet(folder, train):
     train()
     with open("/dev/full", "w") as full:
@@ -189,7 +193,7 @@ def test_predictions_that_do_not_fit_fail_and_those_that_nobody_reads_are_quiet(
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("rounds", [2, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [pytest.param(2, marks=pytest.mark.full), pytest.param(16, marks=pytest.mark.slow)])
 def test_interrupts_and_kills_at_any_time(folder, people, rounds):
     """Ctrl-C gives one sentence; no kill leaves anything but whole models and names that can be swept."""
     header, _, records = people.partition("\n")

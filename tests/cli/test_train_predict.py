@@ -195,7 +195,7 @@ def test_published_variant_says_that_nothing_holds(train):
     assert "note: no guarantee holds" in result.stderr
 
 
-def test_another_system(train):
+def test_a_system_is_chosen_by_its_name(train):
     assert "PFDPDTClassifier" in train("--system", "pfdpdt").stdout
 
 
@@ -266,7 +266,7 @@ def test_a_wrong_option(folder, train, is_refused, options, words):
         ("age,marital status,code,income", "age,marital status,code,income,id,id", ("the column 'id',", "Drop it")),
     ],
 )
-def test_wrong_columns(people, folder, train, is_refused, old, new, words):
+def test_wrong_columns_are_refused_and_no_model_is_written(people, folder, train, is_refused, old, new, words):
     (folder / "people.csv").write_text(people.replace(old, new, 1))
     is_refused(train(), 2, "people.csv", *words)
     assert files(folder) == ["people.csv", "people.toml"]
@@ -279,7 +279,7 @@ def test_an_empty_file(folder, train, is_refused, text):
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n \n"])
-def test_no_records(folder, train, is_refused, text):
+def test_a_file_without_records_is_refused(folder, train, is_refused, text):
     (folder / "people.csv").write_text("age,marital status,code,income" + text)
     is_refused(train(), 2, "people.csv", "no records")
 
@@ -338,7 +338,7 @@ def test_predictions_pass_over_names_that_the_model_does_not_read(people, folder
     is_refused(run("predict", "m.hedgerow", "more.csv"), 2, "'age' over its columns 1 and 2")
 
 
-def test_missing_files(folder, run, train, is_refused):
+def test_missing_files_are_refused_by_name(folder, run, train, is_refused):
     is_refused(train(data="gone.csv"), 2, "gone.csv")
     is_refused(train(schema="gone.toml"), 2, "gone.toml")
     is_refused(train(data="."), 2, "directory")
@@ -377,7 +377,7 @@ def test_a_folder_that_cannot_be_written(train, is_refused, monkeypatch):
     is_refused(train(), 2, "--out", "cannot be written")
 
 
-def test_a_refused_budget(folder, train, is_refused, monkeypatch):
+def test_a_refused_budget_exits_with_3_and_leaves_no_model(folder, train, is_refused, monkeypatch):
     def refuse(*_):
         raise hr.BudgetExceeded("the ledger has 0 left; nothing was drawn.")
 
@@ -423,7 +423,7 @@ def test_python_refuses_the_columns_that_the_command_ignores_and_its_help_says_s
     assert "In Python, a model's predict refuses a frame with other columns" in text
 
 
-def test_wrong_predictions(folder, run, train, is_refused):
+def test_predictions_that_cannot_be_made_or_written_are_refused(folder, run, train, is_refused):
     train()
     (folder / "few.csv").write_text("age,code\n1,2\n")
     is_refused(run("predict", "m.hedgerow", "few.csv"), 2, "few.csv", "'marital status'", "Add a column of that name ")
@@ -439,7 +439,7 @@ def hedgerow(*arguments, **extra):
     return subprocess.run(command, capture_output=True, text=True, check=False, **extra)
 
 
-def test_as_processes(folder):
+def test_training_and_predicting_work_as_processes_and_errors_go_to_stderr(folder):
     options = ["--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
     trained = hedgerow("train", "people.csv", *options)
     assert (trained.returncode, trained.stderr) == (0, f"wrote {folder / 'm.hedgerow'}\n")

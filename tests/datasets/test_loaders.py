@@ -314,6 +314,7 @@ class TestPublishedFiles:
         assert data.X_test.shape == (14662, 12)
         assert undeclared(data.X, data.schema) == {}
 
+    @pytest.mark.full
     def test_bank(self):
         data = load_bank()
         assert data.X.shape == (41188, 20)
@@ -323,6 +324,7 @@ class TestPublishedFiles:
         assert undeclared_cells(data.X, data.schema) == 0
         assert len(data.split(0.3, 0)[1]) == 12357
 
+    @pytest.mark.full
     def test_census(self):
         data = load_census_income()
         assert data.X.shape == (199523, 40)

@@ -110,6 +110,7 @@ def test_nothing_is_written_after_the_end(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_an_end_that_is_broken_off_leaves_no_folder(tmp_path):
     def prepare():
         spill = Spill(tmp_path, 0)

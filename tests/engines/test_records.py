@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from full_disks import full_disk
 from interruption import interrupted_at
+from products import thinned
 from random_records import CASES, estimator, random_batches, random_records, saved
 
 import hedgerow as hr
@@ -37,7 +38,7 @@ def spilling(records, folder):
     return replace(records, _source=replace(records._source, memory=0, spill=folder))
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", thinned(CASES, 3))
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
 def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_partitions):
     schema, X, y = made
@@ -47,7 +48,7 @@ def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_p
     assert saved(estimator(case, schema).fit(records), tmp_path / "parts") == whole
 
 
-@pytest.mark.parametrize("case", ["edprf", "forest", "hedgerow, delta", "tpdprf", "diffgen"])
+@pytest.mark.parametrize("case", thinned(["hedgerow, delta", "edprf", "forest", "tpdprf", "diffgen"], 5))
 def test_what_is_spilled_changes_no_bit(case, tmp_path, small_partitions):
     schema, X, y = random_records(3)
     whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")
@@ -375,13 +376,14 @@ def test_the_spill_folder_is_for_this_user_alone_while_it_is_there(people, tmp_p
 
 
 # A file that was just opened, or not closed yet.
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     "files",
     [("engines/encode.py", "engines/records.py", "engines/spill.py"), ("engines/local.py", "table/partitioned.py")],
 )
 def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partitions, files):
-    """At some hundred of its lines, spread over reading or over counting."""
+    """At many of its lines, spread over reading or over counting."""
     seen, number = set(), 1
     lines, first = inspect.getsourcelines(LocalSource.check)  # columns are checked before anything is booked
     before = {f"local.py:{first + place}" for place in range(len(lines))}
@@ -398,7 +400,7 @@ def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partiti
             break
         assert not hasattr(model, "model_")
         seen.add(where[0].partition(":")[0])
-        number += 1 + number // 8
+        number += 1 + number // 4
     assert seen == {name.rpartition("/")[2] for name in files}
 
 

@@ -97,14 +97,15 @@ slow = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, He
 
 @slow
 @given(models())
-def test_sqlite(found):
+def test_sqlite_answers_alike_whatever_names_and_values_are(found):
     if found is not None:
         check_sql("sqlite", *found)
 
 
+@pytest.mark.full
 @slow
 @given(models())
-def test_duckdb(found):
+def test_duckdb_answers_alike_whatever_names_and_values_are(found):
     pytest.importorskip("duckdb", reason="make test-exports installs it")
     if found is not None:
         check_sql("duckdb", *found)
@@ -123,9 +124,10 @@ def check_sql(engine, model, X, table):
         assert tables == [(table,)]
 
 
+@pytest.mark.full
 @slow
 @given(models())
-def test_onnx(found):
+def test_onnx_answers_alike_whatever_names_and_values_are(found):
     pytest.importorskip("onnx", reason="make test-exports installs it")
     runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs it")
     if found is None:
@@ -139,7 +141,7 @@ def test_onnx(found):
 
 @slow
 @given(models())
-def test_json(found):
+def test_json_answers_alike_whatever_names_and_values_are(found):
     if found is None:
         return
     model, X, _ = found

@@ -71,7 +71,8 @@ def counted(X):
     }
 
 
-def test_onnx(model):
+@pytest.mark.full
+def test_onnx_reads_dates_moments_and_truth_values_as_the_model_does(model):
     pytest.importorskip("onnxruntime", reason="make test-exports installs it")
     X = records(seed=1)
     proto = model.to_onnx()
@@ -86,7 +87,7 @@ def test_onnx(model):
     ]
 
 
-def test_json(model, tmp_path):
+def test_json_says_the_units_of_dates_and_is_scored_as_the_model(model, tmp_path):
     X = records(200, seed=1)
     text = model.to_json()
     (tmp_path / "m.json").write_text(text, "utf-8")
@@ -100,13 +101,17 @@ def test_json(model, tmp_path):
 ENGINES = [
     "sqlite",
     pytest.param(
-        "duckdb", marks=pytest.mark.skipif(find_spec("duckdb") is None, reason="make test-exports installs it")
+        "duckdb",
+        marks=[
+            pytest.mark.full,
+            pytest.mark.skipif(find_spec("duckdb") is None, reason="make test-exports installs it"),
+        ],
     ),
 ]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_sql(engine, model):
+def test_sql_reads_dates_moments_and_truth_values_as_the_model_does(engine, model):
     check(engine, model, records(seed=1), ("DOUBLE", "VARCHAR", "VARCHAR", "VARCHAR"))
 
 
@@ -194,6 +199,7 @@ def test_every_text_is_the_moment_that_predict_reads(engine, of_moments):
         check(engine, model, {"when": np.array(cells, dtype=object)}, ("VARCHAR",))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=20, deadline=None)
 @given(cells=st.lists(WHOLE | ODD, min_size=50, max_size=50))

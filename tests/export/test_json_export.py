@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from export_records import FORMS, SCHEMA, fitted, odd_records
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.audit import check_model
@@ -56,7 +57,7 @@ def shares_of(rule, sums):
     return [odd / sum(odds) for odd in odds]
 
 
-@pytest.mark.parametrize(("name", "variant"), FORMS)
+@pytest.mark.parametrize(("name", "variant"), thinned(FORMS, 3))
 def test_load_reads_it_and_other_programs_can_score_with_it(name, variant, tmp_path):
     model = fitted(name, variant)
     text = model.to_json()
@@ -135,6 +136,7 @@ def places(value, path=()):
         yield from places(part, (*path, key))
 
 
+@pytest.mark.full
 def test_whatever_is_damaged_it_is_refused_or_answers(tmp_path):
     original = fitted("hedgerow", "private")
     text, generator = original.to_json(), np.random.default_rng(0)

@@ -15,7 +15,7 @@ import hedgerow as hr
 onnx = pytest.importorskip("onnx", reason="make test-exports installs it")
 runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs it")
 
-pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore:the noisy number of records")]
 
 
 def answers(proto, X):
@@ -76,7 +76,7 @@ def test_inputs_outputs_and_metadata_are_as_promised():
     "classes", [["only"], ["a", "b", "c"], [0, 1], [True, False], [0.5, 2.5], [1, "b"], [-(2**63), 2], [2**70, 2]]
 )
 @pytest.mark.parametrize("name", ["hedgerow", "edprf", "diffgen", "smooth-boost"])
-def test_any_classes(name, classes):
+def test_onnx_predicts_classes_of_any_type(name, classes):
     from hedgerow.systems import system_class
 
     X, _ = training(400)

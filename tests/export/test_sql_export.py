@@ -8,6 +8,7 @@ import sqlite3
 import numpy as np
 import pytest
 from export_records import FORMS, NUMBERS, ROWS, SCHEMA, TEXTS, around, fitted, odd_records, training
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.export.dialects import DIALECTS
@@ -15,7 +16,7 @@ from hedgerow.export.sql_text import _added
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
-ENGINES = ("sqlite", "duckdb")
+ENGINES = ("sqlite", pytest.param("duckdb", marks=pytest.mark.full))
 
 
 def connect(engine):
@@ -62,7 +63,7 @@ def check(engine, model, X, types, name="people"):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("name", "variant"), FORMS)
+@pytest.mark.parametrize(("name", "variant"), thinned(FORMS, 6))
 def test_labels_are_equal_and_probabilities_within_rounding(name, variant, engine):
     model = fitted(name, variant)
     check(engine, model, odd_records(model, ROWS), ("DOUBLE", "VARCHAR", "DOUBLE"))
@@ -106,6 +107,7 @@ def test_sqlite_reads_every_type_that_one_column_holds():
     check("sqlite", model, {name: np.array(column, dtype=object) for name, column in X.items()}, ("", "", ""))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
@@ -133,7 +135,7 @@ def test_duckdb_reads_columns_of_every_type(kind, cells):
     "classes", [["only"], ["a", "b", "c"], [0, 1], [0.5, 2.5], [1, "b"], ["it's", 'a "b"'], [2**70, 2]]
 )
 @pytest.mark.parametrize("name", ["hedgerow", "edprf"])
-def test_any_classes(name, classes, engine):
+def test_sql_predicts_classes_of_any_type(name, classes, engine):
     from hedgerow.systems import system_class
 
     X, _ = training(400)
@@ -219,7 +221,7 @@ def test_sums_are_balanced():
     assert depth == 10
 
 
-def test_refusals():
+def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
     model = fitted("forest", "private")
     with pytest.raises(hr.ConfigurationError, match="pass one of 'duckdb', 'sqlite'"):
         model.to_sql("people", "oracle")
@@ -231,6 +233,7 @@ def test_refusals():
         twins.to_sql("people")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [

@@ -31,7 +31,7 @@ def test_draws_follow_the_law_and_no_other(logarithmic):
         assert chisquare(seen, expected(wrong, 6000, 12)).pvalue < FITS
 
 
-def test_laws():
+def test_laws_of_stopping_are_the_tabled_distributions():
     for logarithmic in (True, False):
         law = RandomStopping(2, logarithmic).law(400)
         assert law.sum() == pytest.approx(1)

@@ -51,6 +51,7 @@ def outcomes(module, test, *changes):
     return {number: (state, by) for number, state, by in json.loads(done.stdout)}
 
 
+@pytest.mark.full
 def test_a_change_fails_a_test_hangs_or_survives():
     field, line = (
         "    epsilon: Fraction = Fraction(0)",
@@ -75,6 +76,7 @@ def test_a_constant_that_has_no_value_is_noticed():
     assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
 
 
+@pytest.mark.full
 def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
     test = "tests/privacy/test_store.py::test_a_seeded_fit_voids_the_sum"
     found = outcomes("privacy/stored.py", test, ("    if not same:", "    if same:"))
@@ -100,6 +102,7 @@ def test_tests_that_start_threads_as_they_are_collected_are_refused(tmp_path):
     assert "threads of polars" in found[-1][1]
 
 
+@pytest.mark.full
 def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace():
     """A kernel's compiled callers stay on disk with the true one inside them: neither may they be read nor written over."""
     line = "d = _rotated(np.uint32(d ^ a), np.uint32(8))"
@@ -119,6 +122,7 @@ print([int(kernels.next_word(kernels.open_stream(bytes(32), 0)))])
 """
 
 
+@pytest.mark.full
 def test_kernels_that_are_compiled_for_a_trial_mean_the_same_and_are_not_kept(tmp_path):
     found = subprocess.run(
         [sys.executable, "-c", QUICKLY],

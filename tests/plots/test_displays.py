@@ -222,6 +222,7 @@ def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):
             draw()
 
 
+@pytest.mark.full
 def test_importing_plots_does_not_import_matplotlib():
     code = "import sys, hedgerow.plots; print('matplotlib' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

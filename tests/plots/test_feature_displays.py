@@ -31,10 +31,21 @@ Y = {
     ),
 }
 SCHEMAS = {2: hr.Schema(FEATURES, classes=["no", "yes"]), 3: hr.Schema(FEATURES, classes=["no", "maybe", "yes"])}
-MODELS = {
-    classes: hr.HedgerowClassifier(10.0, delta=1e-6, schema=schema, random_state=0).fit(TABLE, Y[classes])
-    for classes, schema in SCHEMAS.items()
-}
+
+
+def fitted(kind, classes, **options):
+    return kind(10.0, schema=SCHEMAS[classes], **options).fit(TABLE, Y[classes])
+
+
+class Models(dict):
+    """Models by their numbers of classes, each fitted when it is first asked for."""
+
+    def __missing__(self, n_classes):
+        self[n_classes] = fitted(hr.HedgerowClassifier, n_classes, delta=1e-6, random_state=0)
+        return self[n_classes]
+
+
+MODELS = Models()
 
 
 @pytest.fixture(autouse=True)
@@ -142,20 +153,17 @@ def test_other_boosters_have_curves_without_a_band():
 
 
 @pytest.mark.parametrize(
-    ("model", "features", "words"),
+    ("kind", "options", "features", "words"),
     [
-        (hr.EDPRFClassifier(10.0, schema=SCHEMAS[2]).fit(TABLE, Y[2]), None, "no curve for each feature"),
-        (
-            hr.SmoothBoostClassifier(10.0, schema=SCHEMAS[2], max_depth=3).fit(TABLE, Y[2]),
-            None,
-            "no curve for each feature",
-        ),
-        (hr.DPAdaBoostClassifier(10.0, schema=SCHEMAS[2]).fit(TABLE, Y[2]), [("age", "day")], "no pair"),
-        (MODELS[2], "income", "no feature 'income'"),
-        (MODELS[2], [("age", "age")], "no pair"),
+        (hr.EDPRFClassifier, {}, None, "no curve for each feature"),
+        (hr.SmoothBoostClassifier, {"max_depth": 3}, None, "no curve for each feature"),
+        (hr.DPAdaBoostClassifier, {}, [("age", "day")], "no pair"),
+        (hr.HedgerowClassifier, {"delta": 1e-6}, "income", "no feature 'income'"),
+        (hr.HedgerowClassifier, {"delta": 1e-6}, [("age", "age")], "no pair"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_with_the_way_out(model, features, words):
+def test_what_cannot_be_drawn_is_refused_with_the_way_out(kind, options, features, words):
+    model = fitted(kind, 2, **options)
     with pytest.raises(hr.ConfigurationError, match=words):
         feature_panels(model, features)
 

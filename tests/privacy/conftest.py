@@ -12,7 +12,7 @@ def server():
     server.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
 def address(request, tmp_path):
     """Where a store is to be, of either kind: every test of the contract runs against both."""
     if request.param == "sqlite":

@@ -112,14 +112,14 @@ def test_each_accountant_is_named_once():
 
 
 @pytest.mark.parametrize("ranged", [False, True])
-def test_a_pure_step(ranged):
+def test_a_pure_step_costs_each_accountant_its_own_measure_of_epsilon(ranged):
     epsilon = Fraction(2, 3)
     assert PureAndGaussian.of_pure(epsilon, ranged=ranged) == PureAndGaussian(epsilon, Fraction(0))
     assert GaussianDP.of_pure(epsilon, ranged=ranged) == GaussianDP(mu_squared_of_pure(epsilon, ranged=ranged))
     assert Concentrated.of_pure(epsilon, ranged=ranged) == Concentrated(rho_of_pure(epsilon, ranged=ranged))
 
 
-def test_a_gaussian_step():
+def test_a_gaussian_step_costs_each_accountant_its_own_measure_of_mu():
     mu_squared = Fraction(1, 7)
     assert PureAndGaussian.of_gaussian(mu_squared) == PureAndGaussian(Fraction(0), mu_squared)
     assert GaussianDP.of_gaussian(mu_squared) == GaussianDP(mu_squared)

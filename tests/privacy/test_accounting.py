@@ -161,7 +161,7 @@ def test_one_record_replaced_is_one_removed_and_one_added():
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_the_two_adjacencies(adjacency):
+def test_each_adjacency_is_known_by_its_name(adjacency):
     assert check_adjacency(adjacency) == adjacency
 
 

@@ -98,7 +98,7 @@ def test_what_a_user_may_name():
         ({"epsilon": 1, "rho": 1}, "one ceiling"),
     ],
 )
-def test_what_nobody_may_name(wrong, words):
+def test_a_ceiling_of_no_two_or_wrong_amounts_is_refused(wrong, words):
     with pytest.raises(ConfigurationError, match=words):
         Ceiling.of(**{"epsilon": None, **wrong})
 
@@ -131,7 +131,7 @@ def test_a_ceiling_keeps_its_kind(change):
 
 
 @pytest.mark.parametrize("seeded", [False, True])
-def test_what_one_fit_counts(seeded):
+def test_a_fit_counts_its_rho_and_draws_or_its_whole_claim_by_the_kind_of_ceiling(seeded):
     noise = Gaussian(Fraction(1, 50), 7, "sums")
     found = Ceiling.of(None, rho=1).amount(fit(1, "1/100", event=noise, seeded=seeded))
     assert found == Amount(rho=Fraction(1, 100), draws=7, fits=1, seeded=int(seeded))
@@ -139,7 +139,7 @@ def test_what_one_fit_counts(seeded):
     assert found == Amount(Fraction(1), Fraction(1, 100), fits=1, seeded=int(seeded))
 
 
-def test_what_is_left():
+def test_a_ceiling_counts_epsilon_or_rho_and_leaves_the_rest():
     spent = Amount(THIRD, rho=Fraction(1, 30))
     assert (BY_EPSILON.limit, BY_EPSILON.counted(spent), BY_EPSILON.left(spent)) == (1, THIRD, Fraction(2, 3))
     assert (BY_RHO.limit, BY_RHO.counted(spent), BY_RHO.left(spent)) == (Fraction(1, 10), spent.rho, Fraction(1, 15))

@@ -361,7 +361,7 @@ def test_what_a_ledger_of_rho_prints():
     assert (ledger.draws, Ledger(1).draws, Ledger(1).rho) == (7, 0, None)
 
 
-def test_what_it_prints():
+def test_repr_shows_the_ceiling_the_adjacency_and_what_was_spent():
     ledger = Ledger(1.5, 1e-6, "replace-one")
     assert repr(ledger) == "Ledger(epsilon=1.5, delta=1e-6, adjacency='replace-one', spent=0 in 0 fits)"
 

@@ -80,7 +80,7 @@ def test_a_fit_that_fails_is_noted_and_stays_booked(made):
     assert ledger.spent == Fraction(1, 2)
 
 
-def test_what_is_never_booked(made):
+def test_what_has_no_protection_another_adjacency_or_another_unit_is_refused_and_not_booked(made):
     ledger = made.create("a", epsilon=10)
     for refused in (
         fit(1, event=Unprotected("bins are read off the records")),
@@ -95,7 +95,7 @@ def test_what_is_never_booked(made):
     assert ledger.spent == 0
 
 
-def test_a_rho(made):
+def test_a_ledger_of_rho_counts_half_of_mu_squared_and_its_draws_and_refuses_above_either(made):
     ledger = made.create("a", rho=0.1, draws=10)
     ledger.reserve(normal("0.1", 6))
     assert (ledger.spent, ledger.spent_draws, ledger.rho, ledger.epsilon) == (Fraction(1, 20), 6, Fraction(1, 10), None)
@@ -508,7 +508,7 @@ def test_a_clock_that_runs_backwards_is_told_and_nothing_is_lost(made, monkeypat
     made.verify("a")
 
 
-def test_what_is_on_disk(tmp_path):
+def test_sqlite_writes_ahead_and_syncs_at_every_commit(tmp_path):
     made = hr.LedgerStore(tmp_path / "b.db")
     made.create("a", epsilon=1)
     with made._database.writing() as connection:

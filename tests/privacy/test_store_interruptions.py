@@ -54,6 +54,7 @@ def test_a_reservation_is_booked_in_both_or_in_neither(address):
     check_chains(address)
 
 
+@pytest.mark.full
 def test_the_end_of_a_fit_changes_no_sum(tmp_path):
     made = family(tmp_path / "b.db")
     whole, part = made.ledger("whole"), made.ledger("part")
@@ -68,6 +69,7 @@ def test_the_end_of_a_fit_changes_no_sum(tmp_path):
     check_chains(tmp_path / "b.db")
 
 
+@pytest.mark.full
 def test_a_ledger_is_created_or_not(tmp_path):
     numbers = count()
 
@@ -96,6 +98,7 @@ def test_a_share_is_created_or_not(tmp_path):
     check_chains(tmp_path / "b.db")
 
 
+@pytest.mark.full
 def test_a_ceiling_is_raised_or_not(tmp_path):
     made = family(tmp_path / "b.db")
     made.ledger("part").reserve(fit(1))
@@ -112,6 +115,7 @@ def test_a_ceiling_is_raised_or_not(tmp_path):
     check_chains(tmp_path / "b.db")
 
 
+@pytest.mark.full
 def test_a_ledger_is_closed_or_not(tmp_path):
     made, numbers, names = family(tmp_path / "b.db"), count(), []
 
@@ -132,6 +136,7 @@ def test_a_ledger_is_closed_or_not(tmp_path):
 
 
 # A connection of psycopg that nothing refers to any more is closed, and says so.
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:.*was deleted while still open", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interruption_inside_the_database_layer_leaves_no_lock(address):
     """Between two lines of SQLAlchemy, too; a lock that stayed would refuse the reservation after it."""

@@ -9,6 +9,7 @@ import store_processes
 from postgres import why_not
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_races_and_killed_processes(kind):
     if kind == "postgresql" and (reason := why_not()):

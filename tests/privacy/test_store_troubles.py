@@ -20,7 +20,7 @@ import hedgerow as hr
 from hedgerow.privacy import database
 
 
-def test_a_locked_file(tmp_path, monkeypatch):
+def test_a_locked_file_refuses_writing_and_can_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon=1)
     other = sqlite3.connect(tmp_path / "b.db", isolation_level=None)
@@ -33,7 +33,7 @@ def test_a_locked_file(tmp_path, monkeypatch):
     ledger.reserve(fit("0.1"))
 
 
-def test_a_full_disk(tmp_path, monkeypatch):
+def test_a_full_disk_refuses_and_books_nothing(tmp_path, monkeypatch):
     """A limit on the file's pages stands for the disk's end: SQLite answers alike."""
     made = hr.LedgerStore(tmp_path / "b.db")
     ledger = some(made)
@@ -62,7 +62,7 @@ def test_a_full_disk(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
-def test_a_read_only_folder(tmp_path):
+def test_a_read_only_folder_refuses_writing_and_can_be_read(tmp_path):
     made = hr.LedgerStore(tmp_path / "b.db")
     ledger = some(made)
     (tmp_path / "b.db").chmod(0o444)
@@ -162,10 +162,12 @@ def in_namespace(mount, code, folder):
     assert done.returncode == 0, done
 
 
+@pytest.mark.full
 def test_a_disk_that_is_really_full(tmp_path):
     in_namespace(f"mount -t tmpfs -o size=256k tmpfs '{tmp_path}'", FULL, tmp_path)
 
 
+@pytest.mark.full
 def test_a_file_that_is_mounted_by_itself(tmp_path):
     """Its log would lie beside either name, and the ceiling could be spent twice."""
     store = hr.LedgerStore(tmp_path / "b.db")

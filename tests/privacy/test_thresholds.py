@@ -29,7 +29,7 @@ ONE = Thresholded(Fraction(1, 2), "m", "p", delta=Fraction(1, 1000))
 OTHER = Pure(Fraction(1, 2), "m", "p")
 
 
-def test_sums():
+def test_deltas_of_thresholds_add_up_and_count_once_where_one_of_several_runs():
     assert cost(ONE).thresholds == Fraction(1, 1000)
     assert cost(Sequence((ONE, ONE, ONE, OTHER))).thresholds == Fraction(3, 1000)
     assert cost(Parallel((ONE, ONE))).thresholds == Fraction(2, 1000)
@@ -90,7 +90,7 @@ def test_a_filter_stops_at_its_ceiling():
         PrivacyFilter(wide).charged_all(cost(ONE)).charged_all(cost(ONE))
 
 
-def test_files():
+def test_a_threshold_survives_a_file_and_a_negative_delta_is_refused():
     assert event_from_dict(event_to_dict(Sequence((ONE, OTHER)))) == Sequence((ONE, OTHER))
     with pytest.raises(hr.FileFormatError):
         event_from_dict({**event_to_dict(ONE), "delta": "-1"})

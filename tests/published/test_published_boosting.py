@@ -354,7 +354,7 @@ def test_training_on_a_mixed_set_with_missing_cells(system):
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_seed_says_all(system):
+def test_the_same_seed_gives_the_same_model(system):
     X, y = mixed_records(80)
     plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=4)
     first, second = (plan.fit_raw(X, y, Randomness(5)).to_arrays() for _ in range(2))
@@ -364,7 +364,7 @@ def test_a_seed_says_all(system):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("labels", [[], ["yes"], ["unknown"], ["no", "no"]])
-def test_hardly_any_records(system, labels):
+def test_hardly_any_records_still_make_a_model(system, labels):
     X = {"x": [0.5] * len(labels), "c": ["a"] * len(labels), "z": [np.nan] * len(labels), "d": [1] * len(labels)}
     plan = PublishedBoostingPlan(SYSTEMS[system].recipe, MIXED, Fraction(1), rounds=3)
     model = plan.fit_raw(X, labels, Randomness(1))

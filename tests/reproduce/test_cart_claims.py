@@ -135,7 +135,7 @@ def test_noise_against_sampling(here, noise, answer):
 @pytest.mark.parametrize(
     ("apart", "answer"), [((0.1, 0.01), "holds"), ((0.01, 0.1), "does not"), ((0.1, 0.09), "cannot be told")]
 )
-def test_fluctuation(apart, answer):
+def test_fluctuation_is_judged_by_the_ratio_of_standard_deviations(apart, answer):
     found = results({"a": MIDDLE, "b": MIDDLE}, noise=dict(zip("ab", apart, strict=True)))
     verdict = cart_claims.fluctuate_more([(A, B)])(found, "published")
     assert verdict.answer == answer

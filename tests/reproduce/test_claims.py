@@ -61,6 +61,7 @@ def test_of_many_places_nine_in_ten_have_to_be_clear_and_all_right(clear, unclea
     assert claims.judged(gaps, "").answer == expected
 
 
+@pytest.mark.full
 def test_by_chance_alone_a_true_statement_is_seldom_contradicted():
     """Twenty places, all equal: in at most about 5 % of the runs is the claim contradicted, and it never holds."""
     generator = np.random.default_rng(0)

@@ -100,6 +100,7 @@ def typed_columns(draw, n_rows):
     return columns, types
 
 
+@pytest.mark.full
 @settings(deadline=None)  # the first call may compile
 @given(st.integers(1, 8).flatmap(typed_columns))
 def test_typed_tables_give_the_codes_of_the_definition(drawn):
@@ -299,7 +300,7 @@ def test_masked_cells_are_missing():
     assert Encoder(Schema({"a": Categorical(["b"])}, [0]), 2).transform(X[:, :1]).tolist() == [[1], [2]]
 
 
-def test_widths():
+def test_codes_take_the_narrowest_type_that_holds_them_and_too_many_are_refused():
     assert ENCODER.n_codes.tolist() == [5, 5, 4, 4]
     wide = Schema({"a": Numeric(0, 1)}, [0, 1])
     assert Encoder(wide, 255).dtype == np.uint8

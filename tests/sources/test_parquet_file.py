@@ -234,6 +234,7 @@ def test_without_pyarrow(parquet, train, is_refused, monkeypatch):
     assert train().exit_code == 0
 
 
+@pytest.mark.full
 def test_pyarrow_is_imported_for_parquet_only(folder):
     code = (
         "import sys\nfrom hedgerow.cli import main\n"

@@ -166,7 +166,9 @@ def test_blocks_of_records_and_curators_take_weights_too(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("classes", [(0, 1), ("no", "yes"), (False, True)])
+@pytest.mark.parametrize(
+    "classes", [(0, 1), *(pytest.param(c, marks=pytest.mark.full) for c in (("no", "yes"), (False, True)))]
+)
 def test_weights_are_kept_and_checked_by_files_and_hold_outside(kind, classes, tmp_path):
     model = fitted(kind, {classes[1]: 3.5}, classes)
     expected = model.predict_proba(TEST)

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from helpers import plan_at
+from products import pairwise
 from sklearn.model_selection import GridSearchCV
 
 import hedgerow as hr
@@ -72,10 +73,22 @@ def test_no_class_is_impossible_because_no_tree_named_it(model):
     assert (votes.argmax(axis=1) == (model.predict(X) == "yes")).all()
 
 
-@pytest.mark.parametrize("parts", list(product(ASSIGNMENTS, LEVELS, STOPS, SCORES, CHOICES, ["counts", "label"])))
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_no_combination_plans_more_than_its_budget(parts, adjacency):
-    assignment, levels, stop, criterion, selection, leaf = parts
+PARTS = (ASSIGNMENTS, LEVELS, STOPS, SCORES, CHOICES, ["counts", "label"], ["add-remove", "replace-one"])
+
+
+@pytest.mark.parametrize("parts", pairwise(*PARTS), ids="-".join)
+def test_no_two_parts_together_plan_more_than_the_budget(parts):
+    check_the_plan(*parts)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_no_combination_of_parts_plans_more_than_the_budget(assignment):
+    for parts in product([assignment], *PARTS[1:]):
+        check_the_plan(*parts)
+
+
+def check_the_plan(assignment, levels, stop, criterion, selection, leaf, adjacency):
     model = hr.ForestClassifier(
         schema=SCHEMA,
         n_estimators=5,

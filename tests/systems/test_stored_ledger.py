@@ -28,6 +28,7 @@ def test_workers_of_a_grid_search_share_one_sum(tmp_path):
     assert len(ledger.entries) == 5
 
 
+@pytest.mark.full
 def test_a_refusal_in_a_worker_of_a_grid_search_reaches_the_user(tmp_path):
     ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon="0.35")
     estimator = hr.EDPRFClassifier(epsilon=0.1, schema=SCHEMA, ledger=ledger)
@@ -36,6 +37,7 @@ def test_a_refusal_in_a_worker_of_a_grid_search_reaches_the_user(tmp_path):
     assert len(ledger.entries) == 3
 
 
+@pytest.mark.full
 def test_workers_of_dask_share_one_sum(tmp_path):
     distributed = pytest.importorskip("distributed")
     store = hr.LedgerStore(tmp_path / "b.db")

@@ -72,6 +72,7 @@ def most_often(monkeypatch, seed=0, **changes):
     return Counter(rounds).most_common(1)[0][1] / len(rounds), penalties
 
 
+@pytest.mark.full
 def test_strict_rounds_do_not_come_back_to_what_is_exhausted(monkeypatch):
     share, penalties = most_often(monkeypatch, strict_from=np.inf)
     assert share > 0.8

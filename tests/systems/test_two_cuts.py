@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.archive import read_archive, write_archive
@@ -159,7 +160,7 @@ def test_curves_of_all_kinds_add_up_to_the_decision(classes):
     assert np.allclose(total, model.decision_function(columns))
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", thinned([3, 2], 2))
 def test_explanations_add_up_and_importances_are_shares(classes):
     model, (columns, _) = fitted(classes), records(classes, count=300, seed=3)
     found = model.explain(columns)

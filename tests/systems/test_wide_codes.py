@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.systems import system_class
@@ -20,7 +21,7 @@ FORMS = [  # one of each way to hold tests and branches
 ]
 
 
-@pytest.mark.parametrize(("name", "variant", "parameters"), FORMS)
+@pytest.mark.parametrize(("name", "variant", "parameters"), thinned(FORMS, 6))
 def test_codes_of_17_bits_are_told_from_those_of_16(name, variant, parameters, tmp_path):
     code = np.repeat([5, 5 + 2**16], 1000)
     X = {"wide": np.array(VALUES, dtype=object)[code]}

@@ -11,7 +11,7 @@ BROWSER_STAMP := .venv/.installed-browser
 # Another Python's environments, and those of other versions, stand beside the one that is worked in.
 OTHER = build/venvs/$(notdir $(PYTHON))
 
-.PHONY: venv demo docs test-site dist test test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+.PHONY: venv demo docs test-site dist test planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -128,6 +128,10 @@ audit: venv
 # Changes the code that carries the guarantee in one place after another; what no test notices is listed (docs/mutants.md).
 mutants: $(MUTANTS_STAMP)
 	$(BIN)/python mutation/run.py --jobs 2
+
+# Mistakes that somebody could make, each put into a copy of the source, where the test that is named for it must fail.
+planted: venv
+	$(BIN)/python mutation/plant.py --jobs 2
 
 # Damaged model files: each is refused by FileFormatError or works, within 5 s of processor time and 1 GiB.
 fuzz: venv

@@ -100,3 +100,28 @@ def test_a_value_that_one_person_has_in_many_blocks_is_not_released(tmp_path):
             random_state=seed,
         )
         assert made.features["job"].values == ("cook",)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["memory", "stream"])
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.filterwarnings("ignore:no range", "ignore:delta is")
+def test_every_question_reads_so_many_records_of_a_person_as_it_promises(most, streamed):
+    """Of one person with very many records, and of others with one each: a release, a report card, a search and its last fit."""
+    rows, others = 900, 300
+    frame = pd.DataFrame({"a": [0.5] * (rows + others), "label": ["yes"] * rows + ["no"] * others})
+    who = ["x"] * rows + [f"p{place}" for place in range(others)]
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    data, groups = (frame[["a"]], frame["label"]), {"groups": pd.Series(who, name="who")}
+    if streamed:
+        data, groups = (hr.Records.from_batches([frame.assign(who=who)], "label", group="who"),), {}
+    common = {"epsilon": 1000, "records_per_person": most, "random_state": 0, **groups}
+    released = hr.private_schema(*data[:1], **common, numeric=["a"], classes=["no", "yes"])
+    assert abs(released.ranges_["a"].records - (others + most)) <= 2
+    fit = {"epsilon": 1000, "records_per_person": most, "random_state": 0}
+    tree = hr.EDPRFClassifier(schema=schema, n_estimators=1, max_depth=0)
+    model = hr.EDPRFClassifier(schema=schema, n_estimators=1, max_depth=0, **fit).fit(*data, **groups)
+    assert model.predict([[0.5]]).tolist() == ["no"]
+    card = hr.evaluate(model, *data, **common)
+    assert abs(card.records - (others + most)) <= 2
+    search = hr.PrivateSearchCV(tree, {"max_bins": [2, 3]}, refit=0.5, **fit).fit(*data, **groups)
+    assert search.predict([[0.5]]).tolist() == ["no"]

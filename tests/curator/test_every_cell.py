@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from test_splits import DEEP, ENCODER, N_CODES, RULE, SCHEMA, SPLITS, records
 
+import hedgerow as hr
+from hedgerow.boosting.steps import splits_of, widest_side
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness
+from hedgerow.schema import Encoder
 from hedgerow.table import MemoryTable
 
 FEATURES = len(N_CODES)
@@ -90,3 +93,14 @@ def test_every_candidate_is_offered_whatever_records_hold(world, splits):
     (offered,) = randomness.offered
     assert offered.shape == (1, candidates)
     assert offered.all()
+
+
+@pytest.mark.parametrize("bins", [1, 2, 3, 9, 40])
+def test_the_widest_side_is_that_of_the_candidate_with_the_most_cells(bins):
+    """As many draws as it has cells are planned: of numbers the cell of missing ones is one of them."""
+    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=["no", "yes"])
+    encoder = Encoder(schema, bins)
+    splits = splits_of(encoder, [0, 1])
+    widest = int((splits.n_cells // splits.n_sides).max())
+    assert widest_side(encoder.n_codes, np.array(schema.is_numeric)) == widest
+    assert widest_side(N_CODES, np.array(SCHEMA.is_numeric)) == int((SPLITS.n_cells // SPLITS.n_sides).max())

@@ -116,12 +116,12 @@ def test_every_question_reads_so_many_records_of_a_person_as_it_promises(most, s
         data, groups = (hr.Records.from_batches([frame.assign(who=who)], "label", group="who"),), {}
     common = {"epsilon": 1000, "records_per_person": most, "random_state": 0, **groups}
     released = hr.private_schema(*data[:1], **common, numeric=["a"], classes=["no", "yes"])
-    assert abs(released.ranges_["a"].records - (others + most)) <= 2
+    assert abs(released.ranges_["a"].records - (others + most)) < 1
     fit = {"epsilon": 1000, "records_per_person": most, "random_state": 0}
     tree = hr.EDPRFClassifier(schema=schema, n_estimators=1, max_depth=0)
     model = hr.EDPRFClassifier(schema=schema, n_estimators=1, max_depth=0, **fit).fit(*data, **groups)
     assert model.predict([[0.5]]).tolist() == ["no"]
     card = hr.evaluate(model, *data, **common)
-    assert abs(card.records - (others + most)) <= 2
+    assert abs(card.records - (others + most)) < 1
     search = hr.PrivateSearchCV(tree, {"max_bins": [2, 3]}, refit=0.5, **fit).fit(*data, **groups)
     assert search.predict([[0.5]]).tolist() == ["no"]

@@ -18,7 +18,7 @@ WHOLE = -m "not slow and not engines and not site"
 # Without bytecode on disk each of their processes would compile the library and rewrite all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo docs test-site dist test test-all test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+.PHONY: venv demo docs test-site dist test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -140,6 +140,10 @@ audit: venv
 # Changes the code that carries the guarantee in one place after another; what no test notices is listed (docs/mutants.md).
 mutants: $(MUTANTS_STAMP)
 	$(BIN)/python mutation/run.py --jobs 2
+
+# Mistakes that somebody could make, each put into a copy of the source, where the test that is named for it must fail.
+planted: venv
+	$(BIN)/python mutation/plant.py --jobs 2
 
 # Damaged model files: each is refused by FileFormatError or works, within 5 s of processor time and 1 GiB.
 fuzz: venv

@@ -27,7 +27,10 @@ SHOWN_ONLY = ("__repr__", "__str__")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: where it is, what stood there, what stands there now, and the whole changed source."""
+    """One change: where it is, what stood there, what stands there now, and the whole changed source.
+
+    ``syntax`` is the changed function, or the statement outside of functions, as Python's syntax tree has it.
+    """
 
     module: str
     line: int
@@ -35,11 +38,12 @@ class Mutant:
     before: str
     after: str
     source: str
+    syntax: str
 
     @cached_property
     def key(self) -> str:
-        """What results are kept under: another one after any change of the module."""
-        return hashlib.sha256(f"{self.module}\n{self.source}".encode()).hexdigest()[:16]
+        """What results are kept under: another one after a change of the function, but for comments, docstrings and layout."""
+        return hashlib.sha256(f"{self.module}\n{self.syntax}".encode()).hexdigest()[:16]
 
     @property
     def change(self) -> str:
@@ -57,7 +61,8 @@ def mutants_of(module: str, source: str) -> Iterator[Mutant]:
             mutated = head + changed + tail
             if changed != text and _is_python(mutated):
                 before, after = _difference(text.splitlines(), changed.splitlines())
-                found.setdefault(mutated, Mutant(module, line, _innermost(functions, line), before, after, mutated))
+                function, syntax = _innermost(functions, line), _syntax(text, changed)
+                found.setdefault(mutated, Mutant(module, line, function, before, after, mutated, syntax))
     yield from sorted(found.values(), key=lambda mutant: mutant.line)
 
 
@@ -127,6 +132,30 @@ def _skipped(tree: ast.AST) -> Iterator[tuple[Place, Place]]:
         for part in inner:
             if part is not None:
                 yield (part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)  # type: ignore[attr-defined]
+
+
+def _syntax(before: str, after: str) -> str:
+    """Return what differs of two statements of a module: its place, and the function or statement there as a syntax tree."""
+    (old, *_), (new, *_) = ast.parse(before).body, ast.parse(after).body
+    place = ""
+    while isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef):
+        place = f"{place}{new.name}."
+        if _head(old) != _head(new) or len(old.body) != len(new.body):
+            return f"{place}\n{_head(new)}"
+        old, new = next(pair for pair in zip(old.body, new.body, strict=True) if ast.dump(pair[0]) != ast.dump(pair[1]))
+    return f"{place}\n{ast.unparse(_without_docstrings(new))}"
+
+
+def _head(node: ast.ClassDef) -> str:
+    """Return a class without what stands in it."""
+    return ast.unparse(ast.ClassDef(node.name, node.bases, node.keywords, [ast.Pass()], node.decorator_list))
+
+
+def _without_docstrings(node: ast.stmt) -> ast.stmt:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.FunctionDef) and ast.get_docstring(inner) is not None:
+            inner.body = inner.body[1:] or [ast.Pass()]
+    return node
 
 
 def _functions(tree: ast.AST, prefix: str = "") -> list[tuple[int, int, str]]:

@@ -2,7 +2,7 @@
 
 Each module that modules.toml names is changed in one place, the tests named beside it are run, and a change that no test
 notices survives. Outcomes stay in mutation/outcomes, so that a run goes on where another was broken off. It ends well if every
-survivor is judged in judged.toml and every judgement is of a survivor.
+survivor is judged in judged.toml and every judgement is of a survivor; what is known is written to the page.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from trial import Outcome, Trials
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
 OUTCOMES = ROOT / "mutation" / "outcomes"
+PAGE = ROOT / "docs" / "mutants.md"
+MARKS = "<!-- figures: written by mutation/run.py -->", "<!-- end of figures -->"
 HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "narwhals", "pandas", "polars", "pyarrow", "pytest",
          "_pytest.assertion.rewrite", "hypothesis", "hypothesis.extra.numpy", "sklearn.base", "sklearn.utils.validation",
          "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
@@ -77,6 +79,11 @@ class Results:
         """Return what became of a mutant; None if that is not known, or if it passed tests that have changed since."""
         state, tests = self._known.get(mutant.key, (None, ""))
         return None if state == "broken" or (state == "passed" and tests != self.tests_key) else state
+
+    def is_stale(self, mutant: Mutant) -> bool:
+        """Say whether a mutant was killed by tests that have changed since."""
+        state, tests = self._known.get(mutant.key, (None, ""))
+        return state in ("failed", "hung") and tests != self.tests_key
 
     def is_new(self, mutant: Mutant) -> bool:
         """Say whether a mutant was never tried."""
@@ -144,13 +151,15 @@ def report(
                 left.append(f"survived  src/hedgerow/{module.path}:{mutant.line}  {mutant.change}")
         else:
             figures[state or "untried"] += 1
+        figures["stale"] += results.is_stale(mutant)
+        figures["again"] += state is None and not results.is_new(mutant)
     for path, change in judged:
         if path == module.path and change not in open_still:
             left.append(f"stale judgement, no such survivor  src/hedgerow/{module.path}  {change}")
     return figures, left
 
 
-COLUMNS = ("mutants", "failed", "hung", "equivalent", "harmless", "survived", "broken", "untried")
+COLUMNS = ("mutants", "failed", "hung", "stale", "equivalent", "harmless", "survived", "broken", "untried")
 
 
 def table(rows: dict[str, Counter[str]]) -> str:
@@ -162,6 +171,37 @@ def table(rows: dict[str, Counter[str]]) -> str:
     for name, figures in [*rows.items(), ("total", total)]:
         lines.append(f"| {name} | {' | '.join(str(figures[column]) for column in COLUMNS)} |")
     return "\n".join(lines)
+
+
+def in_words(rows: dict[str, Counter[str]]) -> str:
+    """Return what the figures say, as sentences of the page."""
+    total: Counter[str] = Counter()
+    for figures in rows.values():
+        total.update(figures)
+    killed = total["failed"] + total["hung"]
+    share = 100 * total["stale"] / max(killed, 1)
+    said = (
+        f"Of these {total['mutants']} mutants of {len(rows)} modules {killed} are killed (`failed` and `hung`), "
+        f"{total['equivalent']} judged equivalent and {total['harmless']} harmless. "
+        f"{total['stale']} of the kills, {share:.0f} %, are stale: tests of their module have changed since, and `--fresh` tries "
+        "them again."
+    )
+    left = [
+        *([f"{total['survived']} survivors are not judged"] if total["survived"] else []),
+        *([f"{total['broken']} trials broke off"] if total["broken"] else []),
+        *([f"{total['untried']} mutants wait for a trial, {total['again']} of them survivors whose tests have changed"]
+          if total["untried"] else []),
+    ]  # fmt: skip
+    return f"{said} {'; '.join(left) or 'Nothing is left to do'}."
+
+
+def write_page(rows: dict[str, Counter[str]], page: Path = PAGE) -> None:
+    """Put the figures of all modules between the marks of the page."""
+    before, begin, rest = page.read_text("utf-8").partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not (begin and end):
+        raise SystemExit(f"{page} has no marks between which figures stand")
+    page.write_text(f"{before}{begin}\n\n{table(rows)}\n\n{in_words(rows)}\n\n{end}{after}", "utf-8")
 
 
 def prepare() -> None:
@@ -193,7 +233,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="modules, such as privacy/accounting.py; all without any")
     parser.add_argument("--jobs", type=int, default=1, help="trials at once")
-    parser.add_argument("--list", action="store_true", help="try nothing, say what is known")
+    parser.add_argument("--list", action="store_true", help="try nothing, say what is known, and write it to the page")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     options = parser.parse_args()
     OUTCOMES.mkdir(exist_ok=True)
@@ -212,7 +252,9 @@ def main() -> int:
             results.tidy(mutants)
         rows[module.path], remaining = report(module, mutants, results, judged)
         left += remaining
-    print("\n".join([*left, "", table(rows)]))
+    print("\n".join([*left, "", table(rows), "", in_words(rows)]))
+    if not options.names:
+        write_page(rows)
     return 1 if left or any(row[state] for row in rows.values() for state in ("broken", "untried")) else 0
 
 

@@ -113,6 +113,28 @@ def test_a_few_intervals_cover_and_half_as_wide_ones_do_not():
     assert coverage(model, cards, truths, sampling=False, deviation=0.5)["accuracy"] < 52
 
 
+def widths_over_deviations(cards, name, deviation=1.0):
+    """How many deviations of the figure over cards half of an interval is; ``deviation`` plants a wrong noise."""
+    half = []
+    for card in cards[:8]:  # their widths are nearly the same
+        planted = ReportCard(card.classes, card.grid, card.counts, card.deviation * deviation, card.certificate_)
+        low, high = planted.interval(name, sampling=False)
+        figure = planted.figure(name)  # what bins leave open is no noise
+        half.append((high - low - (figure.high - figure.low)) / 2)
+    return float(np.mean(half) / np.std([card.figure(name).value for card in cards]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_interval_is_as_wide_as_its_figure_varies_over_cards(n_classes):
+    """Of each figure: 1.96 deviations, nearly; an interval from seven tenths of the noise is told from it."""
+    model = MODELS[n_classes]
+    X, y = sample(model.schema_, 4000, 2)
+    cards = [evaluate(model, X, y, epsilon=0.5, random_state=seed) for seed in range(300)]
+    for name in FIGURES:
+        assert 1.65 < widths_over_deviations(cards, name) < 2.5, name
+        assert widths_over_deviations(cards, name, 0.7) < 1.65, name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_intervals_of_noise_cover_the_raw_figures(n_classes):

@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.analysis import private_schema
-from hedgerow.analysis.grids import uniform_grid
+from hedgerow.analysis.grids import exponential_grid, tail_errors, uniform_grid
 from hedgerow.analysis.ranges import RangePlan
 
 GRID = uniform_grid(0, 64)
@@ -67,6 +67,15 @@ def test_errors_of_several_columns_hold_together():
     one, two = (plan_of(columns)._errors(plan_of().fine, GRID)[1:] for columns in ((0,), (0, 1)))
     assert np.all(two >= one)
     assert np.any(two > one)
+
+
+@pytest.mark.parametrize("columns", [(0,), (0, 1)])
+def test_the_chance_of_failure_is_shared_out_among_both_ends_in_both_questions_of_every_column_and_all_tails(columns):
+    plan = plan_of(columns)
+    for noise, grid in ((plan.fine, GRID), (plan.coarse, exponential_grid())):
+        codes = grid.n_codes - 1  # missing cells are in no tail
+        tails = 2 * 2 * len(columns) * grid.n_codes
+        assert np.array_equal(plan._errors(noise, grid), tail_errors(noise, codes, plan.failure / tails))
 
 
 def test_a_range_reaches_from_the_outermost_end():

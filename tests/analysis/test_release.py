@@ -297,6 +297,16 @@ def test_columns_share_the_whole_budget():
     assert made.certificate_.spent <= 3
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_classes_have_a_share_of_the_budget_like_a_column(columns):
+    cells = np.array(["x", "y"] * 2000)
+    X = dict.fromkeys("ab"[:columns], cells)
+    made = private_schema(X, cells, epsilon=3, delta=1e-6, categorical=list(X))
+    assert made.certificate_.spent == pytest.approx(3, abs=1e-9)
+    assert made.certificate_.spent <= 3
+    assert made.certificate_.holds
+
+
 def test_a_large_delta_is_told_where_it_is_asked_for():
     with pytest.warns(UserWarning, match="delta is") as caught:
         people_schema(delta=0.01)

@@ -138,6 +138,22 @@ def test_what_is_spilled_is_removed_and_changes_nothing(people, tmp_path):
     assert list(spill.iterdir()) == []
 
 
+def test_a_search_that_breaks_off_leaves_no_codes_on_disk_while_its_error_is_held(people, tmp_path, monkeypatch):
+    people, spill = people.iloc[:500], tmp_path / "spill"
+    spill.mkdir()
+    records = spilling(next(sources(people, tmp_path)), spill)
+
+    def lost(self, mechanism):
+        assert list(spill.iterdir()) != []
+        raise hr.EngineError("lost")
+
+    monkeypatch.setattr("hedgerow.curator.contest.Contest.winner", lost)
+    with pytest.raises(hr.EngineError, match="lost") as caught:
+        hr.PrivateSearchCV(*GRIDS["read alike"], epsilon=2).fit(records)
+    assert caught.tb is not None  # which holds what the search held
+    assert list(spill.iterdir()) == []
+
+
 def test_records_that_are_read_once_serve_one_question_alone(people):
     X, y = split(people)
     model = hr.EDPRFClassifier(epsilon=5, schema=SCHEMA).fit(X, y)

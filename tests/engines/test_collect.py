@@ -87,6 +87,16 @@ def test_a_total_waits_for_every_partition():
         _ = lost.sum
 
 
+@pytest.mark.parametrize("again", [(1,), (0, 1), (1, 2)])
+def test_a_partition_that_answers_again_is_refused(again):
+    total, one = Total(3), np.array([7])
+    total.add(Partial((1,), one))
+    with pytest.raises(EngineError, match="answered twice"):
+        total.add(Partial(again, one))
+    total.add(Partial((0, 2), one))
+    assert total.sum.tolist() == [14]
+
+
 def test_answers_may_come_from_any_thread():
     total = Total(50)
     workers = [threading.Thread(target=total.add, args=(Partial((place,), np.array([place])),)) for place in range(50)]

@@ -1,12 +1,14 @@
 """Which worker counts which partitions."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from hedgerow.engines.shares import TOGETHER, groups_of, shared_out
+from hedgerow.engines.shares import TOGETHER, WorkerShares, groups_of, shared_out
 
 
 @st.composite
@@ -64,3 +66,33 @@ def test_groups_of_many_partitions_are_several_a_thread():
     assert groups_of([3, 5, 8, 9], 1, 8) == [[3, 5, 8, 9]]
     assert groups_of([3, 5, 8, 9], 2, 8) == [[3, 8], [5, 9]]
     assert groups_of([3, 5, 8], 1, 1) == [[3], [5], [8]]
+
+
+class Cluster:
+    """Stands for a client: a scheduler that knows its workers' threads, and that every partition is with the first of them."""
+
+    def __init__(self, **threads):
+        self.threads, self.scheduler = threads, SimpleNamespace(ncores="threads", who_has="holders")
+
+    def sync(self, asked, keys=(), callback_timeout=None):
+        first = next(iter(self.threads))
+        return dict(self.threads) if asked == "threads" else {key: [first] for key in keys}
+
+    def submit(self, act, row, **where):
+        return row
+
+
+def test_partitions_are_shared_out_again_where_a_worker_comes_or_goes():
+    cluster, places = Cluster(a=1, b=1), list(range(6))
+    shares = WorkerShares(cluster, [SimpleNamespace(key=str(place)) for place in places], [1] * 6)
+
+    def asked():
+        groups = shares.groups(places, 1.0)
+        assert sorted(place for _, group in groups for place in group) == places
+        return {worker for worker, _ in groups}
+
+    assert asked() == {"a", "b"}
+    cluster.threads = {"b": 1}
+    assert asked() == {"b"}
+    cluster.threads = {"b": 1, "c": 1, "d": 1}
+    assert asked() == {"b", "c", "d"}

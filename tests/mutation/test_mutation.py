@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -245,6 +246,77 @@ def f(x: int | None, *, low=0) -> list[int] | None:
             "return total if x in ( 6, low) else -low", "return total if x in ( 4, low) else -low",
             "return total if x not in (5, low) else -low", "return total if x in (5, low) else low")),
     }  # fmt: skip
+
+
+OF_KEYS = """
+LIMIT = 5
+
+class C:
+    low: int = 1
+
+    def f(self, x):
+        \"\"\"Add.\"\"\"
+        return x + self.low  # a reason
+
+    def g(self, x):
+        return x - LIMIT
+"""
+
+
+def keys_of(text):
+    from mutants import mutants_of
+
+    found = {}
+    for mutant in mutants_of("m.py", text):
+        found.setdefault(mutant.function, set()).add(mutant.key)
+    return found
+
+
+def test_outcomes_are_kept_until_the_changed_function_says_something_else():
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    kept = keys_of(OF_KEYS)
+    assert set(kept) == {"module", "C", "C.f", "C.g"}
+    layout = (
+        OF_KEYS.replace("  # a reason", "")
+        .replace("Add.", "Add both.")
+        .replace("x - LIMIT", "(x\n            - LIMIT)")
+    )
+    assert keys_of("\n\n" + layout) == kept
+    for before, after, function in (
+        ("x + self.low", "self.low + x", "C.f"),
+        ("x - LIMIT", "x - LIMIT - 1", "C.g"),
+        ("int = 1", "int = 7", "C"),
+        ("LIMIT = 5", "LIMIT = 9", "module"),
+    ):
+        changed = keys_of(OF_KEYS.replace(before, after))
+        assert not changed[function] & kept[function]
+        assert all(changed[other] == kept[other] for other in kept if other != function)
+
+
+def test_the_page_says_what_is_known_and_how_much_of_it_is_stale(tmp_path):
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from run import MARKS, PAGE, write_page
+
+    page = tmp_path / "page.md"
+    page.write_text("before\n" + "\nold\n".join(MARKS) + "\nafter\n")
+    rows = {
+        "a.py": Counter(mutants=8, failed=4, hung=1, stale=2, equivalent=1, survived=1, untried=1, again=1),
+        "b.py": Counter(mutants=3, failed=3),
+    }
+    write_page(rows, page)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    assert "| a.py | 8 | 4 | 1 | 2 | 1 | 0 | 1 | 0 | 1 |" in text
+    assert "Of these 11 mutants of 2 modules 8 are killed" in text
+    assert "2 of the kills, 25 %, are stale" in text
+    assert (
+        "1 survivors are not judged; 1 mutants wait for a trial, 1 of them survivors whose tests have changed." in text
+    )
+    write_page(rows, page)
+    assert page.read_text() == text
+    assert [PAGE.read_text().count(mark) for mark in MARKS] == [1, 1]
 
 
 @pytest.mark.parametrize(

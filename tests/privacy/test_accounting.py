@@ -115,6 +115,22 @@ def test_unprotected_reasons_come_once_and_in_order():
     assert unprotected(event) == ("b", "a")
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda part: Sequence((part,)),
+        lambda part: Parallel((pure(1), part)),
+        lambda part: OneOf((pure(1), part)),
+        lambda part: PerRecordAssignment(part, 3),
+        lambda part: Subsampled(part, Fraction(1, 2)),
+        lambda part: Subsampled(Sequence((pure(1), PerRecordAssignment(part, 3))), Fraction(1, 2)),
+    ],
+)
+def test_an_unprotected_step_gives_its_reason_wherever_it_stands(around):
+    assert unprotected(around(Unprotected("why"))) == ("why",)
+    assert unprotected(around(pure(1))) == ()
+
+
 @given(st.lists(events, min_size=1, max_size=4))
 @settings(max_examples=60)
 def test_one_of_costs_what_its_costliest_choice_does_and_one_choice_draws(parts):

@@ -389,3 +389,21 @@ def test_a_warning_of_delta_points_at_the_call():
 def test_a_large_delta_is_said_to_protect_nothing():
     made = Certificate("S", "private", Fraction(1), Fraction(1, 2), "add-remove", Gaussian(Fraction(1, 100), 1, "p"))
     assert "may give whole records away" in str(made)
+
+
+def test_one_entry_that_was_read_off_the_records_voids_the_certificate():
+    """However many others are given, and wherever it stands: a feature, or the classes alone."""
+    given = {"a": hr.Numeric(0, 1), "b": hr.Categorical(["x", "y"])}
+    with pytest.warns(hr.PrivacyLeakWarning):
+        read = hr.Schema.infer({"a": [0.0, 1.0], "b": ["x", "y"]}, ["no", "yes"])
+    whole = hr.Schema(given, classes=["no", "yes"])
+    step = Pure(Fraction(1), "m", "p")
+    assert certify("S", step, whole, variant="private", claim=ONE, seeded=False).holds
+    for name in given:
+        part = read.replace({other: entry for other, entry in given.items() if other != name}, classes=["no", "yes"])
+        certificate = certify("S", step, part, variant="private", claim=ONE, seeded=False)
+        assert not certificate.holds
+        assert certificate.unprotected == (f"the schema was read off the data ({name})",)
+    certificate = certify("S", step, read.replace(given), variant="private", claim=ONE, seeded=False)
+    assert not certificate.holds
+    assert len(certificate.unprotected) == 1

@@ -300,6 +300,17 @@ def test_a_write_is_on_disk_and_waits_for_others(made):
         assert asked == {"journal_mode": mode, "synchronous": 3, "fullfsync": 1, "busy_timeout": 60_000}
 
 
+def test_whoever_books_keeps_other_writers_out_before_anything_is_read(made, path):
+    """Two that read what is left at once could both find it enough."""
+    made.create("a", epsilon=1)
+    other = sqlite3.connect(path, timeout=0, isolation_level=None)
+    with made._database.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
+        other.execute("BEGIN IMMEDIATE")
+    with made._database.reading():
+        other.execute("BEGIN IMMEDIATE")
+    other.close()
+
+
 def test_a_connection_ends_with_its_transaction(made, monkeypatch):
     ledger, connect, opened = made.create("a", epsilon=1), sqlite3.connect, []
 

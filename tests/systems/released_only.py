@@ -39,14 +39,19 @@ LARGEST = 6  # power of ten of noisy sums
 
 
 class Scripted(Randomness):
-    """Answers a draw by its number, its mechanism and its shape, whatever the statistics are."""
+    """Answers a draw by its number, its mechanism and its shape, whatever the statistics are.
 
-    def __init__(self, seed: int) -> None:
+    What else a draw was given is noted in ``asked``: its shape and, of a selection, what was offered.
+    """
+
+    def __init__(self, seed: int, asked: list) -> None:
         super().__init__(seed)
-        self._script = np.random.default_rng([seed, 1])
+        self._script, self._asked = np.random.default_rng([seed, 1]), asked
 
     def draw(self, mechanism, *statistics):
         script = self._script
+        offered = statistics[1:] if isinstance(mechanism, SELECTIONS) else ()
+        self._asked.append(("a draw", said((mechanism, np.shape(statistics[0]), offered), None)))
         if isinstance(mechanism, AS_THEY_ARE):
             return super().draw(mechanism, *statistics)
         if isinstance(mechanism, SELECTIONS):
@@ -67,17 +72,18 @@ class World:
     X: dict
     y: np.ndarray
     lies: int | None = None  # how large they are
+    rising: bool = False  # whether all are large, and none is negative
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Let every table answer questions for sums by this world's lies."""
+    def told(self, seed: int) -> Iterator[None]:
+        """Let every table answer questions for sums by this world's lies, which a seed tells."""
         if self.lies is None:
             yield
             return
-        made_up = np.random.default_rng(self.lies)
+        made_up = np.random.default_rng([self.lies, self.rising, seed])
 
         def lie(shape, low=0):
-            return made_up.integers(low, self.lies, shape)
+            return made_up.integers(self.lies // 2 if self.rising else low, self.lies, shape)
 
         def histogram(table, nodes, first, last):
             """A node has one number of records, whatever feature counts them: all stand in one code of each."""
@@ -103,12 +109,12 @@ class World:
 def fit_in(world: World, estimator, seed: int):
     """Return everything that a fit's model holds, and all questions that it asked, word for word."""
     asked = []
-    with world.told(), pytest.MonkeyPatch.context() as watch:
+    with world.told(seed), pytest.MonkeyPatch.context() as watch:
         for kind, name in QUESTIONS:
             watch.setattr(kind, name, _witnessed(getattr(kind, name), asked))
         coins = draw_coins(estimator, claim_of(estimator), Randomness(0).draw)
         plan = plan_of(estimator, estimator.schema, claim_of(estimator), coins)
-        model = fit_plan(plan, world.X, world.y, Scripted(seed))
+        model = fit_plan(plan, world.X, world.y, Scripted(seed, asked))
     return kept(model), asked
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from hedgerow.boosting.gradients import calibrated, cap_of, intercept_of
 from hedgerow.boosting.weights import UNIT, VOTE_STEPS
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.systems import hedgerow
 
 BOTH = [hr.HedgerowClassifier, hr.ForestClassifier]
 FORESTS = [
@@ -91,6 +93,24 @@ def test_margins_of_a_hedgerow_move_by_a_public_constant_and_nothing_else_does(c
         by_hand = (plain.predict_proba(TEST) * [0.5, 4]).argmax(axis=1)
         assert np.array_equal(weighed.predict(TEST)[clear], by_hand[clear])
         assert weighed.predict(TEST).sum() > 1.3 * plain.predict(TEST).sum()
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["ordinary", "strict"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("classes", [(0, 1), ("x", "y", "z")])
+def test_margins_move_by_the_cap_that_the_model_says(classes, delta, strict, monkeypatch):
+    """Ordinary and strict rounds have caps of their own, and probabilities are calibrated by the model's."""
+    monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, strict_from=0.0 if strict else np.inf))
+    weights = dict(zip(classes, (0.5, 4, 9), strict=False))
+    plain, weighed = (fitted(hr.HedgerowClassifier, one, classes, delta=delta) for one in (None, weights))
+    assert plain.model_.cap == weighed.model_.cap == cap_of(len(classes), strict=strict)
+    of_classes = ClassWeights.of(weights, schema(classes)).array()
+    moved, other = (
+        intercept_of(of_classes, cap_of(len(classes), strict=kind)) / VOTE_STEPS for kind in (strict, not strict)
+    )
+    assert not np.array_equal(moved, other)
+    sums = weighed.model_.sums(TEST) - plain.model_.sums(TEST)
+    assert np.array_equal(sums, np.broadcast_to(moved, sums.shape))
 
 
 @pytest.mark.parametrize("given", FORESTS, ids=str)

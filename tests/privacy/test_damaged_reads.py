@@ -1,0 +1,125 @@
+"""What is read of a stored ledger is what was booked, or an error; a refusal leaves nothing behind that others wait for."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from fractions import Fraction
+
+import pytest
+from test_ledger import fit
+from test_store import tamper
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
+
+DAMAGES = {
+    "a body that was edited": "UPDATE hedgerow_links SET body = replace(body, '3/10', '1/10') WHERE number = 2",
+    "a hash that was edited": "UPDATE hedgerow_links SET hash = 'x' WHERE number = 2",
+    "a link before it that was forged": "UPDATE hedgerow_links SET previous = 'x' WHERE number = 2",
+    "a last link that is gone": "DELETE FROM hedgerow_links WHERE number = 2",
+    "a row that names an earlier link": "UPDATE hedgerow_ledgers SET number = 1",
+    "a row with another hash": "UPDATE hedgerow_ledgers SET hash = 'x'",
+    "another parent": "UPDATE hedgerow_ledgers SET parent = 'b'",
+}
+READS = {
+    **{
+        name: lambda ledger, name=name: getattr(ledger, name)
+        for name in (
+            "spent",
+            "spent_delta",
+            "spent_draws",
+            "remaining",
+            "holds",
+            "entries",
+            "history",
+            "head",
+            "parent",
+            "closed",
+            "ceiling",
+            "epsilon",
+            "delta",
+            "adjacency",
+            "records_per_person",
+            "person",
+        )
+    },
+    "epsilon_at": lambda ledger: ledger.epsilon_at(0),
+    "reserve": lambda ledger: ledger.reserve(fit("0.1")),
+    "open": lambda ledger: ledger.store.ledger("a"),
+    "pickle": lambda ledger: pickle.loads(pickle.dumps(ledger)),
+    "share": lambda ledger: ledger.store.create("c", epsilon=1, parent="a"),
+    "raise": lambda ledger: ledger.store.raise_ceiling("a", epsilon=2, reason="more"),
+    "close": lambda ledger: ledger.store.close_ledger("a", reason="done"),
+    "verify": lambda ledger: ledger.store.verify("a"),
+}
+
+
+def booked(address):
+    """A ledger with two plans: the last link says what is spent, 3/10."""
+    store = hr.LedgerStore(address)
+    store.create("b", epsilon=1)
+    ledger = store.create("a", epsilon=1)
+    ledger.reserve(fit("0.1"))
+    ledger.reserve(fit("0.2"))
+    assert ledger.spent == Fraction(3, 10)
+    return ledger
+
+
+def answered(read, ledger):
+    try:
+        READS[read](ledger)
+    except hr.LedgerDamaged as error:
+        return "'a' is damaged" not in str(error)
+    return True
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_read_of_a_ledger_answers_from_a_damaged_end(damage, tmp_path):
+    address = str(tmp_path / "budgets.db")
+    ledger = booked(address)
+    tamper(address, DAMAGES[damage] + (" AND ledger = 'a'" if "WHERE" in DAMAGES[damage] else " WHERE name = 'a'"))
+    assert [read for read in READS if answered(read, ledger)] == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_ledger_shows_no_figure(damage, tmp_path):
+    address = str(tmp_path / "budgets.db")
+    ledger = booked(address)
+    tamper(address, DAMAGES[damage] + (" AND ledger = 'a'" if "WHERE" in DAMAGES[damage] else " WHERE name = 'a'"))
+    assert repr(ledger).endswith("which cannot be read now>")
+    assert "1/10" not in repr(ledger)
+    assert "0." not in repr(ledger).replace(address, "")
+
+
+REFUSALS = {
+    "too much": (lambda ledger: ledger.reserve(fit("2")), BudgetExceeded),
+    "a name that is taken": (lambda ledger: ledger.store.create("a", epsilon=1), ConfigurationError),
+    "a ceiling that is lower": (
+        lambda ledger: ledger.store.raise_ceiling("a", epsilon=0.5, reason="less"),
+        ConfigurationError,
+    ),
+    "a ledger that is not there": (lambda ledger: ledger.store.ledger("none"), ConfigurationError),
+    "a share of none": (lambda ledger: ledger.store.create("d", epsilon=1, parent="none"), ConfigurationError),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_after_a_refusal_other_threads_book(refusal, tmp_path):
+    """A lock that a refusal kept would hold up every other thread for ever; this one is waited for half a minute."""
+    ledger, done = booked(str(tmp_path / "budgets.db")), []
+    ask, error = REFUSALS[refusal]
+    with pytest.raises(error):
+        ask(ledger)
+
+    def book():
+        try:
+            ledger.reserve(fit("0.1"))
+            done.append(ledger.spent)
+        except HedgerowError as wrong:
+            done.append(wrong)
+
+    other = threading.Thread(target=book, daemon=True)
+    other.start()
+    other.join(30)
+    assert done == [Fraction(2, 5)], "another thread still waits for the one that was refused"

@@ -1,0 +1,80 @@
+"""Columns whose cells are numbers of words: every chunk has words of its own, wherever it comes from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow.schema import Encoder
+from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.sources.parquet_file import open_parquet
+
+CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
+TEXT = pa.string()
+CELLS = [cell for chunk in CHUNKS for cell in chunk]
+
+
+def column(kind=TEXT, chunks=CHUNKS):
+    """One column in which the number 0 is another word in each chunk."""
+    parts = [pa.array(chunk, kind).dictionary_encode() for chunk in chunks]
+    return pa.chunked_array(parts, parts[0].type)
+
+
+def cells_of(found):
+    return [None if cell is None or cell != cell else cell for cell in found.tolist()]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_each_chunk_is_read_by_its_own_dictionary(kind):
+    given = column(kind)
+    assert {str(chunk.dictionary) for chunk in given.chunks if len(chunk)} != {str(given.chunk(0).dictionary)}
+    for found in (read_columns({"a": given}), read_columns(pa.table({"a": given}))):
+        assert cells_of(found.cells(0)) == CELLS
+    assert cells_of(read_labels(given)) == CELLS
+
+
+def test_numbers_of_each_chunk_are_read_by_its_own_dictionary():
+    given = column(pa.int64(), ([5, None, 7], [7, 9], [9, 5]))
+    assert cells_of(read_columns({"a": given}).cells(0).astype(float)) == [5, None, 7, 7, 9, 9, 5]
+
+
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_row_groups_of_a_parquet_file_are_read_by_their_own_dictionaries(tmp_path, blocks, monkeypatch):
+    monkeypatch.setattr("hedgerow.sources.parquet_file.BLOCK_LINES", blocks)
+    path = tmp_path / "a.parquet"
+    with pq.ParquetWriter(path, pa.schema([("a", column().type)])) as writer:
+        for chunk in CHUNKS:
+            writer.write_table(pa.table({"a": column(chunks=(chunk,))}))
+    with open_parquet(path) as file:
+        assert [cell for block in file.blocks() for cell in block["a"].tolist()] == CELLS
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: pl.from_arrow(pa.table({"a": column()})),
+        lambda: pa.table({"a": column()}).to_pandas(),
+        lambda: pd.DataFrame({"a": pd.Series(CELLS, dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))}),
+        lambda: pa.table({"a": column()}).to_batches()[1],
+    ],
+    ids=["polars", "pandas", "pandas of arrow", "one batch"],
+)
+def test_frames_that_were_made_of_chunks_hold_the_same_cells(made):
+    given = made()
+    expected = CELLS if len(given) != len(CHUNKS[1]) else list(CHUNKS[1])
+    assert cells_of(read_columns(given).cells(0)) == expected
+
+
+def test_batches_are_encoded_by_their_own_dictionaries():
+    schema = hr.Schema({"a": hr.Categorical(["x", "y", "z"])}, classes=["no", "yes"])
+    table = pa.table({"a": column(), "label": pa.array(["no"] * len(CELLS))})
+    records = hr.Records.from_batches(lambda: table.to_reader(), label="label")
+    found = records.table(Encoder(schema, 2))
+    codes = np.concatenate([part.arrays["codes"][:, 0] for part in found._engine._partitions])
+    found.close()
+    assert codes.tolist() == Encoder(schema, 2).transform({"a": CELLS})[:, 0].tolist()

@@ -98,6 +98,7 @@ def check_text_frame(table) -> None:
             assert np.array_equal(ENCODER.transform(frame), codes)
 
 
+@pytest.mark.full
 @given(rows)
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_frames(table):

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 NAMES = [info.class_name for info in hr.list_systems()]
 
 
+@pytest.mark.full
 def test_a_misspelt_argument_is_refused_and_right_ones_are_not(tmp_path):
     lines = ["import hedgerow as hr", "schema = hr.Schema.load('schema.toml')"]
     for name in NAMES:

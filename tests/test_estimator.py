@@ -60,7 +60,7 @@ def test_numpy_numbers_as_parameters_survive_a_file(variant, tmp_path):
         "max_depth": 2,
         "stop": "none",
         "adjacency": "add-remove",
-        "records_per_person": 1,
+        "records_per_person": None,
         "random_state": 5,
         "ledger": None,
     }

@@ -66,7 +66,7 @@ def given_by(source, sizes, tmp_path, spill):
 @pytest.mark.parametrize("source", SOURCES)
 def test_values_count_each_person_once_over_all_blocks(source, sizes, most, spill, tmp_path):
     given = given_by(source, sizes, tmp_path, spill)
-    jobs, labels = given.values(JOBS, keep_of(given.groups, most, Randomness(most)))
+    jobs, labels = given.values(JOBS, keep_of(given.groups_by(JOBS.schema), most, Randomness(most)))
     others = 3 * len(SIZES[sizes])
     assert jobs == {"spy": most, "cook": others}
     assert labels == {"no": most + others}
@@ -79,7 +79,7 @@ def test_tables_count_each_person_once_over_all_partitions(source, sizes, most, 
     monkeypatch.setattr("hedgerow.engines.local.MOST_ROWS", 4)
     monkeypatch.setattr("hedgerow.engines.local.FEWEST_ROWS", 4)
     given = given_by(source, sizes, tmp_path, spill)
-    table = given.table(Encoder(SCHEMA, 2), keep_of(given.groups, most, Randomness(most)))
+    table = given.table(Encoder(SCHEMA, 2), keep_of(given.groups_by(SCHEMA), most, Randomness(most)))
     counted = sum((np.asarray(part.arrays["labels"]) >= 0).sum() for part in table._engine._partitions)
     table.close()
     assert counted == most + 3 * len(SIZES[sizes])

@@ -50,12 +50,12 @@ FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
         (
             pl.DataFrame({"a": [1], "b": [1], "id": [1]}),
             SchemaError,
-            "the column 'id', which the schema does not declare.* Drop it, .* or declare it",
+            "the column 'id', which the schema does not declare.* Drop it from X, or declare it",
         ),
         (
             pd.DataFrame({"a": [1], "b": [1]} | {f"c{i}": [1] for i in range(12)}),
             SchemaError,
-            "'c9' and 2 more.* Drop them, .* or declare them",
+            "'c9' and 2 more.* Drop them from X, or declare them",
         ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), SchemaError, "same name"),
         (pd.DataFrame([[1, 2]], columns=["1", 1]), SchemaError, "same name"),

@@ -25,7 +25,15 @@ Mask = npt.NDArray[np.bool_]
 
 
 class HeldOut(NamedTuple):
-    """The two parts, in the order of scikit-learn's ``train_test_split``; groups are None where none were given."""
+    """The two parts, in the order of scikit-learn's ``train_test_split``; groups are None where none were given.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> parts = hr.hold_out([[1.0], [2.0], [3.0]], ["no", "yes", "no"], share=0.5, random_state=0)
+    >>> len(parts.X_train) + len(parts.X_test)
+    3
+    """
 
     X_train: Any
     X_test: Any

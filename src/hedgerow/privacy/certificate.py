@@ -269,8 +269,8 @@ class Certificate:
             yield "a seed: for tests and reproduction only"
         else:
             yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it"
-        ids = "" if self.person is None else " and the ids"
-        yield f"the types of X, its columns, y{ids} being public: where a reader inferred one, a single cell can change it"
+        ids = "" if self.person is None else ", the ids"
+        yield f"the types of X, its columns{ids} and y being public: where a reader inferred one, a single cell can change it"
         whom = self.unit.rests_on(ids_as_text=self.ids_as_text)
         yield f"{whom}; every further fit on the same records adds its own epsilon (see Ledger)"
         yield "outside the guarantee: running time, memory use, and that there is at least one record"

@@ -1,0 +1,54 @@
+"""Model files that version 0.2.0 wrote load, and say to the last bit what they said.
+
+The files and what their models said were written by that version: HedgerowClassifier without and with a delta, with rounds on the
+sides of one and of two cuts, strict rounds, three classes, constraints, weights and persons, on the same made-up records.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+
+FOLDER = Path(__file__).parent / "fixtures" / "models-0.2.0"
+SAID = json.loads((FOLDER / "predictions.json").read_text("utf-8"))
+FILES = sorted(path.stem for path in FOLDER.glob("*.hedgerow"))
+
+
+def records():
+    return {name: [row[place] for row in SAID["rows"]] for place, name in enumerate(SAID["columns"])}
+
+
+def test_all_files_are_there():
+    assert sorted(SAID["models"]) == FILES
+    assert len(FILES) == 12
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_model_says_what_it_said_to_the_last_bit(name):
+    model, said = hr.load(FOLDER / f"{name}.hedgerow"), SAID["models"][name]
+    assert np.array_equal(model.predict_proba(records()), said["probabilities"])
+    assert np.array_equal(model.decision_function(records()), said["decision"])
+    assert len(list(model.staged_decision_function(records()))) == said["rounds"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_read_off_a_model_is_what_was(name):
+    model, said = hr.load(FOLDER / f"{name}.hedgerow"), SAID["models"][name]
+    assert np.array_equal(model.feature_curve("age")[1], said["curve"])
+    np.testing.assert_allclose(model.feature_importances_, said["importances"], rtol=1e-12)
+    assert len(model.interactions_) == said["interactions"]
+    found = model.explain(records())
+    assert np.array_equal(found.total, model.decision_function(records()))
+    np.testing.assert_allclose(found.contributions, said["contributions"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_model_is_written_anew_and_says_the_same(name, tmp_path):
+    model = hr.load(FOLDER / f"{name}.hedgerow")
+    model.save(tmp_path / "again.hedgerow")
+    again = hr.load(tmp_path / "again.hedgerow")
+    assert np.array_equal(again.predict_proba(records()), SAID["models"][name]["probabilities"])
+    assert again.certificate_ == model.certificate_

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["pairwise", "thinned"]
+__all__ = ["by_turns", "pairwise", "thinned"]
 
 
 def pairwise(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -24,6 +24,15 @@ def pairwise(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:
 def thinned(cases: Iterable[Any], every: int) -> list[Any]:
     """Return cases for ``parametrize``, all but the first, and each that is ``every`` places after one, marked ``full``."""
     return [_marked_full(case) if number % every else case for number, case in enumerate(cases)]
+
+
+def by_turns(cases: Iterable[Any], others: Sequence[Any], mark: pytest.MarkDecorator) -> list[Any]:
+    """Return the product for ``parametrize``: each case with one of the others, in turn, has the mark, and the rest is slow."""
+    return [
+        pytest.param(case, other, marks=mark if place == number % len(others) else pytest.mark.slow)
+        for number, case in enumerate(cases)
+        for place, other in enumerate(others)
+    ]
 
 
 def _marked_full(case: Any) -> Any:

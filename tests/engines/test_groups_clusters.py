@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from clusters import dask_frame, executors, spark_frame
 from person_spellings import NOBODY, TEXTS, check_reader
+from products import by_turns
 from random_records import CASES, estimator, random_batches, random_records, saved
 from whole_analysis import asked
 
@@ -28,10 +29,7 @@ from hedgerow.table.persons import least
 pytestmark = pytest.mark.filterwarnings("default", "ignore:the noisy number of records")
 on_clusters = [
     pytest.param("dask", marks=pytest.mark.engines),
-    pytest.param(
-        "spark",
-        marks=[pytest.mark.engines, pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")],
-    ),
+    pytest.param("spark", marks=pytest.mark.engines),
 ]
 IDS = ["p-1", "p-2", "3", "004.10", "4.1", None, "", "secret-person", "p-9"]
 
@@ -66,6 +64,8 @@ class Cluster:
 
 @pytest.fixture
 def cluster(request, tmp_path):
+    if request.param == "spark" and shutil.which("java") is None:
+        pytest.skip("Java is not installed")
     return Cluster(request, tmp_path)
 
 
@@ -96,8 +96,9 @@ def test_a_fit_is_the_same_bits(cluster, tmp_path):
     check_same("edprf", cluster.made(5), tmp_path)
 
 
-@pytest.mark.parametrize("cluster", on_clusters, indirect=True)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "cluster"), by_turns(CASES, ["dask", "spark"], pytest.mark.engines), indirect=["cluster"]
+)
 def test_every_private_form_writes_the_same_file(case, cluster, tmp_path):
     check_same(case, cluster.made(11), tmp_path)
 

@@ -100,7 +100,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If the card protects another unit than the model: one record, and not a person, or persons of another column.
+        If the card protects another unit than the model: a single record instead of a person, or persons of another column.
 
     Notes
     -----

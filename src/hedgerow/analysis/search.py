@@ -73,7 +73,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     Costs     ``epsilon``, pure.
     Assumes   what a fit does. docs/proofs/private-search.md.
 
-    Mostly it does not pay: defaults follow from public numbers and get the whole budget (docs/tuning.md).
+    Mostly it does not pay: defaults follow from public numbers and get the whole budget (docs/tuning.md). Where the schema names
+    a column of persons, or ``fit`` is given ``groups``, parts are divided by person.
 
     Parameters
     ----------
@@ -85,8 +86,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     epsilon : float, default 1.0
         The budget of everything: search and last fit.
     strategy : {"disjoint", "random-stopping"}
-        "disjoint" gives each candidate a share of the records, and chooses on another share. "random-stopping" trains a random
-        number of candidates, each on most of the records at half the search's epsilon, and takes that with the best noisy score.
+        "disjoint" gives each candidate a share of the records (or persons), and chooses on another share. "random-stopping"
+        trains a random number of candidates, each on most of the records at half the search's epsilon, and takes that with the
+        best noisy score.
     refit : float, default 0.5
         The share of epsilon for a fit of the best candidate on all records. 0: the model that won is the result.
     validation : float, default 0.25

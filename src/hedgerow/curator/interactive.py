@@ -101,7 +101,7 @@ class Curator:
     ledger : Ledger or None
         Where the budget is booked before any record is read.
     groups : sequence of length n_samples, optional
-        Who each record is of, as for ``fit``.
+        Who each record is of, as for ``fit``; leave it out where the schema names a column of X as ``person``.
     records_per_person : int, optional
         The guarantee is for one person, of whom at most so many records are read; None: as the schema says.
 

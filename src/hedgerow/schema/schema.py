@@ -51,8 +51,8 @@ class Schema:
     target
         The name of the label's column in files that hold records and labels together.
     person
-        The name of the column that says which person a record is of. It is no feature: a fit finds it among the columns and reads
-        at most ``records_per_person`` records of each person, drawn at random.
+        The name of the column that says which person a record is of, which must not be among the features. A fit finds it among
+        the columns and reads at most ``records_per_person`` records of each person, drawn at random.
     records_per_person
         How many records of one person a guarantee covers, where an estimator is not told otherwise. Without ``person`` it is the
         owner's promise that nobody has more.

@@ -62,6 +62,7 @@ def run(suite, *options):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.full
 def test_a_deleted_file_makes_the_run_red_in_processes_side_by_side(suite):
     (suite / "tests/test_two.py").unlink()
     code, output = run(suite, "-n", "2")

@@ -150,8 +150,9 @@ def loss(first, second, epsilon=1.0):
     return exact_loss(clone(MODEL).set_params(epsilon=epsilon), [NO], [NO, YES], groups=([first], [first, second])).loss
 
 
-def test_every_pair_of_ids_keeps_the_claim():
-    for first, second in combinations(TEXTS, 2):
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.full), 9])
+def test_every_pair_of_ids_keeps_the_claim(every):
+    for first, second in list(combinations(TEXTS, 2))[::every]:
         assert loss(first[0], second[-1]) <= 1, (first, second)
 
 

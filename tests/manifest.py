@@ -41,7 +41,7 @@ def read(path: Path = MANIFEST) -> dict[str, Counter[str]]:
 
 
 def least_of(config: pytest.Config, manifest: Mapping[str, Counter[str]]) -> dict[str, int]:
-    """Return how many tests of each file a run has at least: nothing is asked of one that was given less than all files."""
+    """Return the least number of tests that each file must run; empty for a run that was given only some files."""
     option = config.option
     if config.args != config.getini("testpaths") or any(getattr(option, name) for name in NARROWED):
         return {}

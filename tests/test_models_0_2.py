@@ -1,4 +1,4 @@
-"""Model files that version 0.2.0 wrote load, and say to the last bit what they said.
+"""Model files that version 0.2.0 wrote load and predict the same to the last bit.
 
 The files and what their models said were written by that version: HedgerowClassifier without and with a delta, with rounds on the
 sides of one and of two cuts, strict rounds, three classes, constraints, weights and persons, on the same made-up records.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator import Round
+from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
@@ -117,6 +117,7 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
 class Ones:
     """Every record that has a class counts one."""
 
+    columns = 0
     scored = 0
     channels = 1
     scored_l1 = 0
@@ -134,6 +135,7 @@ class OnesByClass:
 
     channels: int
 
+    columns = 0
     scored = 0
     scored_l1 = 0
     l1 = 1
@@ -227,7 +229,7 @@ class Survey:
             return into
         least = self.histogram_noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
         for feature in self.numeric:
-            counts = asked.sums(feature, self.histogram_noise)[:-1, 0]
+            counts = asked.sums(Candidate(feature), self.histogram_noise)[0, :-1, 0]
             clear = np.where(counts >= least, counts, 0)
             found = by_width_and_mass(clear, self._widths(feature), bins, self.recipe.by_mass)
             into[feature] = np.append(found, found[-1] + 1)

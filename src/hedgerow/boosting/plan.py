@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting.votes import Votes
-from hedgerow.boosting.weights import UNIT, VOTE_STEPS, WeightFamily
+from hedgerow.boosting.weights import WeightFamily
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, Softmax
+from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
@@ -182,12 +183,6 @@ class BoostedModel(ForestModel):
         return {**super().to_arrays(), "votes": self.whole_votes()[0]}
 
 
-def probabilities(sums: Floats) -> Floats:
-    """Return the probabilities that sums of votes (records, classes) stand for."""
-    odds = np.exp(sums - sums.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def lead(sums: Floats) -> Floats:
     """Return sums of votes (rows, classes) as they are, or for two classes the second's log-odds, of shape (rows,)."""
     return np.asarray(sums[:, 1] - sums[:, 0]) if sums.shape[1] == 2 else sums
@@ -204,6 +199,11 @@ class TreeVotes:
 
     tree: Forest
     votes: Integers
+
+    @property
+    def columns(self) -> int:
+        """How many margins a record has."""
+        return self.votes.shape[1]
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.weights import VOTE_STEPS
+from hedgerow.margins import VOTE_STEPS
 from hedgerow.trees import Forest
 
 __all__ = ["Discrete", "Real", "Votes"]

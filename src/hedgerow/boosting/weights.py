@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.boosting import kernels
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.shapes import check_shape
 
-__all__ = ["UNIT", "VOTE_STEPS", "Lookup", "MadaBoost", "SmoothBoost", "WeightFamily"]
+__all__ = ["Lookup", "MadaBoost", "SmoothBoost", "WeightFamily"]
 
-UNIT = 1 << 16  # the weight of a record that counts in full
-VOTE_STEPS = 1 << 9  # of a log-odds of 1, in which votes, margins and decisions are told everywhere
 DEEPEST = 12  # exp(-12) is below half a unit
 
 Integers = npt.NDArray[np.int64]

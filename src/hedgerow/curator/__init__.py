@@ -2,7 +2,7 @@
 
 from hedgerow.curator.interactive import Curator, Question
 from hedgerow.curator.queryable import Nodes, Queryable
-from hedgerow.curator.rounds import Round
-from hedgerow.curator.splits import Cut, Split, Splits
+from hedgerow.curator.rounds import Candidate, Round
+from hedgerow.curator.splits import Cut, Splits, cells_of
 
-__all__ = ["Curator", "Cut", "Nodes", "Queryable", "Question", "Round", "Split", "Splits"]
+__all__ = ["Candidate", "Curator", "Cut", "Nodes", "Queryable", "Question", "Round", "Splits", "cells_of"]

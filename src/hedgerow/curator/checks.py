@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator.splits import Splits
+from hedgerow.curator.splits import Cut, Splits
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Noise, Selection
 from hedgerow.privacy.accounting import Cost
 from hedgerow.table import ChannelRule
 
-__all__ = ["check_cost", "check_noise", "check_range", "check_scores", "check_splits", "check_sums"]
+__all__ = ["check_cost", "check_cuts", "check_noise", "check_range", "check_scores", "check_sums"]
 
 
 def check_cost(amount: Cost) -> None:
@@ -53,23 +55,19 @@ def check_range(mechanism: Selection, name: str, score_range: int) -> None:
         )
 
 
-def check_splits(splits: Splits, offsets: npt.NDArray[np.int64]) -> None:
-    """Raise ConfigurationError where splits are none of the table's codes: a record would be in several cells, or in none."""
+def check_cuts(cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64]) -> None:
+    """Raise ConfigurationError where cuts are none of the table's codes: a record would be in several cells, or in none."""
     codes = np.diff(offsets).tolist()
-    whole = [len(into) for into in splits.into] == codes and len(splits.by) == len(splits.group) == len(splits.cuts) > 0
-    ordered = whole and all(into[0] == 0 and np.isin(np.diff(into), (0, 1)).all() for into in splits.into)
-    grouped = ordered and all(
-        0 <= by < len(codes) and len(group) == codes[by] and group.min() >= 0 and group.max() == cuts.shape[1] - 1
-        for by, group, cuts in zip(splits.by, splits.group, splits.cuts, strict=True)
+    sound = all(
+        0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by] and set(cut.side.tolist()) == {0, 1} for cut in cuts
     )
-    earlier = grouped and len(splits.earlier) == len(splits.by)
-    earlier = earlier and all(
-        0 <= before.by < len(codes) and len(before.side) == codes[before.by] and set(before.side.tolist()) == {0, 1}
-        for before in splits.earlier
-        if before is not None
-    )
-    if not earlier:
+    if splits is not None:
+        sound = sound and len(splits.by) == len(splits.group) == len(splits.ordered) > 0
+        sound = sound and all(
+            0 <= by < len(codes) and len(group) == codes[by] and set(group.tolist()) == set(range(int(group.max()) + 1))
+            for by, group in zip(splits.by, splits.group, strict=True)
+        )
+    if not sound:
         raise ConfigurationError(
-            "these splits read other features or codes than the records have, or an earlier cut has not two sides; build them "
-            "anew."
+            "these cuts read other features or codes than the records have, or one has not two sides; build them anew."
         )

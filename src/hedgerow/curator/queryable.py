@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.curator.checks import check_cost, check_noise, check_range, check_splits
+from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
 from hedgerow.curator.rounds import Round
-from hedgerow.curator.splits import Splits
+from hedgerow.curator.splits import Cut, Splits, cells_of
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
 from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
@@ -25,7 +25,7 @@ from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.shapes import frozen_copy
-from hedgerow.table import CellRule, ChannelRule, Frontier, MemoryTable, RecordRule, RecordVotes, Table, WeightRule
+from hedgerow.table import CellRule, ChannelRule, Frontier, Layout, MemoryTable, RecordRule, RecordVotes, Table, WeightRule
 
 __all__ = ["Nodes", "Queryable"]
 
@@ -312,24 +312,25 @@ class Queryable:
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
         return self._add(noise, self._asked(self._table.cell_counts, frontier, rule))
 
-    def open_round(self, rule: ChannelRule, votes: RecordVotes | None = None, splits: Splits | None = None) -> Round:
-        """Return what answers about the sums of what a rule says of every record; it is free.
+    def open_round(
+        self,
+        rule: ChannelRule,
+        votes: RecordVotes | None = None,
+        cuts: Sequence[Cut] = (),
+        splits: Splits | None = None,
+    ) -> Round:
+        """Return what answers about the sums of what a rule says of every record, in each cell of released cuts; it is free.
 
         ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
         released.
         """
-        groups = None
-        if splits is not None:
-            check_splits(splits, self._table.offsets)
-            groups = splits.groups
+        check_cuts(cuts, splits, self._table.offsets)
+        layout = Layout(cells_of(cuts), None if splits is None else splits.groups)
         with self._lock:
-            if votes is None:
-                with self._scan_of_records():
-                    sums = self._table.sums(rule, None, groups)
-            else:
-                with self._change_of_records():
-                    sums = self._table.sums(rule, votes, groups)
-            return Round(rule, sums, self._table.offsets, splits, self._charge_all, self._randomness)
+            with self._scan_of_records() if votes is None else self._change_of_records():
+                sums = self._table.sums(rule, votes, layout)
+            by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
+            return Round(rule, by_cell, self._table.offsets, splits, self._charge_all, self._randomness)
 
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""

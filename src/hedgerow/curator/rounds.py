@@ -2,98 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.curator.checks import check_range, check_scores, check_sums
-from hedgerow.curator.splits import Splits
-from hedgerow.errors import ConfigurationError
+from hedgerow.curator.splits import Cut, Splits, cut_scores, feature_scores
 from hedgerow.mechanisms import Noise, Randomness, Selection
 from hedgerow.privacy.events import Event
 from hedgerow.table import ChannelRule
 
-__all__ = ["Round"]
+__all__ = ["Candidate", "Round"]
 
 Integers = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What a selection chose: the bins of a feature in each cell, under one cut more if ``number`` is that of a split."""
+
+    feature: int
+    number: int | None = None
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
     """Answers about the sums of what a rule says of every record, as they were when a curator opened the round.
 
-    Every question is asked of all records and charged to the curator before its answer is drawn.
+    Every question is asked of all records and charged to the curator before its answer is drawn. Under every candidate a record is
+    in one cell, so one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
     """
 
     _rule: ChannelRule = field(repr=False)
-    _sums: Integers = field(repr=False)  # by group and code, (groups, codes, channels)
+    _sums: Integers = field(repr=False)  # (cells, groups, codes, channels)
     _offsets: Integers = field(repr=False)  # where the codes of each feature begin
     _splits: Splits | None = field(repr=False)
     _charge: Callable[[Event], None] = field(repr=False)
     _randomness: Randomness = field(repr=False)
 
     @property
+    def _scored(self) -> Integers:
+        return np.asarray(self._sums[..., : self._rule.scored])
+
+    @property
     def _by_code(self) -> Integers:
-        """The sums by code, (codes of all features, channels): every partition into groups holds all records."""
-        first = len(self._sums) if self._splits is None else self._splits.n_first
-        return np.asarray(self._sums[:first].sum(axis=0))
+        """The sums by cell and code, (cells, codes, channels)."""
+        return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
-    def _scores(self) -> Integers:
-        """Return the absolute sums of the scored channels over the cells of each candidate, features and then splits."""
-        scored = np.abs(self._by_code[:, : self._rule.scored]).sum(axis=1)
-        of_features = np.add.reduceat(scored, self._offsets[:-1])
-        if self._splits is None:
-            return of_features
-        return np.concatenate([of_features, self._splits.scores(self._sums, self._rule.scored)])
+    def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:
+        """Return a cut of one feature for all cells alike, chosen by the absolute scored sums of both its sides in every cell.
 
-    def select(self, mechanism: Selection, penalty: Integers, offered: npt.NDArray[np.bool_] | None = None) -> int:
-        """Return a candidate, chosen by its absolute sums of the rule's scored channels less a public penalty.
-
-        Candidates are the features, and behind them the round's splits; ``offered`` says which of them may be chosen, all
-        if it is None. Under each a record is in one cell, so one record moves each score by at most ``scored_l1`` in either
-        direction, and the range is twice that.
+        ``ordered`` (features,) says whose codes have an order, and ``offered`` (codes of all features,) at which codes may be cut.
         """
+        self._check(mechanism)
+        scores = cut_scores(self._by_code[..., : self._rule.scored], self._offsets, np.array(ordered))
+        chosen = int(self._randomness.draw(mechanism, scores[None], offered[None])[0])
+        feature = int(np.searchsorted(self._offsets, chosen, side="right")) - 1
+        n_codes = int(np.diff(self._offsets)[feature])
+        return Cut.at(feature, chosen - int(self._offsets[feature]), n_codes, ordered=bool(ordered[feature]))
+
+    def select(self, mechanism: Selection, penalty: Integers, offered: Truth | None = None) -> Candidate:
+        """Return a candidate, chosen by its absolute scored sums less a public penalty.
+
+        Row 0 of ``penalty`` and ``offered`` (1 + cuts of the splits, features) is for features in the cells as they are, each further
+        row for features on both sides of one cut more. None offers all that splits can be.
+        """
+        self._check(mechanism)
+        features = len(self._offsets) - 1
+        scores = [feature_scores(self._by_code[..., : self._rule.scored], self._offsets)[None]]
+        possible = [np.ones((1, features), dtype=np.bool_)]
+        if self._splits is not None:
+            scores.append(self._splits.scores(self._scored, self._offsets))
+            possible.append(self._splits.offered(features))
+        may = np.concatenate(possible) if offered is None else np.concatenate(possible) & offered
+        drawn = self._randomness.draw(mechanism, (np.concatenate(scores) - penalty).reshape(1, -1), may.reshape(1, -1))
+        row, feature = divmod(int(drawn[0]), features)
+        if row == 0 or self._splits is None:
+            return Candidate(feature)
+        return Candidate(feature, row - 1, self._splits.cut(row - 1))
+
+    def _check(self, mechanism: Selection) -> None:
         check_scores(self._rule)
         check_range(mechanism, "absolute gradients", 2 * self._rule.scored_l1)
         self._charge(mechanism.event("a candidate", "absolute gradients"))
-        scores = (self._scores() - penalty)[None]
-        every = np.ones(scores.shape, dtype=np.bool_)
-        return int(self._randomness.draw(mechanism, scores, every if offered is None else offered[None])[0])
 
-    def scores(self, noise: Noise) -> Integers:
-        """Return the absolute sums of the rule's scored channels over the codes of each feature, (features,), with noise.
-
-        One record moves each of them by at most ``scored_l1``.
-        """
-        check_scores(self._rule)
-        features, most = len(self._offsets) - 1, self._rule.scored_l1
-        if not noise.covers(features * most, features * most**2):
-            raise ConfigurationError(
-                "the noise is calibrated for less than one record adds to the scores; build it for that."
-            )
-        self._charge(noise.event("scores", draws=features))
-        noisy: Integers = self._randomness.draw(noise, self._scores()[:features])
-        return noisy
-
-    def sums(self, candidate: int, noise: Noise) -> Integers:
-        """Return the sums of the channels by the cells of a candidate, (cells, channels), with noise.
-
-        The cells of a feature are its codes; those of a split are those of its first side and then of its second.
-        """
-        split = candidate - (len(self._offsets) - 1)
-        if split >= 0:
-            assert self._splits is not None
-            return self._noisy(self._splits.sums(self._sums, split), noise)
-        return self._noisy(self._by_code[self._offsets[candidate] : self._offsets[candidate + 1]], noise)
+    def sums(self, candidate: Candidate, noise: Noise) -> Integers:
+        """Return the sums of the channels by the cells and codes of a candidate, (cells, codes, channels), with noise."""
+        sums = self._by_code
+        if candidate.number is not None and self._splits is not None:
+            sums = self._splits.sums(self._sums, candidate.number)
+        first, last = self._offsets[candidate.feature : candidate.feature + 2]
+        return self._noisy(sums[:, first:last], noise)
 
     def whole_sums(self, noise: Noise) -> Integers:
         """Return the sums of the channels over all records, (channels,), with noise."""
-        return self._noisy(self._by_code[: self._offsets[1]].sum(axis=0), noise)
+        return self._noisy(self._by_code[:, : self._offsets[1]].sum(axis=(0, 1)), noise)
 
     def _noisy(self, sums: Integers, noise: Noise) -> Integers:
         check_sums(noise, self._rule)
         self._charge(noise.event("sums", draws=sums.size))
-        noisy: Integers = self._randomness.draw(noise, sums)
+        noisy: Integers = self._randomness.draw(noise, np.ascontiguousarray(sums))
         return noisy

@@ -5,7 +5,7 @@ from hedgerow.table.memory import MOST_RECORDS, MemoryTable
 from hedgerow.table.partitioned import Engine, PartitionedTable
 from hedgerow.table.persons import SHARE_BITS, Bits, Candidates, Keep, PersonPart, Share, keep_of, only, unpacked
 from hedgerow.table.reading import Coded, Reading, classes_of
-from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.rules import CellRule, Cells, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
 from hedgerow.table.table import Frontier, Table
 
 __all__ = [
@@ -15,8 +15,10 @@ __all__ = [
     "Bits",
     "Candidates",
     "CellRule",
+    "Cells",
     "ChannelRule",
     "CodeGroups",
+    "Layout",
     "Coded",
     "Engine",
     "Frontier",

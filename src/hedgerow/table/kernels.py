@@ -124,42 +124,46 @@ def move(
 
 
 @compiled
-def pack(codes, channels, offsets, by, group, shifted_by, shift, place, row, packed):
-    """Add the channels of every record to packed[g, offsets[feature] + code] for every feature, two in each integer.
+def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, packed):
+    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature, two in each integer.
 
-    It does so for every group g = group[p, code of by[p]] + shift[p, code of shifted_by[p]] of the record, one for each p.
+    A record's cell has for its binary digits the sides cut_side[c, code of cut_by[c]]. It is added in the parts
+    cell * n_groups + group[p, code of by[p]], one for each p; where ``by`` is empty, in the part of its cell alone.
     Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
-    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), by (partitions,), group
-    (partitions, codes), all 0 where there is one group; shifted_by (partitions,) and shift (partitions, codes), or both empty.
+    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), cut_by (cuts,), cut_side (cuts, codes),
+    by (partitions,), group (partitions, codes).
     OUT place (features,) uint64 and row (pairs,) int64 for its own use.
-    INOUT packed (groups, codes, pairs) int64, pairs = ceil(channels / 2), of which no half may pass 2**31 - 1 in absolute value.
+    INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
-    features, used, pairs = np.uint64(codes.shape[1]), channels.shape[1], packed.shape[2]
-    if (
-        packed.shape[0] == 1 and len(by) == 1 and used == 2
-    ):  # most questions: without places and groups, in half the time
-        for record in range(np.uint64(codes.shape[0])):
-            both = (channels[record, 0] << 32) + channels[record, 1]
-            for feature in range(features):
-                packed[0, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), 0] += both
-        return
+    features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
     for record in range(np.uint64(codes.shape[0])):
-        for pair in range(pairs):
-            row[pair] = channels[record, pair] << 32
-            if pairs + pair < used:
-                row[pair] += channels[record, pairs + pair]
+        cell = np.uint64(0)
+        for cut in range(len(cut_by)):
+            cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
+        if pairs == 1:
+            both = channels[record, 0] << 32
+            if used == 2:
+                both += channels[record, 1]
+            if len(by) == 0:
+                for feature in range(features):
+                    packed[cell, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
+                continue
+            row[0] = both
+        else:
+            for pair in range(pairs):
+                row[pair] = channels[record, pair] << 32
+                if pairs + pair < used:
+                    row[pair] += channels[record, pairs + pair]
         for feature in range(features):
             place[feature] = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-        first = row[0]
-        for p in range(np.uint64(len(by))):
-            own = np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
-            if len(shifted_by):
-                own += np.uint64(shift[p, np.uint64(codes[record, np.uint64(shifted_by[p])])])
-            for feature in range(features):
-                packed[own, place[feature], np.uint64(0)] += first
-            for pair in range(1, pairs):
+        for p in range(max(len(by), 1)):
+            part = cell
+            if len(by):
+                own = np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
+                part = cell * np.uint64(n_groups) + own
+            for pair in range(pairs):
                 for feature in range(features):
-                    packed[own, place[feature], pair] += row[pair]
+                    packed[part, place[feature], pair] += row[pair]
 
 
 @compiled

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hedgerow.mechanisms import Coins
 from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, grouped
-from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = [
     "AddVotes",
@@ -131,9 +131,9 @@ class Records:
             self._table.update_margins(self._votes)
             self._keep_margins()
 
-    def sums(self, rule: ChannelRule, groups: CodeGroups | None) -> Integers:
-        """Return the sums of a rule's channels, (groups, codes of all features, channels), in one scan with the last votes."""
-        found = self._table.sums(rule, self._votes, groups)
+    def sums(self, rule: ChannelRule, layout: Layout) -> Integers:
+        """Return the sums of a rule's channels, (parts, codes of all features, channels), in one scan with the last votes."""
+        found = self._table.sums(rule, self._votes, layout)
         self._keep_margins()
         return found
 
@@ -341,20 +341,20 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The sums of a rule's channels by group and code."""
+    """The sums of a rule's channels by part and code."""
 
     rule: ChannelRule
-    groups: CodeGroups | None
+    layout: Layout
 
     counts: ClassVar[bool] = False
 
     def cells(self, n_codes: int, n_classes: int) -> int:
         """Return how many integers the answer has."""
-        return (1 if self.groups is None else self.groups.n_groups) * n_codes * self.rule.channels
+        return self.layout.n_parts * n_codes * self.layout.channels(self.rule)
 
     def answer(self, records: Records) -> Integers:
-        """Return it, of shape (groups, codes of all features, channels)."""
-        return records.sums(self.rule, self.groups)
+        """Return it, of shape (parts, codes of all features, channels)."""
+        return records.sums(self.rule, self.layout)
 
 
 @dataclass(frozen=True, eq=False)

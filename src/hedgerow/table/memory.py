@@ -18,7 +18,7 @@ from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
 from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading
-from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, Layout, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each, for_slices
 
 __all__ = ["MemoryFrontier", "MemoryTable"]
@@ -32,6 +32,7 @@ BLOCK_RECORDS = 1 << 12
 LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
+NO_GROUPS = CodeGroups(NO_WEIGHTS, np.zeros((0, 0), dtype=np.int64))
 MANY_RECORDS = 1 << 16  # fewer are not worth a second thread
 
 
@@ -165,27 +166,29 @@ class MemoryTable:
 
     def update_margins(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins."""
-        margins = self._seen()
+        margins = self._seen(votes.columns)
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, groups: CodeGroups | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by group and code, (groups, codes, channels).
+    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
+        """Add votes to the margins, then return the sums of a rule's channels by part and code, (parts, codes, channels).
 
         It is one scan: few records at a time are voted on, given channels and added up. Two channels are added as the halves of
         one integer, for as many records as cannot make either half overflow. All numbers are integers, so any blocks and any
         number of threads give the same sums.
         """
-        margins, most = self._seen(), LARGEST_HALF // max(rule.l1, 1)
-        groups = self._all if groups is None else groups
-        shape = groups.n_groups, int(self._offsets[-1])
-        partitions = groups.feature, groups.group, groups.shifted_by, groups.shift
+        layout = Layout() if layout is None else layout
+        columns = rule.columns if votes is None else votes.columns
+        margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), layout.channels(rule)
+        shape = layout.n_parts, int(self._offsets[-1])
+        groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
+        parts_of = cells.by, cells.side, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         check_packable(step)
         parts: list[Integers] = []
 
         def work(rows: slice) -> None:
-            out = np.zeros((*shape, rule.channels), dtype=np.int64)
-            pairs = -(-rule.channels // 2)
+            out = np.zeros((*shape, used), dtype=np.int64)
+            pairs = -(-used // 2)
             packed, row = np.zeros((*shape, pairs), dtype=np.int64), np.empty(pairs, dtype=np.int64)
             place = np.empty(self._codes.shape[1], dtype=np.uint64)
             unpacked = 0
@@ -199,22 +202,20 @@ class MemoryTable:
                 if unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0
-                kernels.pack(codes, channels, self._offsets, *partitions, place, row, packed)
+                kernels.pack(codes, channels, used, self._offsets, *parts_of, place, row, packed)
                 unpacked += len(codes)
             kernels.unpack(packed, out)
             parts.append(out)
 
         for_slices(len(self), work)
-        return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, rule.channels), dtype=np.int64)
+        return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
 
-    @property
-    def _all(self) -> CodeGroups:
-        """One group of all records."""
-        return CodeGroups(np.zeros(1, dtype=np.int64), np.zeros((1, int(self._offsets[1])), dtype=np.int64))
-
-    def _seen(self) -> npt.NDArray[np.int32]:
+    def _seen(self, columns: int | None = None) -> npt.NDArray[np.int32]:
+        """Return the margins, zeros where nothing was said yet; rules and votes of one table read as many columns."""
+        if columns == 0:
+            return np.empty((len(self), 0), dtype=np.int32)
         if self._margins is None:
-            self._margins = np.zeros((len(self), self._n_classes), dtype=np.int32)
+            self._margins = np.zeros((len(self), self._n_classes if columns is None else columns), dtype=np.int32)
         return self._margins
 
     def sizes(self, frontier: MemoryFrontier) -> Integers:

@@ -30,7 +30,7 @@ from hedgerow.table.log import (
     Sums,
     Task,
 )
-from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each
 
 __all__ = ["Engine", "PartitionedTable"]
@@ -203,12 +203,12 @@ class PartitionedTable:
                 ),
             )
 
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, groups: CodeGroups | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by group and code, (groups, codes, channels)."""
+    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
+        """Add votes to the margins, then return the sums of a rule's channels by part and code, (parts, codes, channels)."""
         with self._lock:
             if votes is not None:
                 self.update_margins(votes)
-            return self._ask(Sums(rule, groups))
+            return self._ask(Sums(rule, Layout() if layout is None else layout))
 
     def close(self) -> None:
         """Drop all that the engine keeps of the records; nothing may be asked any more."""

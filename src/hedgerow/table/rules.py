@@ -8,7 +8,17 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CellRule", "ChannelRule", "CodeGroups", "Margins", "RecordRule", "RecordVotes", "WeightRule"]
+__all__ = [
+    "CellRule",
+    "Cells",
+    "ChannelRule",
+    "CodeGroups",
+    "Layout",
+    "Margins",
+    "RecordRule",
+    "RecordVotes",
+    "WeightRule",
+]
 
 Integers = npt.NDArray[np.int64]
 # int32 in a table: sums of released votes, of which 10 000 rounds stay far below 2**31.
@@ -36,12 +46,20 @@ class WeightRule(RecordRule, Protocol):
 class RecordVotes(Protocol):
     """What released trees say of records."""
 
+    @property
+    def columns(self) -> int:
+        """How many margins a record has."""
+
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
-        """Add it to ``margins`` (records, classes) of ``codes`` (records, features), one record at a time."""
+        """Add it to ``margins`` (records, columns) of ``codes`` (records, features), one record at a time."""
 
 
 class ChannelRule(Protocol):
     """Several integers for each record, by its margins and its label: what it adds to sums; the scored ones first."""
+
+    @property
+    def columns(self) -> int:
+        """How many margins a record has; 0 where none are read."""
 
     @property
     def scored(self) -> int:
@@ -64,12 +82,35 @@ class ChannelRule(Protocol):
         """A bound on the sum of the squares of a record's channels."""
 
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record of ``margins`` (records, classes), of shape (records, channels)."""
+        """Return the channels of each record of ``margins`` (records, columns), of shape (records, channels)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells that cuts, one after another, send every possible record to: each cut doubles them.
+
+    A record's cell is the binary number of its sides, the first cut's the highest digit.
+
+    Parameters
+    ----------
+    by : ndarray of shape (cuts,), int64
+        The feature whose code each cut reads.
+    side : ndarray of shape (cuts, codes), int64
+        The side of each of its codes, 0 or 1; columns beyond a feature's codes are not read.
+    """
+
+    by: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    side: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return 1 << len(self.by)
 
 
 @dataclass(frozen=True, eq=False)
 class CodeGroups:
-    """Public or released partitions of all possible records, each by the code of one feature, or by those of two.
+    """Public or released partitions of all possible records, each by the code of one feature.
 
     Parameters
     ----------
@@ -78,20 +119,37 @@ class CodeGroups:
     group : ndarray of shape (partitions, codes), int64
         The group of each of its codes. Groups of different partitions have different numbers, from 0 on; columns beyond a
         feature's codes are not read.
-    shifted_by, shift : ndarrays of shapes (partitions,) and (partitions, codes), int64, or both empty
-        A second feature, and what each of its codes adds to the number of the group; zeros where a partition reads one alone.
     """
 
     feature: Integers
     group: Integers
-    shifted_by: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    shift: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @property
     def n_groups(self) -> int:
         """How many groups all partitions have together."""
-        shift = self.shift.max(axis=1) if len(self.shifted_by) else 0
-        return int((self.group.max(axis=1) + shift).max()) + 1
+        return int(self.group.max()) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What sums of channels are told apart by, beside the codes of each feature.
+
+    ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all), and ``scored`` says
+    whether only the scored channels are summed.
+    """
+
+    cells: Cells = field(default_factory=Cells)
+    groups: CodeGroups | None = None
+    scored: bool = False
+
+    def channels(self, rule: ChannelRule) -> int:
+        """Return how many channels of a rule are summed."""
+        return rule.scored if self.scored else rule.channels
+
+    @property
+    def n_parts(self) -> int:
+        """How many groups all cells have together."""
+        return self.cells.n_cells * (1 if self.groups is None else self.groups.n_groups)
 
 
 class CellRule(Protocol):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
-from hedgerow.table.rules import CellRule, ChannelRule, CodeGroups, RecordRule, RecordVotes, WeightRule
+from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = ["Frontier", "Table"]
 
@@ -95,8 +95,8 @@ class Table(Protocol):
     def update_margins(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins."""
 
-    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, groups: CodeGroups | None = None) -> Integers:
-        """Add votes to the margins, then return the sums of a rule's channels by group and code.
+    def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
+        """Add votes to the margins, then return the sums of a rule's channels by part and code.
 
-        The answer is of shape (groups, codes of all features, channels); without ``groups`` all records are one group.
+        The answer is of shape (parts, codes of all features, channels); without a ``layout`` all records are one part.
         """

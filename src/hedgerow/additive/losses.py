@@ -1,42 +1,90 @@
-"""What one record adds to the gradient and the curvature of the logistic loss: bounded, whatever the record is.
+"""Losses: what one record adds to gradient and curvature, bounded whatever the record is, and how margins are read.
 
-Both are asked for in one question (docs/proofs/hedgerow.md).
+A loss is all that the engine knows of a task: its channels and their norms, where it starts, and its link (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting import kernels
-from hedgerow.boosting.weights import UNIT, VOTE_STEPS
+from hedgerow.additive import kernels
+from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.shapes import check_shape
+from hedgerow.survey import CLEAR, OnesByClass
+from hedgerow.table import ChannelRule
 
-__all__ = ["Gradients", "calibrated", "cap_of", "intercept_of", "uncalibrated"]
+__all__ = ["Logistic", "Loss", "calibrated", "uncalibrated"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
 STEPS_BACK = 200
+LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
 # The multiple of the curvature that is measured, in thousandths, by (two classes, normal).
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
-STRICT_MULTIPLES = {**MULTIPLES, (True, True): 2000}
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a released opening says.
+
+    Parameters
+    ----------
+    records : float
+        The number of records, at least 1.
+    spread : float
+        The variance of what one record adds, as a share of the largest that it could be: 1 where classes are even.
+    margins : ndarray of shape (columns,), int64
+        What the model says before its first term.
+    curvature : ndarray of shape (scored channels,)
+        The curvature of all records there.
+    """
+
+    records: float
+    spread: float
+    margins: Integers
+    curvature: Floats
+
+
+class Loss(ChannelRule, Protocol):
+    """What the engine knows of a task: gradients and curvatures of one record, where a model starts, and how steps become votes."""
+
+    @property
+    def curvature(self) -> float:
+        """The multiple of the curvature that is measured."""
+
+    @property
+    def opening(self) -> ChannelRule:
+        """What is asked of all records before the first round."""
+
+    def start(self, released: Integers, deviation: float) -> Start:
+        """Return what the released sums of the opening say; ``deviation`` is that of the noise of each."""
+
+    def curvature_of(self, measured: Floats) -> Floats:
+        """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
+
+    def votes(self, steps: Floats) -> Integers:
+        """Return steps (..., columns) as whole votes, none too long."""
+
+    def probabilities(self, margins: Floats) -> Floats:
+        """Return what margins (records, columns) say of each class."""
 
 
 @dataclass(frozen=True)
-class Gradients:
+class Logistic:
     """The channels of a round of additive boosting: gradient and curvature of the logistic loss of weighted records.
 
     With t the probability of the classes that a record is not of, it weighs min(1, cap / t). It adds its weight times
     [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k), or where ``by_share`` times p_k; two classes need one of
     each. Records that the model is surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that
     does to probabilities. The cap is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts
-    with where classes are even; it is 1 - 0.5 / K in strict rounds, whose noise is so small that such records are worth more. A
-    single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
+    with where classes are even. A single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
 
     Parameters
     ----------
@@ -44,18 +92,23 @@ class Gradients:
         How many classes the schema has.
     normal : bool
         Whether the noise will be normal.
-    strict : bool
-        Whether they are for strict rounds.
+    tenths : int
+        By how many tenths of 1 / n_classes the cap is below 1; some files of version 0.2 hold 5.
     """
 
     n_classes: int
     normal: bool
-    strict: bool = False
+    tenths: int = 8
+
+    @property
+    def columns(self) -> int:
+        """How many margins a record has: the second class's lead of two classes, or one for each."""
+        return 1 if self.n_classes == 2 else self.n_classes
 
     @property
     def scored(self) -> int:
         """How many channels are gradients."""
-        return 1 if self.n_classes == 2 else self.n_classes
+        return self.columns
 
     @property
     def channels(self) -> int:
@@ -65,7 +118,7 @@ class Gradients:
     @property
     def cap(self) -> int:
         """The largest absolute residual of a record, in units."""
-        return cap_of(self.n_classes, strict=self.strict)
+        return UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
 
     @property
     def scored_l1(self) -> int:
@@ -108,15 +161,54 @@ class Gradients:
         """The multiple of the curvature that is measured."""
         return self._thousandths / 1000
 
-    def first_curvature(self, records: float, shares: Floats | None = None) -> Floats:
-        """Return the sum of the curvature over so many records where the model says their shares, even ones if left out.
+    @property
+    def opening(self) -> ChannelRule:
+        """The number of records of each class."""
+        return OnesByClass(self.n_classes)
 
-        ``shares`` is of shape (classes,), the answer of shape (scored channels,).
+    def start(self, released: Integers, deviation: float) -> Start:
+        """Return what noisy numbers of records by class, (classes,), say.
+
+        The margins are those at which gradients cancel where classes have these shares, drawn towards even ones by the noise.
         """
-        if shares is None:
-            shares = np.full(self.n_classes, 1 / self.n_classes)
-        weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - shares, 1e-9))
-        return np.asarray(records * float(shares @ weight) * shares * (1 - shares))[: self.scored]
+        counts = np.maximum(released, 0) + 1 + CLEAR * deviation
+        records = max(float(np.sum(released)), 1.0)
+        share = counts / counts.sum()
+        said = uncalibrated(share, self.cap)
+        weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - said, 1e-9))
+        curvature = records * float(share @ weight) * said * (1 - said)
+        spread = float((share * (1 - share)).sum()) / max(1 - 1 / self.n_classes, 1e-9)
+        return Start(records, spread, self.margins_of(said), curvature[: self.scored])
+
+    def margins_of(self, said: Floats) -> Integers:
+        """Return the margins (columns,) of a model of which the softmax says these probabilities, (classes,)."""
+        odds = np.log(said)
+        margins = odds[1:] - odds[:1] if self.n_classes == 2 else odds - odds.mean()
+        return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
+
+    def weighted(self, weights: Floats) -> Integers:
+        """Return what margins (columns,) move by where classes have these positive weights, (classes,).
+
+        With them margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that of
+        the larger calibrated share times its weight, but for the rounding to a vote.
+        """
+        even = 1 / weights
+        return -self.margins_of(uncalibrated(even / even.sum(), self.cap))
+
+    def votes(self, steps: Floats) -> Integers:
+        """Return steps (..., columns) as whole votes: none above 1 for a class, those of all classes centred."""
+        if self.n_classes == 2:
+            steps = np.clip(steps, -2 * LONGEST, 2 * LONGEST)
+        else:
+            steps = np.clip(steps, -LONGEST, LONGEST)
+            steps = steps - steps.mean(axis=-1, keepdims=True)
+        return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
+
+    def probabilities(self, margins: Floats) -> Floats:
+        """Return the probabilities of the classes, (records, classes), that margins (records, columns) in log-odds stand for."""
+        if self.n_classes == 2:
+            margins = np.hstack([np.zeros_like(margins), margins])
+        return calibrated(probabilities(margins), self.cap)
 
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
@@ -127,7 +219,7 @@ class Gradients:
 
     @property
     def _thousandths(self) -> int:
-        return (STRICT_MULTIPLES if self.strict else MULTIPLES)[self.n_classes == 2, self.normal]
+        return MULTIPLES[self.n_classes == 2, self.normal]
 
     @cached_property
     def _exponentials(self) -> Integers:
@@ -153,11 +245,11 @@ class Gradients:
         return np.stack(by_label)
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record of ``margins`` (records, classes) and ``labels`` (records,; -1: nothing).
+        """Return the channels of each record of ``margins`` (records, columns) and ``labels`` (records,; -1: nothing).
 
         The answer is of shape (records, channels) in units rounded towards zero.
         """
-        check_shape(margins, (len(labels), self.n_classes), "margins (records, classes)")
+        check_shape(margins, (len(labels), self.columns), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
@@ -165,11 +257,6 @@ class Gradients:
             multiple = self._thousandths
             kernels.logistic_channels(margins, labels, self._exponentials, UNIT, self.cap, multiple, self.by_share, out)
         return out
-
-
-def cap_of(n_classes: int, *, strict: bool = False) -> int:
-    """Return the cap for so many classes, in units."""
-    return UNIT - -(-(5 if strict else 8) * UNIT // (10 * n_classes))
 
 
 def calibrated(probabilities: Floats, cap: int) -> Floats:
@@ -192,12 +279,3 @@ def uncalibrated(shares: Floats, cap: int) -> Floats:
     return np.asarray(found)
 
 
-def intercept_of(weights: Floats, cap: int) -> Integers:
-    """Return the votes that every record gets where classes have these positive weights, (classes,).
-
-    With them the margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that
-    of the larger calibrated share times its weight, but for the rounding to a vote.
-    """
-    even = 1 / weights
-    odds = -np.log(uncalibrated(even / even.sum(), cap))
-    return np.asarray(np.rint((odds - odds.mean()) * VOTE_STEPS), dtype=np.int64)

@@ -1,0 +1,113 @@
+"""What records add by their margins, and terms that are added to these."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.compiled import compiled
+
+__all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels"]
+
+
+@compiled
+def _quotient(number, inverse):
+    """Return number // divisor as a float, of integers held as floats: 0 <= number < 2**50, inverse = 1 / divisor rounded.
+
+    It is exact: (number + 1/2) / divisor is at least 1 / (2 divisor) away from every integer, and two roundings move it by less
+    than number / divisor / 2**51. A division of 64-bit integers takes many times as long.
+    """
+    return np.floor((number + 0.5) * inverse)
+
+
+@compiled
+def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_share, out):
+    """Write what a record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
+
+    Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). For each class its weight
+    times [y = k] - p_k, then for each class its weight times curvature / 1000 * p_k (1 - p_k), or where
+    ``by_share`` times curvature / 1000 * p_k.
+    p is the softmax of the margins, from a table of integers. A record without a label adds nothing.
+    IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
+    0 < cap <= unit <= 2**16, curvature < 2**16.
+    OUT out (records, 2 classes) int64.
+    """
+    records, classes = margins.shape[0], np.uint64(margins.shape[1])
+    last = np.int64(len(exponentials) - 1)
+    place = np.empty(classes, dtype=np.uint32)
+    mass = np.empty(classes, dtype=np.float64)
+    for record in range(records):
+        row, given, label = margins[record], out[record], np.int64(labels[record])
+        if label < 0:
+            given[:] = 0
+            continue
+        best = np.int64(row.max())
+        for k in range(classes):
+            place[k] = min(best - row[k], last)
+        total = np.int64(0)
+        for k in range(classes):
+            one = exponentials[place[k]]
+            total += one
+            mass[k] = one
+        others = total - exponentials[place[label]]
+        wrong = others * unit // total
+        of, to = (unit, total) if wrong <= cap else (cap, others)  # of / to: weight / total, in units
+        weight, by_to, by_total = np.float64(of), 1 / np.float64(to), 1 / np.float64(total)
+        for k in range(classes):
+            given[k] = -np.int64(_quotient(mass[k] * weight, by_to))
+        given[label] = min(wrong, cap)
+        for k in range(classes):
+            # mass (total - mass) // total, with a numerator below 2**50
+            spread = mass[k] if by_share else mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
+            given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
+
+
+@compiled
+def look_up_channels(margins, labels, table, out):
+    """Write table[label, lead], the lead being the second class's, or 0 for a record without a label.
+
+    IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, 2) int64, of which lead 0 is in the middle.
+    OUT out (records, 2) int64.
+    """
+    most = np.int64(table.shape[1] // 2)
+    for record in range(len(labels)):
+        label = np.int64(labels[record])
+        if label < 0:
+            out[record] = 0
+            continue
+        lead = np.int64(margins[record, 0])
+        lead = min(max(lead, -most), most) + most
+        for channel in range(out.shape[1]):
+            out[record, channel] = table[label, lead, channel]
+
+
+@compiled
+def add_term(codes, by, side, feature, votes, margins):
+    """Add votes[s, code of ``feature``] to every record's margins, s having side[c, code of by[c]] for its binary digits.
+
+    IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature int, votes (2**cuts, codes, columns).
+    INOUT margins (records, columns).
+    """
+    columns = np.uint64(margins.shape[1])
+    for record in range(np.uint64(codes.shape[0])):
+        place = np.uint64(0)
+        for cut in range(len(by)):
+            place = np.uint64(2) * place + np.uint64(side[cut, np.uint64(codes[record, np.uint64(by[cut])])])
+        code = np.uint64(codes[record, np.uint64(feature)])
+        for k in range(columns):
+            margins[record, k] += votes[place, code, k]
+
+
+@compiled
+def add_curves(codes, features, offsets, curves, margins):
+    """Add curves[offsets[f] + code of f] to every record's margins, for each of some features f.
+
+    IN codes (records, features), features (curves,), offsets (features + 1,), curves (codes of all features, columns).
+    INOUT margins (records, columns).
+    """
+    columns = np.uint64(margins.shape[1])
+    for record in range(np.uint64(codes.shape[0])):
+        for place in range(len(features)):
+            feature = np.uint64(features[place])
+            code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+            for k in range(columns):
+                margins[record, k] += curves[code, k]

@@ -277,5 +277,3 @@ def uncalibrated(shares: Floats, cap: int) -> Floats:
         odds = shares / np.maximum(1, (1 - found) * UNIT / cap)
         found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
     return np.asarray(found)
-
-

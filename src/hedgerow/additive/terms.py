@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,18 +13,22 @@ import numpy.typing as npt
 
 from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.trees import scoring
 from hedgerow.curator import Cut, cells_of
+from hedgerow.export import ScoringForm, Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
+from hedgerow.survey import merged_to_arrays
 from hedgerow.table import Cells
 
-__all__ = ["AdditiveModel", "Term", "lead_of"]
+__all__ = ["AdditiveModel", "Measured", "Term", "joined"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 
 BLOCK = 1 << 16  # records that are predicted at once
+USUAL = Logistic.tenths  # of a loss whose cap no file needs to say
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +60,7 @@ class Term:
     sums : ndarray of shape (2**K, codes, channels), int64, or None
         What was released of these cells, in ``UNIT``: gradients first. None where the model keeps none.
     noise : int
-        The standard deviation of the noise of a sum, in ``UNIT``, rounded; 0 without sums.
+        The standard deviation of the noise of a sum, in ``UNIT``, rounded; 0 where it is not known.
     """
 
     cuts: tuple[Cut, ...]
@@ -79,6 +84,11 @@ class Term:
         """The cells of its cuts."""
         return cells_of(self.cuts)
 
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """What it tells apart: its cuts and its feature."""
+        return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature)
+
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
         """Add it to ``margins`` (records, columns) of ``codes`` (records, features)."""
         kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
@@ -89,6 +99,36 @@ class Term:
             return None
         gradient, curvature = np.split(self.sums / UNIT, 2, axis=2)
         return Measured(gradient, curvature / multiple, self.noise / UNIT, self.noise / UNIT / multiple)
+
+    @cached_property
+    def mass(self) -> Floats:
+        """How much its cells and codes hold, (2**K, codes): the released curvature, above zero; alike where none is kept."""
+        if self.sums is None:
+            return np.ones(self.votes.shape[:2])
+        curvature = self.sums[..., self.sums.shape[2] // 2 :].sum(axis=2, dtype=np.float64) / UNIT
+        return np.asarray(np.maximum(curvature, 0) + 1e-9)
+
+    def means(self, mass: Floats) -> list[Floats]:
+        """Return what it says on average of all records, of each side of the first cut, of each cell of the first two, and so on.
+
+        Entry l is of shape (2**l, columns), in votes; ``mass`` (2**K, codes) says how much cells and codes count.
+        """
+        total, held = (self.votes * mass[..., None]).sum(axis=1), mass.sum(axis=1)
+        found = [total / held[:, None]]
+        for _ in self.cuts:
+            total, held = total.reshape(-1, 2, self.columns).sum(axis=1), held.reshape(-1, 2).sum(axis=1)
+            found.append(total / held[:, None])
+        return found[::-1]
+
+    def spread(self) -> Floats:
+        """Return how far what each of ``features`` tells apart spreads, (cuts + 1,), in log-odds; all cells count alike.
+
+        A cut tells apart the means of its two sides, the feature in bins what its codes say beyond the mean of their cell.
+        """
+        means = self.means(np.ones(self.votes.shape[:2]))
+        apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
+        apart.append((self.votes - means[-1][:, None]).reshape(-1, self.columns))
+        return np.array([np.sqrt((part**2).mean(axis=0)).sum() for part in apart]) / VOTE_STEPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +155,7 @@ class AdditiveModel:
     terms: tuple[Term, ...]
     signs: tuple[int, ...] = field(default=())
 
-    importance_rule: ClassVar[str] = (
-        "share of the spread of the curves over their cells; curves in the cells of cuts count for the feature whose curves they are"
-    )
+    importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
 
     @cached_property
     def offsets(self) -> Integers:
@@ -149,17 +187,18 @@ class AdditiveModel:
 
     def decision(self, X: Any) -> Floats:
         """Return the margins of records, (records, classes), or for two classes the second's log-odds, (records,)."""
-        return self._joined(lead_of(self.margins(codes) / VOTE_STEPS) for _, codes in self.encoder.blocks(X, BLOCK))
+        blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
+        return self.shown(np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *blocks]) / VOTE_STEPS)
+
+    def shown(self, values: Floats) -> Floats:
+        """Return values (..., columns) as ``decision`` shows them: without the only column of two classes."""
+        return values[..., 0] if len(self.encoder.schema.classes) == 2 else values
 
     def probabilities(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (records, classes)."""
-        return self._joined(
-            self.loss.probabilities(self.margins(codes) / VOTE_STEPS) for _, codes in self.encoder.blocks(X, BLOCK)
-        )
-
-    def _joined(self, parts: Iterator[Floats]) -> Floats:
-        found = list(parts)
-        return np.concatenate(found) if found else self.loss.probabilities(np.empty((0, len(self.start))))
+        blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
+        none = np.empty((0, len(self.encoder.schema.classes)))
+        return np.concatenate([none, *(self.loss.probabilities(margins / VOTE_STEPS) for margins in blocks)])
 
     def staged_margins(self, X: Any) -> Iterator[Floats]:
         """Yield the margins (records, columns) of the start with the first terms, one more each time, in log-odds."""
@@ -171,36 +210,44 @@ class AdditiveModel:
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` of the first terms, one more each time."""
-        return map(lead_of, self.staged_margins(X))
+        return map(self.shown, self.staged_margins(X))
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
         """Yield ``probabilities`` of the first terms, one more each time."""
         return map(self.loss.probabilities, self.staged_margins(X))
 
-    def spread(self) -> Floats:
-        """Return how far each feature's curves spread over their cells, (features,); terms under one set of cuts are one."""
-        spread = [float(np.std(self.curve(j), axis=0).sum()) for j in range(len(self.encoder.n_codes))]
-        for term in joined(self.terms):
-            spread[term.feature] += float(np.std(term.votes.reshape(-1, term.columns) / VOTE_STEPS, axis=0).sum())
-        return np.array(spread)
-
     def importances(self) -> Floats:
-        """Return the share of each feature in the spread of all curves, (features,); zeros where no curve has a slope."""
-        spread = self.spread()
+        """Return the share of each feature in the spread of all terms, (features,); zeros where none has a slope."""
+        spread = np.zeros(len(self.encoder.n_codes))
+        for term in joined(self.terms):
+            np.add.at(spread, list(term.features), term.spread())
         return spread / spread.sum() if spread.sum() > 0 else spread
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers, for programs that do not know this library."""
+        return scoring(self.encoder, self.start, joined(self.terms), Softmax(VOTE_STEPS, self.loss.cap / UNIT))
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return everything as named arrays: those of format 3 of the model files, which ``files.restored`` reads."""
+        about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
+        cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
+        votes = [term.votes.reshape(-1, term.columns) for term in self.terms]
+        sums = [term.sums.reshape(-1, term.sums.shape[2]) for term in self.terms if term.sums is not None]
+        return {
+            "start": self.start,
+            "terms": np.array(about, dtype=np.int64).reshape(-1, 4),
+            "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
+            "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
+            "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
+            **({} if self.loss.tenths == USUAL else {"cap": np.array([self.loss.cap], dtype=np.int64)}),
+            **merged_to_arrays(self.encoder),
+        }
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
-    """Return the terms with cuts, those of the same cuts and feature added up to one, the first found first."""
+    """Return terms with the votes of those of the same cuts and feature added up, the first found first; without sums."""
     found: dict[tuple[Any, ...], Term] = {}
     for term in terms:
-        if term.cuts:
-            key = (tuple((cut.by, cut.side.tobytes()) for cut in term.cuts), term.feature)
-            votes = term.votes + found[key].votes if key in found else term.votes
-            found[key] = Term(term.cuts, term.feature, votes)
+        votes = term.votes + found[term.key].votes if term.key in found else term.votes
+        found[term.key] = Term(term.cuts, term.feature, votes)
     return list(found.values())
-
-
-def lead_of(margins: Floats) -> Floats:
-    """Return margins (records, columns) as ``decision`` does: of one column as (records,)."""
-    return margins[:, 0] if margins.shape[1] == 1 else margins

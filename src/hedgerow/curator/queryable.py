@@ -25,7 +25,17 @@ from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
 from hedgerow.shapes import frozen_copy
-from hedgerow.table import CellRule, ChannelRule, Frontier, Layout, MemoryTable, RecordRule, RecordVotes, Table, WeightRule
+from hedgerow.table import (
+    CellRule,
+    ChannelRule,
+    Frontier,
+    Layout,
+    MemoryTable,
+    RecordRule,
+    RecordVotes,
+    Table,
+    WeightRule,
+)
 
 __all__ = ["Nodes", "Queryable"]
 

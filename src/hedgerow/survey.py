@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,7 @@ __all__ = [
     "fine_encoder",
     "merged_encoder",
     "merged_to_arrays",
+    "too_few",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -208,19 +210,8 @@ class Survey:
         return int(asked.whole_sums(self.count_noise)[0])
 
     def doubts(self, records: int | None) -> tuple[str, ...]:
-        """Return what to say where the released number does not stand out from its noise.
-
-        It looks at the released number and public values alone. Without a record that has a class there is nothing to say
-        once in 1000 fits.
-        """
-        if self.count_noise is None or records is None or records >= (least := self.count_noise.quantile(RARE)):
-            return ()
-        return (
-            f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
-            f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
-            "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
-            "the schema declares them; if they are, pass more records or a larger epsilon.",
-        )
+        """Return what to say where the released number does not stand out from its noise."""
+        return () if self.count_noise is None or records is None else too_few(records, self.count_noise, 1)
 
     def merges(self, asked: Round, bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
@@ -243,6 +234,23 @@ class Survey:
         with np.errstate(over="ignore"):
             widths = np.diff(ends)
         return widths if np.isfinite(kind.high - kind.low) else np.diff(ends / 4)
+
+
+def too_few(records: int, noise: Noise, counts: int) -> tuple[str, ...]:
+    """Return what to say where a released number of records, the sum of so many counts, does not stand out from its noise.
+
+    It looks at the released number and public values alone. Without a record that has a class there is nothing to say at most once in
+    1000 fits.
+    """
+    least = math.ceil(noise.quantile(RARE) * math.sqrt(counts))
+    if records >= least:
+        return ()
+    return (
+        f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
+        f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
+        "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
+        "the schema declares them; if they are, pass more records or a larger epsilon.",
+    )
 
 
 def by_width_and_mass(clear: Integers, widths: Floats, bins: int, by_mass: float) -> Integers:

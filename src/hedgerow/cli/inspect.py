@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.additive.terms import AdditiveModel
 from hedgerow.cli.options import InputFile, json_option
 from hedgerow.cli.output import model_values, write_json
 from hedgerow.cli.tree_text import tree_lines, tree_values

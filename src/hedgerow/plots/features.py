@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.additive_model import AdditiveModel
-from hedgerow.boosting.curves import Curve, Pair, curve_of, pair_of
+from hedgerow.additive.terms import AdditiveModel
+
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown

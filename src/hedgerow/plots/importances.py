@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.additive_model import AdditiveModel
+from hedgerow.additive.terms import AdditiveModel
 from hedgerow.boosting.curves import noise_by_feature, spread_by_feature
 from hedgerow.plots.axes import BLUE, GREY, new_axes, shown
 

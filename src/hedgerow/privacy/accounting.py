@@ -163,8 +163,11 @@ class Cost:
             found = min(found, value.delta(epsilon))
             if found == 0:
                 break
-        sampler = float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
-        return found + (sampler + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
+        return found + (self.delta_of_draws(epsilon) + float(self._of_thresholds(epsilon))) * (1 + FLOAT_GUARD)
+
+    def delta_of_draws(self, epsilon: Fraction) -> float:
+        """Return what the approximate draws add to delta at epsilon."""
+        return float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
 
     def _of_thresholds(self, epsilon: Fraction) -> Fraction:
         """Return what thresholded steps take of delta; exact under add/remove (docs/proofs/released-schemas.md)."""

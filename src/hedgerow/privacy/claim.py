@@ -12,6 +12,7 @@ from scipy.optimize import brenth
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Adjacency, Cost, cost
+from hedgerow.privacy.conversions import concentrated_rho
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.exact import decimal_text
 
@@ -19,6 +20,7 @@ __all__ = ["Claim", "NoAmountError"]
 
 SEARCH_PLACES = 1 << 20  # between an amount and twice as much
 TINY, HUGE = 1e-300, 1e300  # deltas whose logarithms can be compared
+RHO_GUARD = Fraction(1, 2**24)  # relative: what the search for an order, and logarithms, may miss
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
 
 
@@ -70,6 +72,27 @@ class Claim:
     def _spent(self, event: Event) -> Cost:
         return cost(event).under(self.adjacency, self.records_per_person)
 
+    def rho(self, build: Callable[[Fraction], Event]) -> Fraction:
+        """Return nearly the largest rho for which the claim covers the event that ``build`` makes of it.
+
+        Of plans that cost at most the rho that they are built for: it is worked out in floats, and verified exactly.
+
+        Raises
+        ------
+        NoAmountError
+            If the claim covers the event of no rho that the samplers can draw for.
+        """
+        group = self.records_per_person * (1 if self.adjacency == "add-remove" else 2)
+        sampler = cost(build(Fraction(1))).delta_of_draws(self.epsilon)
+        left = float(self.delta) - sampler
+        found = concentrated_rho(float(self.epsilon), left) / group**2 if left > 0 else 0.0
+        amount = Fraction(max(found, 0.0)) * (1 - RHO_GUARD)
+        while amount >= LEAST_AMOUNT:
+            if self.covers(build(amount)):
+                return amount
+            amount *= 1 - RHO_GUARD
+        raise NoAmountError(self._no_amount)
+
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.
 
@@ -95,12 +118,7 @@ class Claim:
         try:
             low, high = self._around(excess)
         except ConfigurationError as error:
-            raise NoAmountError(
-                f"no plan of this kind keeps to delta {decimal_text(self.delta)} at epsilon {decimal_text(self.epsilon)}. Either "
-                "epsilon is so large that the samplers' own error, times e^epsilon, is above delta, or both are so small that "
-                "the noise would be larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or "
-                "delta=0."
-            ) from error
+            raise NoAmountError(self._no_amount) from error
         unit = (high - low) / SEARCH_PLACES
         place = int(brenth(lambda at: excess(low + round(at) * unit), 0, SEARCH_PLACES, xtol=0.5))
         while excess(low + place * unit) > 0:
@@ -108,6 +126,15 @@ class Claim:
         while excess(low + (place + 1) * unit) < 0:
             place += 1
         return low + place * unit
+
+    @property
+    def _no_amount(self) -> str:
+        return (
+            f"no plan of this kind keeps to delta {decimal_text(self.delta)} at epsilon {decimal_text(self.epsilon)}. Either "
+            "epsilon is so large that the samplers' own error, times e^epsilon, is above delta, or both are so small that "
+            "the noise would be larger than the sampler draws. Pass another epsilon, a larger delta, fewer rounds, or "
+            "delta=0."
+        )
 
     def _around(self, excess: Callable[[Fraction], float]) -> tuple[Fraction, Fraction]:
         """Return two amounts, the second twice the first, of which the claim covers the first only."""

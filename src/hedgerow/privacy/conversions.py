@@ -16,6 +16,7 @@ __all__ = [
     "amplified",
     "before_amplification",
     "concentrated_delta",
+    "concentrated_rho",
     "gaussian_delta",
     "gaussian_mu",
     "mu_squared_of_pure",
@@ -111,3 +112,19 @@ def concentrated_delta(epsilon: float, rho: float) -> float:
     exponent = float(log_bound(float(found.x)))
     size = 1 + abs(exponent) + rho * math.exp(2 * float(found.x))
     return max(math.exp(min(exponent, 0.0)) * (1 + CONCENTRATED_GUARD + EXPONENT_GUARD * size), math.ulp(0.0))
+
+
+def concentrated_rho(epsilon: float, delta: float) -> float:
+    """Return about the largest rho for which rho-zero-concentrated DP is (epsilon, delta)-DP by ``concentrated_delta``.
+
+    Each order's bound can be solved for rho, so it is one search for the best order, and not one for each rho.
+    """
+    log_delta = math.log(delta)
+
+    def rho(log_above: float) -> float:
+        above = math.exp(log_above)
+        order = above + 1
+        return (epsilon + (log_delta + order * math.log1p(1 / above) + log_above) / above) / order
+
+    found = minimize_scalar(lambda at: -rho(at), bounds=(-15.0, 25.0), method="bounded", options={"xatol": 1e-9})
+    return rho(float(found.x))

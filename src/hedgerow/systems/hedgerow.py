@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.boosting.additive import AdditivePlan
-from hedgerow.boosting.additive_model import AdditiveModel
-from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
-from hedgerow.boosting.curves import explained, spread_by_feature, spread_of
-from hedgerow.boosting.monotone import Monotone
-from hedgerow.boosting.smoothing import Smoothing
+from hedgerow.additive.plan import AdditivePlan, Rules
+from hedgerow.additive.terms import AdditiveModel
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
@@ -23,20 +18,14 @@ from hedgerow.parameters import ClassNumbers, Constraint, Integer, RandomSource,
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
-from hedgerow.survey import FINE, SurveyRecipe
+from hedgerow.survey import FINE
 from hedgerow.systems.booster import BoostingClassifier
 
 __all__ = ["HedgerowClassifier", "TwoSidedCurve"]
 
 Floats = npt.NDArray[np.float64]
 
-RECIPE = AdditiveRecipe(
-    survey=SurveyRecipe(),
-    share=Fraction(1, 4),
-    pure=Sizes(rounds=(0.23, 0.4), bins=(1.65, 0.3)),
-    concentrated=Sizes(rounds=(0.7, 0.4), bins=(2.5, 0.3)),
-    smoothing=Smoothing(),
-)
+RULES = Rules()
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +153,8 @@ class HedgerowClassifier(BoostingClassifier):
         self.class_weight = class_weight
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
-        monotone = Monotone.of(self.monotonic_cst, schema)
         weights = ClassWeights.of(self.class_weight, schema)
-        rounds, bins = self.n_estimators, self.max_bins
-        return AdditivePlan(RECIPE, schema, claim, rounds=rounds, bins=bins, monotone=monotone, weights=weights)
+        return AdditivePlan(RULES, schema, claim, rounds=self.n_estimators, bins=self.max_bins, weights=weights)
 
     @property
     def _model(self) -> AdditiveModel:

@@ -1,0 +1,321 @@
+"""HedgerowClassifier's plan: stages that each state an event and act by it, an opening and then rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from hedgerow.additive.losses import Logistic, Loss, Start
+from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
+from hedgerow.additive.terms import AdditiveModel
+from hedgerow.class_weights import ClassWeights
+from hedgerow.curator import Queryable
+from hedgerow.mechanisms import Budget, PublicChoice
+from hedgerow.privacy.accounting import Cost, cost
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Event, OneOf, Sequence
+from hedgerow.schema import Encoder, Schema
+from hedgerow.survey import FINE, Survey, SurveyRecipe, fine_encoder, too_few
+
+__all__ = ["AdditivePlan", "Rules"]
+
+Integers = npt.NDArray[np.int64]
+
+UNITS = 240  # in which rounds spend what the opening leaves
+ROUNDING = Fraction(1, 2**24)
+LOW_SCORE = -6.0  # of three rounds together: their log evidence
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides about rounds, from released values alone; precision is records in units of the noise of one count.
+
+    Parameters
+    ----------
+    opening : Fraction
+        The share of the budget that the opening of the loss gets.
+    rounds, pure_rounds : (float, float)
+        Rounds with and without a delta: a factor, and the power of the precision times the spread of the outcome.
+    bins, pure_bins : (float, float)
+        Bins of a number: likewise, of the precision.
+    most_cuts : int
+        K is at most this.
+    first : int
+        Rounds without cuts before the first with one, but for those that come after a round that found nothing.
+    cuts_from : float
+        The precision from which rounds may cut.
+    """
+
+    opening: Fraction = Fraction(1, 50)
+    rounds: tuple[float, float] = (0.4, 0.55)
+    pure_rounds: tuple[float, float] = (0.1, 0.55)
+    bins: tuple[float, float] = (2.5, 0.3)
+    pure_bins: tuple[float, float] = (1.65, 0.3)
+    most_cuts: int = 5
+    first: int = 12
+    cuts_from: float = 300.0
+    largest: int = 2
+    drawn: int = 2
+
+
+LEAST_BINS, MOST_BINS = 8, 40
+FEWEST, MOST_ROUNDS = 2.0, 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged."""
+
+    loss: Loss
+    budget: Budget
+    share: Fraction
+    survey: Survey
+
+    @property
+    def left(self) -> Budget:
+        """What it leaves of the budget."""
+        return self.budget * (self.survey.left - self.share)
+
+    @cached_property
+    def _noise(self) -> Any:
+        return (self.budget * self.share).noise()
+
+    @property
+    def event(self) -> Event:
+        """What it costs."""
+        asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
+        return Sequence((asked, *self.survey.event.parts))
+
+    def act(self, curator: Queryable) -> Start:
+        """Return what the model starts with."""
+        released = curator.open_round(self.loss.opening).whole_sums(self._noise)
+        start = self.loss.start(released, self._noise.deviation)
+        curator.doubts += too_few(int(released.sum()), self._noise, self.loss.opening.channels)
+        return start
+
+    def merge(self, curator: Queryable, bins: int) -> Encoder:
+        """Merge the records' fine bins to about so many, and return how records are read then."""
+        merges = self.survey.merges(curator.open_round(self.loss.opening), bins)
+        curator.merge(merges)
+        return self.survey.encoder.merged(merges)
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """The rounds of a fit: each spends some of the units, and has up to so many cuts.
+
+    What a unit costs is charged beforehand. A round of u units costs no more than u of them by any accountant: it is built so.
+    """
+
+    loss: Loss
+    budget: Budget
+    units: int
+    most_cuts: int
+    most_codes: int
+    _made: dict[tuple[int, int], OneRound] = field(default_factory=dict)
+
+    @cached_property
+    def _unit(self) -> OneRound:
+        return OneRound(self.loss, self.budget / self.units, self.most_cuts, self.most_codes)
+
+    @cached_property
+    def _cost(self) -> Cost:
+        return cost(self._unit.event)
+
+    @cached_property
+    def event(self) -> Event:
+        """What they cost at most."""
+        label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
+        return OneOf((Sequence((self._unit.event,) * self.units),), label)
+
+    def one(self, units: int, cuts: int) -> OneRound:
+        """Return the round of so many units and cuts."""
+        if (units, cuts) not in self._made:
+            budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
+            made = OneRound(self.loss, budget, cuts, self.most_codes)
+            while not cost(made.event).at_most(most):  # by a rounding
+                budget *= 1 - ROUNDING
+                made = OneRound(self.loss, budget, cuts, self.most_codes)
+            self._made[units, cuts] = made
+        return self._made[units, cuts]
+
+
+class AdditivePlan:
+    """Additive boosting that is about to be fitted: an opening, then rounds.
+
+    Parameters
+    ----------
+    rules : Rules
+        What decides about rounds.
+    schema : Schema
+        What is public about the records.
+    claim : Claim
+        What the plan keeps to.
+    rounds, bins : int or None
+        Rounds, and bins of a numeric feature; None: by what is released.
+    most_cuts : int
+        The most cuts of a round; 0 for a sum of curves.
+    signs : tuple of int
+        How the margin may go with each feature.
+    weights : ClassWeights or None
+        What the classes count in the decision, which moves the start by a constant.
+    fine : Encoder or None
+        The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        schema: Schema,
+        claim: Claim,
+        *,
+        rounds: int | None,
+        bins: int | None,
+        most_cuts: int | None = None,
+        signs: tuple[int, ...] = (),
+        weights: ClassWeights | None = None,
+        fine: Encoder | None = None,
+    ) -> None:
+        self._given = (rules, schema, claim)
+        self._options = {"rounds": rounds, "bins": bins, "most_cuts": most_cuts, "signs": signs, "weights": weights}
+        self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
+        self._rounds = rounds
+        self._encoder = fine_encoder(schema) if fine is None else fine
+        limit = rules.most_cuts if most_cuts is None else min(most_cuts, rules.most_cuts)
+        self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
+        self._known: dict[Budget, tuple[Opening, Rounds]] = {}  # the search for the budget ends at the one that is used
+        self._budget = Budget.of_whole(claim, self._event)
+        self._opening, self._stage = self._stages(self._budget)
+
+    def on(self, encoder: Encoder) -> AdditivePlan:
+        """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
+        return self if encoder.max_bins != FINE else AdditivePlan(*self._given, **self._options, fine=encoder)
+
+    def _stages(self, budget: Budget) -> tuple[Opening, Rounds]:
+        if budget in self._known:
+            return self._known[budget]
+        loss = Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
+        survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
+        opening = Opening(loss, budget, self._rules.opening, survey)
+        units = UNITS if self._rounds is None else self._rounds
+        most_bins = MOST_BINS if self._bins is None else self._bins
+        numeric = np.array(self._encoder.schema.is_numeric)
+        codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
+        self._known = {budget: (opening, Rounds(loss, opening.left, units, self._most_cuts, int(codes.max())))}
+        return self._known[budget]
+
+    def _event(self, budget: Budget) -> Event:
+        opening, rounds = self._stages(budget)
+        return Sequence((opening.event, rounds.event))
+
+    @property
+    def event(self) -> Event:
+        """Everything that will read records."""
+        return Sequence((self._opening.event, self._stage.event))
+
+    @property
+    def encoder(self) -> Encoder:
+        """How records are read: numeric features in fine bins, which the survey merges."""
+        return self._encoder
+
+    def fit(self, curator: Queryable) -> AdditiveModel:
+        """Boost by asking a curator."""
+        start = self._opening.act(curator)
+        precision = self._precision(start.records)
+        fit = Fit(self._opening.merge(curator, self._bins_at(precision)), start.curvature)
+        fit.begin(start.margins)
+        course = Course(self, precision, start.spread)
+        while units := course.next_units():
+            cuts = min(course.next_cuts(), self._affordable(fit))
+            by = self._cut_by(curator, fit) if cuts else []
+            term, found = self._stage.one(units, cuts).run(curator, fit, by)
+            course.saw(term, found.evidence)
+            fit.terms.append(term)
+        margins = start.margins
+        if self._weights:
+            margins = margins + self._opening.loss.weighted(self._weights.array())
+        return AdditiveModel(fit.encoder, self._opening.loss, margins, tuple(fit.terms), self._signs)
+
+    def _precision(self, records: float) -> float:
+        """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
+        left = float(self._opening.left.amount)
+        return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
+
+    def _bins_at(self, precision: float) -> int:
+        if self._bins is not None:
+            return self._bins
+        factor, power = self._rules.bins if self._budget.concentrated else self._rules.pure_bins
+        return int(np.clip(round(factor * precision**power), LEAST_BINS, MOST_BINS))
+
+    def _affordable(self, fit: Fit) -> int:
+        """Return how many cuts a round may have so that its scans sum up no more than they should."""
+        sums = int(fit.offsets[-1]) * self._opening.loss.channels * 4 * 10
+        return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MOST_SUMS / sums, 1))))
+
+    def _cut_by(self, curator: Queryable, fit: Fit) -> list[int]:
+        """Return the features that the last cut of a round may cut: those of the largest released curves, and others by public coins."""
+        may = fit.numeric | (fit.encoder.n_codes <= MOST_VALUES + 2)
+        by = fit.largest(may, self._rules.largest)
+        others = may.copy()
+        others[by] = False
+        for _ in range(min(self._rules.largest + self._rules.drawn - len(by), int(others.sum()))):
+            drawn = int(curator.draw_public(PublicChoice(), others[None].astype(np.int64))[0])
+            by.append(drawn)
+            others[drawn] = False
+        return by
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
+        """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
+        from hedgerow.additive.files import restored
+
+        return restored(arrays, self._encoder, self._opening.loss, self._stage.units, self._signs)
+
+
+class Course:
+    """How a fit goes on: the units and the cuts of its next round, by what the last rounds found."""
+
+    def __init__(self, plan: AdditivePlan, precision: float, spread: float) -> None:
+        self._rules, self._left, self._most = plan._rules, plan._stage.units, plan._most_cuts
+        factor, power = self._rules.rounds if plan._budget.concentrated else self._rules.pure_rounds
+        wanted = float(np.clip(factor * (precision * spread) ** power, FEWEST, MOST_ROUNDS))
+        self._size = 1 if plan._rounds is not None else max(1, round(UNITS / wanted))
+        self._fixed = plan._rounds is not None
+        self._largest = 8 * self._size
+        self._may_cut = precision >= self._rules.cuts_from
+        self._cutting = False
+        self._depths: list[int] = []
+        self._found: list[float] = []
+        self._rounds = 0
+
+    def next_units(self) -> int:
+        """Return what the next round spends, 0 where nothing is left."""
+        size = self._size if self._fixed or self._left >= 2 * self._size else self._left
+        size = min(size, self._left)
+        self._left -= size
+        return size
+
+    def next_cuts(self) -> int:
+        """Return K of the next round."""
+        if not (self._may_cut and self._cutting):
+            return 0
+        return min(self._most, 1 + max(self._depths[-3:], default=0))
+
+    def saw(self, term: Any, evidence: npt.NDArray[np.float64]) -> None:
+        """Take note of what a round found: its log evidence, and the depth that is most likely."""
+        found = float(logsumexp(evidence) - math.log(len(evidence)))
+        self._rounds += 1
+        self._depths.append(int(np.argmax(evidence)))
+        self._found.append(found)
+        if found <= -1 or self._rounds >= self._rules.first:
+            self._cutting = True
+        if len(self._found) >= 3 and sum(self._found[-3:]) <= LOW_SCORE and 2 * self._size <= self._largest and not self._fixed:
+            self._size *= 2
+            self._found.clear()

@@ -130,7 +130,14 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic) -> Iterator[Term]:
         released, last_sum = sums[last_sum : last_sum + known * many], last_sum + known * many
         shape = (height, int(encoder.n_codes[j]), -1)
         of_cells = released.reshape(shape) if known else None
-        yield Term(tuple(next(cut_list) for _ in range(count)), j, own.reshape(shape), of_cells, deviation)
+        yield _distinct(Term(tuple(next(cut_list) for _ in range(count)), j, own.reshape(shape), of_cells, deviation))
+
+
+def _distinct(term: Term) -> Term:
+    """Return a term that reads each of its features once, or raise FileFormatError."""
+    if len(set(term.features)) < len(term.features):
+        raise FileFormatError(DAMAGED)
+    return term
 
 
 def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
@@ -153,7 +160,8 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic) -> Iterator[Ter
     votes = votes[:, 1:] - votes[:, :1] if classes == 2 else votes
     masses = _old_masses(arrays, forest.n_nodes, loss)
     for root in forest.roots.tolist():
-        cuts, nodes = [], np.array([root])
+        cuts: list[Cut] = []
+        nodes = np.array([root])
         while True:
             test = int(forest.test[nodes[0]])
             if test < 0 or np.any(forest.test[nodes] != test) or len(cuts) > OLD_CUTS:
@@ -173,7 +181,7 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic) -> Iterator[Ter
             raise FileFormatError(DAMAGED)
         shape = (1 << len(cuts), arity, -1)
         sums = None if masses is None else masses[nodes].reshape(shape)
-        yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums)
+        yield _distinct(Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums))
 
 
 def _old_masses(arrays: Arrays, nodes: int, loss: Logistic) -> Integers | None:
@@ -188,7 +196,7 @@ def _old_masses(arrays: Arrays, nodes: int, loss: Logistic) -> Integers | None:
         raise FileFormatError(NOT_ITS_SUMS)
     sums, cell, noise = given
     if (
-        (sums.dtype, cell.dtype, noise.dtype) != (np.int64, np.int32, np.int64)
+        [array.dtype.name for array in given] != ["int64", "int32", "int64"]
         or sums.ndim != 2
         or sums.shape[1] != loss.channels
         or cell.shape != (nodes,)

@@ -57,7 +57,11 @@ def inspect(model: Path, number: int | None, as_json: bool) -> None:
 
 def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
     """Return how many rounds ran, and how many trees, nodes and leaves there are, or cells; None of what the model has not."""
-    arrays = estimator.model_.to_arrays()
+    model, arrays = estimator.model_, estimator.model_.to_arrays()
+    if isinstance(model, AdditiveModel):
+        cuts = [len(term.cuts) for term in model.terms]
+        sizes = {"rounds": len(cuts), "rounds_with_cuts": sum(map(bool, cuts)), "most_cuts": max(cuts, default=0)}
+        return {**sizes, **dict.fromkeys(("trees", "nodes", "leaves")), "cells": len(arrays["votes"])}
     if not {"roots", "first_child"} <= set(arrays):
         cells = (
             {"cells": len(arrays["counts"]), "specializations": len(arrays["branches"])} if "edges" in arrays else {}
@@ -65,9 +69,6 @@ def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
         return {**dict.fromkeys(("trees", "nodes", "leaves")), **cells}
     children = arrays["first_child"]  # 0 for a leaf
     rounds = {"rounds": len(arrays["roots"])} if isinstance(estimator, BoostingClassifier) else {}
-    if isinstance(estimator.model_, AdditiveModel):
-        on_two_sides = sum(len(sides) == 2 for _, _, sides in estimator.model_.rounds())
-        rounds |= {"rounds_on_two_sides": on_two_sides}
     return {
         **rounds,
         "trees": len(arrays["roots"]),

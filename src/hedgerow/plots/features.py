@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive.curves import Curve, Pair, curve_of, pair_of
 from hedgerow.additive.terms import AdditiveModel
-
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
@@ -77,7 +77,7 @@ def feature_panels(
     Parameters
     ----------
     estimator : HedgerowClassifier or another booster
-        The model. All its trees must test one feature, or be the curves on the sides of cuts of ``HedgerowClassifier``.
+        The model. All trees of another booster must test one feature.
     features : str, or iterable of names and pairs of names, or None
         What to show. None: the six features of the largest importances.
 
@@ -87,7 +87,7 @@ def feature_panels(
         If the model has no curves, or there is no such feature.
     """
     model, names = estimator.model_, list(estimator.schema_.names)
-    if not isinstance(model, BoostedModel) or (not isinstance(model, AdditiveModel) and not _is_of_stumps(model)):
+    if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and _is_of_stumps(model)):
         raise ConfigurationError(
             f"{type(estimator).__name__} has no curve for each feature: its model is no sum of trees of one feature. Fit "
             "hr.HedgerowClassifier, or show a tree by hr.TreeDisplay and one prediction by hr.ExplanationDisplay."
@@ -99,7 +99,9 @@ def feature_panels(
     return tuple(_panel(model, names, one) for one in asked)
 
 
-def _panel(model: BoostedModel, names: list[str], asked: str | tuple[str, str]) -> FeaturePanel | PairPanel:
+def _panel(
+    model: AdditiveModel | BoostedModel, names: list[str], asked: str | tuple[str, str]
+) -> FeaturePanel | PairPanel:
     of = (asked,) if isinstance(asked, str) else tuple(asked)
     unknown = [name for name in of if name not in names]
     if unknown:
@@ -116,7 +118,7 @@ def _panel(model: BoostedModel, names: list[str], asked: str | tuple[str, str]) 
     return PairPanel(*axes, pair_of(model, first, second))
 
 
-def _curve(model: BoostedModel, feature: int) -> Curve:
+def _curve(model: AdditiveModel | BoostedModel, feature: int) -> Curve:
     if isinstance(model, AdditiveModel):
         return curve_of(model, feature)
     values = columns_of(model.curve(feature))
@@ -131,10 +133,10 @@ def _is_of_stumps(model: BoostedModel) -> bool:
 class FeatureDisplay:
     """What each feature adds to the log-odds, as step functions over its real units, with what noise leaves open.
 
-    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what those on the sides of cuts
-    add on average over the other features. The rest of these is the panel of the pair, a map in which cells that noise alone
-    may explain are grey. Curves are less their mean. The band holds what noise alone leaves open, and not the bias of
-    smoothing, chance in the records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn
+    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what rounds with cuts that read it
+    say on average over their other features, weighed by what was released of the cells. The panel of a pair is what these say
+    of both beyond that, a map in which cells that noise alone may explain are grey. Curves are less their mean. The band holds
+    what noise alone leaves open, and not the bias of smoothing, chance in the records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn
     is released: it costs nothing.
 
     Parameters

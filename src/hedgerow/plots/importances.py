@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive.curves import noise_by_feature
 from hedgerow.additive.terms import AdditiveModel
-from hedgerow.boosting.curves import noise_by_feature, spread_by_feature
 from hedgerow.plots.axes import BLUE, GREY, new_axes, shown
 
 __all__ = ["ImportancesDisplay"]
@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 class ImportancesDisplay:
     """The importances of the features as bars, and for ``HedgerowClassifier`` what noise alone would show.
 
-    A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of the curves, of DiffGen and
-    DT-Diff of the specializations, of other systems a share of the tests, however much these say. A feature whose bar does not
+    A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of curves and cuts, of
+    DiffGen and DT-Diff of the specializations, of other systems a share of the tests, however much these say. A feature whose bar does not
     pass the grey mark may say nothing. It is read from released values and costs nothing.
 
     Parameters
@@ -85,9 +85,8 @@ class ImportancesDisplay:
         ax : axes or None
             Where to draw. None: a new figure.
         """
-        model, noise = estimator.model_, None
-        if isinstance(model, AdditiveModel) and model.measured is not None:
-            noise = noise_by_feature(model) / max(float(spread_by_feature(model).sum()), 1e-300)
+        model = estimator.model_
+        noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
         names = estimator.schema_.names
         display = cls(
             names, estimator.feature_importances_, noise, words=model.importance_rule, max_features=max_features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
@@ -9,11 +10,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive.curves import condition, explained
 from hedgerow.additive.plan import AdditivePlan, Rules
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.terms import AdditiveModel, joined
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
+from hedgerow.margins import VOTE_STEPS
 from hedgerow.parameters import ClassNumbers, Constraint, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
@@ -21,7 +24,7 @@ from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.booster import BoostingClassifier
 
-__all__ = ["HedgerowClassifier", "TwoSidedCurve"]
+__all__ = ["CellCurves", "HedgerowClassifier", "Interaction"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,32 +32,44 @@ RULES = Rules()
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSidedCurve:
-    """What a feature adds to the margin on the two sides of a cut of another one, as released.
+class CellCurves:
+    """What a feature adds to the margin in each cell of cuts of other features, as released.
 
     Parameters
     ----------
-    feature, by : str
-        The feature whose curves these are, and the one that is cut.
-    condition : str
-        Which records are on the first side, such as ``"age < 30"``.
-    share : float
-        How much of the model it is: the spread of its curves over all cells, as a share of that of all curves.
+    feature : str
+        The feature whose curves these are.
+    conditions : tuple of str
+        Which records are on the first side of each cut, such as ``"age < 30"``.
     labels : tuple of str
-        What the cells stand for.
-    curves : ndarray of shape (2, codes, classes), for two classes (2, codes)
-        The curve of the first side and that of the second, in log-odds; for two classes the second class's.
-    within : str or None
-        Which records these curves are of, those of one side of an earlier cut, such as ``"not (sex = female)"``; None: of all.
+        What the codes of the feature stand for.
+    curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
+        A curve for each side of each cut, the first side first, in log-odds; for two classes the second class's.
     """
 
     feature: str
-    by: str
-    condition: str
-    share: float
+    conditions: tuple[str, ...]
     labels: tuple[str, ...]
     curves: Floats
-    within: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """Features that rounds with cuts read together.
+
+    Parameters
+    ----------
+    features : tuple of str
+        Their names, in the order of the schema.
+    share : float
+        How much of the model it is: the spread of what these rounds tell apart, as a share of that of all rounds.
+    parts : tuple of CellCurves
+        What they released; rounds of the same cuts and the same feature are added up.
+    """
+
+    features: tuple[str, ...]
+    share: float
+    parts: tuple[CellCurves, ...]
 
 
 class HedgerowClassifier(BoostingClassifier):
@@ -161,18 +176,17 @@ class HedgerowClassifier(BoostingClassifier):
         return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's cells stand for, and what each adds to ``decision_function``; read from released values, free.
+        """Return what a feature's codes stand for, and what each adds to ``decision_function``; read from released values, free.
 
         The second is of shape (codes, classes), or for two classes (codes,): the second class's log-odds. What the feature adds
-        on the two sides of a cut of another one stands in ``interactions_`` and not here. docs/log-odds.md says how
-        ``predict_proba`` follows.
+        in the cells of cuts stands in ``interactions_`` and not here. docs/log-odds.md says how ``predict_proba`` follows.
         """
         model = self._model
-        encoder = model.encoder
-        if feature not in encoder.schema.names:
-            raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(encoder.schema.names)}.")
-        number = encoder.schema.names.index(feature)
-        return self._labels(number), model.curve(number)
+        names = model.encoder.schema.names
+        if feature not in names:
+            raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(names)}.")
+        number = names.index(feature)
+        return self._labels(number), model.shown(model.curve(number))
 
     def _explained(self, X: Any) -> Explanation:
         return explained(self._model, X)
@@ -183,31 +197,33 @@ class HedgerowClassifier(BoostingClassifier):
         return [kind.code_label(code, encoder.max_bins) for code in range(int(encoder.n_codes[number]))]
 
     @property
-    def interactions_(self) -> list[TwoSidedCurve]:
-        """The released cuts of one feature with the curves of another one on both sides, those of the largest share first."""
-        names, found = self._model.encoder.schema.names, self._model.interactions()
-        spreads = [spread_of(one.values) for one in found]
-        total = spread_by_feature(self._model).sum()
-        curves = [
-            TwoSidedCurve(
-                names[one.feature],
-                names[one.by],
-                one.condition,
-                spread / total if total > 0 else 0.0,
-                tuple(self._labels(one.feature)),
-                one.curves,
-                one.within,
+    def interactions_(self) -> list[Interaction]:
+        """The groups of features that rounds with cuts read together, with their curves; those of the largest share first."""
+        model, total = self._model, 0.0
+        names, found = model.encoder.schema.names, defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
+        for term in joined(model.terms):
+            total += (spread := float(term.spread().sum()))
+            if term.cuts:
+                curves = model.shown(term.votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / VOTE_STEPS)
+                conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
+                part = CellCurves(names[term.feature], conditions, tuple(self._labels(term.feature)), curves)
+                found[tuple(sorted(term.features))].append((spread, part))
+        groups = [
+            Interaction(
+                tuple(names[j] for j in features),
+                sum(spread for spread, _ in parts) / total if total > 0 else 0.0,
+                tuple(part for _, part in parts),
             )
-            for one, spread in zip(found, spreads, strict=True)
+            for features, parts in found.items()
         ]
-        return sorted(curves, key=lambda curve: -curve.share)
+        return sorted(groups, key=lambda group: -group.share)
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much of the model each feature decides, of shape (features,): the spread of its curves over their cells.
+        """How much of the model each feature decides, of shape (features,).
 
-        Shares that sum to 1; zeros where no curve has a slope. Curves on the sides of a cut count for the feature
-        whose curves they are. Read from released values; cells count alike, however many records they have.
+        The spread of what its curves say beyond the mean of their cell, and of what its cuts tell apart; shares that sum to 1,
+        or zeros where no round tells anything apart. Read from released values; cells count alike, however many records they
+        have.
         """
-        spread = spread_by_feature(self._model)
-        return spread / spread.sum() if spread.sum() > 0 else spread
+        return self._model.importances()

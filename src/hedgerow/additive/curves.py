@@ -1,0 +1,210 @@
+"""What each feature adds to the margin of an additive model, by itself and with others (docs/curves.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
+from hedgerow.additive.terms import AdditiveModel, Term, joined
+from hedgerow.curator import Cut
+from hedgerow.estimator.explanation import Explanation, cells_in_words
+from hedgerow.margins import VOTE_STEPS
+from hedgerow.schema import Encoder, Numeric
+
+__all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feature", "pair_of"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.bool_]
+
+MOST_CELLS = 1024  # of a curve with a band
+SURE = 3  # deviations of its noise that a curvature is above where there are records
+RULE = (
+    "a feature adds what its codes say more than the mean of their cell, and where it is cut what its side says more than the "
+    "mean of both sides; means weigh cells by what was released of them"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What a feature adds by itself: the partial dependence of the model on it, averaged term by term over the other features.
+
+    Parameters
+    ----------
+    values : ndarray of shape (codes, columns)
+        Log-odds, less their mean; for two classes one column, the second class's.
+    deviation : ndarray of shape (codes, columns) or None
+        What noise adds, one standard deviation; None where the noise of the sums behind the curve is not known.
+    mass : ndarray of shape (codes,)
+        The share of each code in the mean: of the released curvatures, or even where none was released.
+    seen : ndarray of shape (codes,), bool
+        Whether records stand out of the noise there; everywhere where nothing is known.
+    """
+
+    values: Floats
+    deviation: Floats | None
+    mass: Floats
+    seen: Truth
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """What two features add together beyond what each adds by itself.
+
+    ``values`` and ``deviation`` are of shape (codes of ``first``, codes of ``second``, columns).
+    """
+
+    first: int
+    second: int
+    values: Floats
+    deviation: Floats | None
+
+
+def averaged(term: Term, features: tuple[int, ...]) -> Floats:
+    """Return how a term's cells count in its averages over all but some of its features, (parts of these, cells * codes).
+
+    The others count as often as the released masses say; parts are the sides of a cut and the codes of the feature in bins.
+    """
+    mass = term.mass.reshape(*(2 for _ in term.cuts), -1)
+    shape, axes = mass.shape, [term.features.index(feature) for feature in features]
+    held = mass.sum(axis=tuple(axes), keepdims=True)
+    kept = [shape[axis] for axis in axes]
+    part = np.ravel_multi_index([np.indices(shape)[axis] for axis in axes], kept).reshape(-1)
+    rows = np.zeros((int(np.prod(kept)), len(part)))
+    rows[part, np.arange(len(part))] = np.broadcast_to(held / held.sum(), shape).reshape(-1)
+    return rows
+
+
+def held_by(term: Term, feature: int) -> Floats:
+    """Return the released mass of each part of one of a term's features, (parts,)."""
+    mass, axis = term.mass.reshape(*(2 for _ in term.cuts), -1), term.features.index(feature)
+    return np.asarray(np.moveaxis(mass, axis, 0).reshape(mass.shape[axis], -1).sum(axis=1))
+
+
+def places(term: Term, feature: int) -> Integers:
+    """Return the part of each code of one of a term's features: the side of its cut, or the code."""
+    sides = {cut.by: cut.side for cut in term.cuts}
+    return sides.get(feature, np.arange(term.votes.shape[1]))
+
+
+def steps_of(term: Term) -> Floats:
+    """Return the votes of a term in log-odds, (cells * codes, columns)."""
+    return np.asarray(term.votes.reshape(-1, term.columns) / VOTE_STEPS)
+
+
+def curve_of(model: AdditiveModel, feature: int) -> Curve:
+    """Return what a feature adds by itself, with its noise."""
+    codes, columns = int(model.encoder.n_codes[feature]), len(model.start)
+    terms = [term for term in model.terms if feature in term.features]
+    mass, seen = _held(model, [term for term in terms if term.feature == feature], codes)
+    rows = [averaged(term, (feature,))[places(term, feature)] for term in terms]
+    values = sum((row @ steps_of(term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns)))
+    deviation = None
+    if knows_noise(model) and codes <= MOST_CELLS:
+        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass)))
+    return Curve(values - mass @ values, deviation, mass, seen)
+
+
+def knows_noise(model: AdditiveModel) -> bool:
+    """Say whether the noise of all sums behind the terms is known."""
+    return all(term.sums is not None and term.noise > 0 for term in model.terms)
+
+
+def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, Truth]:
+    """Return the share of each code of a feature by the terms of fewest cuts that have it in bins, and where records are seen."""
+    fewest = min((len(term.cuts) for term in terms), default=0)
+    measured = [term.measured(model.loss.curvature) for term in terms if len(term.cuts) == fewest]
+    known = [one for one in measured if one is not None]
+    held = np.sum([one.curvature.sum(axis=(0, 2)) for one in known], axis=0) if known else np.zeros(codes)
+    noise = np.sqrt(sum(one.curvature_noise**2 * one.curvature[:, 0].size for one in known))
+    mass = np.maximum(held, 0) + 1e-9
+    seen = held > SURE * noise if known and noise > 0 else np.ones(codes, dtype=np.bool_)
+    return mass / mass.sum(), seen
+
+
+def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
+    """Return what two features add together beyond what each adds by itself, with its noise; zeros where no term says so."""
+    shape = (*(int(model.encoder.n_codes[feature]) for feature in (first, second)), len(model.start))
+    values, known = np.zeros(shape), knows_noise(model)
+    variance = np.zeros(shape)
+    for term in model.terms:
+        if not {first, second} <= set(term.features):
+            continue
+        rows, at = _centred(term, first, second), np.ix_(places(term, first), places(term, second))
+        parts = len(held_by(term, first)), len(held_by(term, second))
+        values += (rows @ steps_of(term)).reshape(*parts, -1)[at]
+        measured = term.measured(model.loss.curvature)
+        if known and measured is not None:
+            numeric = bool(model.encoder.schema.is_numeric[term.feature])
+            response = Response(measured, term.votes / VOTE_STEPS, numeric=numeric)
+            noise = response.variance.reshape(-1, term.columns)
+            own = [response.of(rows, k) ** 2 @ noise[:, k] for k in range(term.columns)]
+            variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
+    return Pair(first, second, values, np.sqrt(of_centred_classes(variance)) if known else None)
+
+
+def _centred(term: Term, first: int, second: int) -> Floats:
+    """Return how cells count in what two of a term's features say together, less the means over either; see ``averaged``."""
+    rows = averaged(term, (first, second))
+    mass = held_by(term, first), held_by(term, second)
+    rows = rows.reshape(len(mass[0]), len(mass[1]), -1)
+    for axis, held in enumerate(mass):
+        rows = rows - np.average(rows, axis=axis, weights=held, keepdims=True)
+    return np.asarray(rows.reshape(-1, rows.shape[2]))
+
+
+def explained(model: AdditiveModel, X: Any) -> Explanation:
+    """Return what each feature adds to the margin of each record along the cuts; sums are exact, since values are on one grid."""
+    encoder = model.encoder
+    codes = encoder.transform(X)
+    contributions = np.zeros((*codes.shape, len(model.start)))
+    baseline = model.start.astype(np.float64)
+    for term in model.terms:
+        means = [np.rint(mean) for mean in term.means(term.mass)]
+        baseline += means[0][0]
+        place = np.zeros(len(codes), dtype=np.int64)
+        for cut, before, after in zip(term.cuts, means, means[1:], strict=False):
+            side = 2 * place + cut.side[codes[:, cut.by]]
+            contributions[:, cut.by] += after[side] - before[place]
+            place = side
+        contributions[:, term.feature] += term.votes[place, codes[:, term.feature]] - means[-1][place]
+    deviation = None
+    if knows_noise(model):
+        found = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
+        none = np.full((len(codes), len(model.start)), np.nan)
+        deviation = np.stack([none if own is None else own[codes[:, j]] for j, own in enumerate(found)], axis=1)
+    return Explanation(
+        names=tuple(encoder.schema.names),
+        classes=tuple(encoder.schema.classes),
+        scale="log-odds",
+        baseline=model.shown(baseline / VOTE_STEPS),
+        contributions=model.shown(contributions / VOTE_STEPS),
+        cells=cells_in_words(encoder, codes),
+        deviation=None if deviation is None else model.shown(deviation),
+        rule=RULE,
+    )
+
+
+def noise_by_feature(model: AdditiveModel) -> Floats | None:
+    """Return how far noise alone would spread what each feature adds, (features,), as a share of the spread of all terms.
+
+    None where the noise is not known; NaN for curves without a band.
+    """
+    if not knows_noise(model):
+        return None
+    found = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]
+    noise = np.array([np.nan if own is None else np.sqrt((own**2).mean(axis=0)).sum() for own in found])
+    return np.asarray(noise / max(sum(term.spread().sum() for term in joined(model.terms)), 1e-300))
+
+
+def condition(encoder: Encoder, cut: Cut) -> str:
+    """Say which records are on the first side of a cut."""
+    name = encoder.schema.names[cut.by]
+    kind, edges = encoder.schema.features[name], encoder.edges[cut.by]
+    if not isinstance(kind, Numeric):
+        return f"{name} = {kind.code_label(cut.code, encoder.max_bins)}"
+    return f"{name} < {kind.edge_label(float(edges[cut.code]))}" if cut.code < len(edges) else f"{name} is not missing"

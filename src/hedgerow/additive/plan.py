@@ -57,7 +57,7 @@ class Rules:
     """
 
     opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (1.0, 0.45)
+    rounds: tuple[float, float] = (0.8, 0.45)
     pure_rounds: tuple[float, float] = (0.1, 0.55)
     bins: tuple[float, float] = (2.5, 0.3)
     pure_bins: tuple[float, float] = (1.65, 0.3)

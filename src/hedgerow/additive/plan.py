@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from hedgerow.additive.files import restored
 from hedgerow.additive.losses import Logistic, Loss, Start
+from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
 from hedgerow.additive.terms import AdditiveModel
 from hedgerow.class_weights import ClassWeights
@@ -30,8 +32,8 @@ __all__ = ["AdditivePlan", "Rules"]
 Integers = npt.NDArray[np.int64]
 
 UNITS = 240  # in which rounds spend what the opening leaves
+MEMORY = 3  # rounds by whose depth the next one's is chosen
 ROUNDING = Fraction(1, 2**24)
-LOW_SCORE = -6.0  # of three rounds together: their log evidence
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,12 @@ class Rules:
     """
 
     opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (0.4, 0.55)
+    rounds: tuple[float, float] = (1.0, 0.45)
     pure_rounds: tuple[float, float] = (0.1, 0.55)
     bins: tuple[float, float] = (2.5, 0.3)
     pure_bins: tuple[float, float] = (1.65, 0.3)
     most_cuts: int = 5
-    first: int = 12
+    first: int = 4
     cuts_from: float = 300.0
     largest: int = 2
     drawn: int = 2
@@ -237,8 +239,8 @@ class AdditivePlan:
             cuts = min(course.next_cuts(), self._affordable(fit))
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            course.saw(term, found.evidence)
-            fit.terms.append(term)
+            course.saw(found.evidence)
+            fit.terms.append(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
         margins = start.margins
         if self._weights:
             margins = margins + self._opening.loss.weighted(self._weights.array())
@@ -274,8 +276,6 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
-        from hedgerow.additive.files import restored
-
         return restored(arrays, self._encoder, self._opening.loss, self._stage.units, self._signs)
 
 
@@ -288,11 +288,9 @@ class Course:
         wanted = float(np.clip(factor * (precision * spread) ** power, FEWEST, MOST_ROUNDS))
         self._size = 1 if plan._rounds is not None else max(1, round(UNITS / wanted))
         self._fixed = plan._rounds is not None
-        self._largest = 8 * self._size
         self._may_cut = precision >= self._rules.cuts_from
         self._cutting = False
         self._depths: list[int] = []
-        self._found: list[float] = []
         self._rounds = 0
 
     def next_units(self) -> int:
@@ -306,16 +304,12 @@ class Course:
         """Return K of the next round."""
         if not (self._may_cut and self._cutting):
             return 0
-        return min(self._most, 1 + max(self._depths[-3:], default=0))
+        return min(self._most, 1 + max(self._depths[-MEMORY:], default=0))
 
-    def saw(self, term: Any, evidence: npt.NDArray[np.float64]) -> None:
+    def saw(self, evidence: npt.NDArray[np.float64]) -> None:
         """Take note of what a round found: its log evidence, and the depth that is most likely."""
         found = float(logsumexp(evidence) - math.log(len(evidence)))
         self._rounds += 1
         self._depths.append(int(np.argmax(evidence)))
-        self._found.append(found)
         if found <= -1 or self._rounds >= self._rules.first:
             self._cutting = True
-        if len(self._found) >= 3 and sum(self._found[-3:]) <= LOW_SCORE and 2 * self._size <= self._largest and not self._fixed:
-            self._size *= 2
-            self._found.clear()

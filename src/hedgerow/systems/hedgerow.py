@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.curves import condition, explained
+from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.terms import AdditiveModel, joined
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
 from hedgerow.margins import VOTE_STEPS
-from hedgerow.parameters import ClassNumbers, Constraint, Integer, RandomSource, Signs
+from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
@@ -29,6 +30,7 @@ __all__ = ["CellCurves", "HedgerowClassifier", "Interaction"]
 Floats = npt.NDArray[np.float64]
 
 RULES = Rules()
+MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,32 +75,31 @@ class Interaction:
 
 
 class HedgerowClassifier(BoostingClassifier):
-    """The library's own ensemble: boosting that asks few, well-chosen questions.
+    """The library's own ensemble: boosting with few noisy queries, one term a round.
 
-    It first asks how many records there are and where the numeric features have them, which places the bins and decides how
-    many rounds pay; where there are many for the budget, also how much each feature says, so that many features that say a
-    little each get their rounds. Each round selects one feature, or from the fourth on where there are twelve rounds or more a
-    cut of one feature and another feature on both sides of it, by the absolute gradients of its cells. It measures gradient and
-    curvature of these cells alone, in one question, and takes one damped Newton step of the logistic loss for each cell. Where
-    records are many for the budget, a candidate may also cut a second feature on both sides of a cut that an earlier round
-    released, and ask for a third feature's cells on the four sides. What a record adds is capped, so that those the model is
-    surely wrong about do not set the noise. The model is a sum of step functions, of one feature each or on the sides of one or
-    two cuts, all of which can be looked at.
+    First it measures how many records each class has, where the model starts, and a histogram of each number, which places the bins.
+    The noisy number of records decides how many rounds and bins pay. Each round selects one feature by the absolute gradients in its
+    bins, or up to five cuts of other features and a feature in bins in every cell of them. It measures the gradients and curvatures of
+    these cells and adds one damped Newton step of the logistic loss for each. How many cuts a round may have follows from how clearly
+    the last rounds' cuts mattered. What a record adds is capped, so that records that the model is surely wrong about do not set the
+    noise. The model is a sum of step functions, which can all be looked at.
 
-    Releases  the bins, and one step function for each round, of one feature or of one on the sides of cuts of others.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 3 % for what is asked first, up to 6.5 % more for the features'
-              scores, and an equal part of the rest for each round, a quarter of it for the selection, a twelfth where nearly all
-              features say something alike (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where
-              epsilon is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
+    Releases  the bins, and one term for each round: a step function of one feature in each cell of up to five cuts.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of each for
+              its selections (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where epsilon is so large
+              that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
 
     Parameters
     ----------
     epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: from 2 to 94, by the budget and noisy numbers of records and scores (docs/decisions/0012-hedgerow.md).
+        Rounds. None: from 2 to 60, by the budget and noisy numbers of records (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
+    interaction_cst : {"no_interactions", "pairwise"} or None
+        Which features may interact: none, so that the model is a sum of curves; pairs, so that a round has one cut at most; None: as
+        many as pay. Public knowledge, or a wish for a model that is easier to read.
     monotonic_cst : dict of str to int, list of int, or None
         How the second class's log-odds may go with a feature, by its name, or for all in the schema's order: 1 for rising, -1 for
         falling, 0 for either. Of two classes, and of features with an order. Missing values stand outside of it. It is
@@ -135,6 +136,7 @@ class HedgerowClassifier(BoostingClassifier):
         "n_estimators": Integer(1, 10_000, or_none=True),
         "max_bins": Integer(2, FINE, or_none=True),
         "monotonic_cst": Signs(),
+        "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
         "class_weight": ClassNumbers(),
     }
 
@@ -145,6 +147,7 @@ class HedgerowClassifier(BoostingClassifier):
         n_estimators: int | None = None,
         max_bins: int | None = None,
         monotonic_cst: dict[str, int] | list[int] | None = None,
+        interaction_cst: str | None = None,
         class_weight: dict[Any, float] | None = None,
         delta: float = 0.0,
         schema: Schema | None = None,
@@ -165,11 +168,21 @@ class HedgerowClassifier(BoostingClassifier):
         self.n_estimators = n_estimators
         self.max_bins = max_bins
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.class_weight = class_weight
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         weights = ClassWeights.of(self.class_weight, schema)
-        return AdditivePlan(RULES, schema, claim, rounds=self.n_estimators, bins=self.max_bins, weights=weights)
+        return AdditivePlan(
+            RULES,
+            schema,
+            claim,
+            rounds=self.n_estimators,
+            bins=self.max_bins,
+            most_cuts=MOST_CUTS[self.interaction_cst],
+            signs=signs_of(self.monotonic_cst, schema),
+            weights=weights,
+        )
 
     @property
     def _model(self) -> AdditiveModel:

@@ -1,0 +1,103 @@
+"""Curves that may only rise, or only fall: votes of released values are projected before anybody uses them (docs/curves.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.isotonic import isotonic_regression
+
+from hedgerow.additive.terms import Term
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.schema import Numeric, Schema
+
+__all__ = ["cell_weights", "isotonic", "projected", "signs_of"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+LEAST = 1e-6  # of the weight of a cell, as a share of the mean one: where noise left a curvature at zero
+
+
+def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) -> tuple[int, ...]:
+    """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty for no constraint.
+
+    Raises
+    ------
+    ConfigurationError
+        If they name what is no feature, or a feature without an order, or if there are not two classes.
+    """
+    names = list(schema.names)
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ConfigurationError(
+                f"monotonic_cst names {shown(unknown[0])}, which is no feature; name some of {', '.join(names)}."
+            )
+        given = [given.get(name, 0) for name in names]
+    signs = tuple(map(int, given))
+    if len(signs) != len(names):
+        raise ConfigurationError(
+            f"monotonic_cst has {len(signs)} entries for {len(names)} features; pass one for each, or a dict by name."
+        )
+    for name, sign in zip(names, signs, strict=True):
+        if sign and not isinstance(schema.features[name], Numeric):
+            raise ConfigurationError(
+                f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric, hr.Integer or hr.Date, "
+                "or leave it out."
+            )
+    if any(signs) and len(schema.classes) != 2:
+        raise ConfigurationError(
+            f"monotonic_cst says how the odds of the second of two classes go, but there are {len(schema.classes)}; leave "
+            "it out, or declare two classes."
+        )
+    return signs if any(signs) else ()
+
+
+def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
+    """Return the term of at most one cut with which every curve goes as it may, if it did before.
+
+    A term without cuts becomes what takes the feature's own curve, ``before`` (codes,), to its isotonic regression, weighted by
+    released curvatures. The cells of a cut become isotonic each; where the cells themselves have an order, what is out of it at a code
+    moves to their mean, weighted alike at all codes, so that cells stay isotonic. Missing cells stand outside the order.
+    """
+    if not signs or term.sums is None:
+        return term
+    sign, across = signs[term.feature], across_of(term, signs)
+    if not (sign or across):
+        return term
+    weights, votes = cell_weights(term.sums), term.votes[..., 0].astype(np.float64)
+    if not term.cuts:
+        after = np.rint(isotonic(votes[0] + before, weights[0], sign)).astype(np.int64) - before
+        return replace(term, votes=after[None, :, None])
+    if sign:
+        votes = np.stack([isotonic(own, weight, sign) for own, weight in zip(votes, weights, strict=True)])
+    if across:
+        share = float(weights[0].sum() / weights.sum())
+        low, high = votes[::across]
+        middle = share * votes[0] + (1 - share) * votes[1]
+        votes = np.stack([np.minimum(low, middle), np.maximum(high, middle)])[::across]
+    return replace(term, votes=np.rint(votes).astype(np.int64)[..., None])  # rounding keeps the order
+
+
+def across_of(term: Term, signs: Sequence[int]) -> int:
+    """Return how a term of one cut may go from its first cell to its second; 0 where missing cells alone are in the second."""
+    return signs[term.cuts[0].by] if term.cuts and term.cuts[0].side[:-1].any() else 0
+
+
+def cell_weights(sums: Integers) -> Floats:
+    """Return what each cell weighs by its released sums, gradient and curvature (cells, codes, 2): above zero."""
+    curvature = np.maximum(sums[..., 1].astype(np.float64), 0)
+    return np.asarray(curvature + LEAST * max(float(curvature.mean()), 1.0))
+
+
+def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
+    """Return the isotonic regression of cells but for the last one, which is that of missing cells."""
+    if len(values) < 3:
+        return values
+    fitted = isotonic_regression(values[:-1], sample_weight=weights[:-1], increasing=sign > 0)
+    return np.append(fitted, values[-1])

@@ -28,7 +28,7 @@ __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
 Floats = npt.NDArray[np.float64]
 
-SHOWN = 0.8  # of an error that noise left in a curve, what gradients of later rounds show where noise is all that moves them
+SHOWN = 0.6  # of an error that noise left in a curve, what gradients of later rounds show where noise is all that moves them
 LITTLE = 1e-3  # the weight below which a prior is left out
 
 

@@ -30,9 +30,7 @@ def schema_of(classes=2):
 def term_of(encoder, loss, cuts, feature, generator, *, released=True):
     """Return a random term; released gradients and curvatures are those of about a hundred records a cell."""
     numeric, n_codes = encoder.schema.is_numeric, encoder.n_codes
-    made = [
-        Cut.at(by, int(generator.integers(n_codes[by] - 1)), int(n_codes[by]), ordered=numeric[by]) for by in cuts
-    ]
+    made = [Cut.at(by, int(generator.integers(n_codes[by] - 1)), int(n_codes[by]), ordered=numeric[by]) for by in cuts]
     shape = (1 << len(made), int(n_codes[feature]))
     votes = generator.integers(-400, 400, (*shape, loss.columns))
     sums = np.concatenate(

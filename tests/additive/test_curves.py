@@ -168,5 +168,3 @@ def test_groups_of_features_hold_the_released_curves(tmp_path):
     again = hr.load(tmp_path / "model")
     assert [group.features for group in again.interactions_] == [group.features for group in found]
     assert np.array_equal(curve_of(again.model_, 0).deviation, curve_of(fit.model_, 0).deviation)
-
-

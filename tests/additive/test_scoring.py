@@ -31,7 +31,9 @@ def test_trees_say_what_terms_say_to_the_last_bit(classes):
 def test_a_model_without_terms_says_its_start():
     model = model_of(())
     form = model.scoring()
-    np.testing.assert_array_equal(form.link(form.sums(model.encoder.transform(records()))), model.probabilities(records()))
+    np.testing.assert_array_equal(
+        form.link(form.sums(model.encoder.transform(records()))), model.probabilities(records())
+    )
 
 
 @pytest.mark.parametrize("classes", CLASSES)
@@ -60,7 +62,9 @@ def test_a_graph_says_what_the_model_says(classes):
     runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs it")
     model, X = model_of(classes=classes), records(200)
     session = runtime.InferenceSession(onnx_model(model.scoring(), {}, "").SerializeToString())
-    feed = {name: (column if column.dtype.kind == "f" else column.astype(object))[:, None] for name, column in X.items()}
+    feed = {
+        name: (column if column.dtype.kind == "f" else column.astype(object))[:, None] for name, column in X.items()
+    }
     labels, probabilities = session.run(None, feed)
     expected = model.probabilities(X)
     assert labels.tolist() == [f"k{place}" for place in expected.argmax(axis=1)]

@@ -416,9 +416,9 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Sizes(of), 2, True),
         (ClassCounts(of), 2 * 3, True),
         (Histogram(of), 2 * 10 * 3, True),
-        (CellCounts(of, Cells()), 4 * 3, True),
-        (Sums(Channels(), None), 10 * 2, False),
-        (Sums(Channels(), GROUPS), 4 * 10 * 2, False),
+        (CellCounts(of, FourCells()), 4 * 3, True),
+        (Sums(Channels(), Layout()), 10 * 3, False),
+        *((Sums(Channels(), own), cells, False) for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 320), strict=True)),
     ):
         assert question.cells(10, 3) == cells
         assert question.counts == counts

@@ -142,7 +142,6 @@ def test_a_table_alone_with_its_codes_merges_them_in_place():
     table.merge([np.zeros(n, dtype=np.int64) for n in N_CODES])
     assert table._codes is codes
     assert not codes.any()
-    assert table._all.feature.dtype == table._all.group.dtype == np.int64
 
 
 def test_records_that_are_left_out_have_no_class():

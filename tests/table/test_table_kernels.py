@@ -142,11 +142,10 @@ def test_children_own_the_rows_of_their_node_by_branch_and_in_order(count, n_cod
 
 def packed_by(pack, given, said, used, cells, groups, n_groups):
     """What a kernel packs into the parts of cells (features, sides) and groups (features, groups), and what is around."""
-    (cut_by, side), (by, group) = ((np.array(f, dtype=np.int64), np.array(c, dtype=np.int64)) for f, c in (cells, groups))
+    (cut_by, side), (by, group) = ((np.array(features, dtype=np.int64), table) for features, table in (cells, groups))
     pairs = (used + 1) // 2
     place, row = given.array((len(given.offsets) - 1,), np.uint64), given.array((pairs,))
     packed = given.array(((1 << len(cut_by)) * n_groups, int(given.offsets[-1]), pairs))
-    side, group = side.reshape(len(cut_by), -1), group.reshape(len(by), -1)
     pack(given.codes, said, used, given.offsets, cut_by, side, by, group, n_groups, place, row, packed)
     return packed
 

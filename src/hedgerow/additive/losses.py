@@ -169,12 +169,14 @@ class Logistic:
     def start(self, released: Integers, deviation: float) -> Start:
         """Return what noisy numbers of records by class, (classes,), say.
 
-        The margins are those at which gradients cancel where classes have these shares, drawn towards even ones by the noise.
+        The margins are halfway to those at which gradients cancel where classes have these shares, drawn towards even ones by the noise:
+        there the cap would leave little of the rare classes' records.
         """
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
         share = counts / counts.sum()
         said = uncalibrated(share, self.cap)
+        said = np.sqrt(said) / np.sqrt(said).sum()
         weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - said, 1e-9))
         curvature = records * float(share @ weight) * said * (1 - said)
         spread = float((share * (1 - share)).sum()) / max(1 - 1 / self.n_classes, 1e-9)

@@ -25,7 +25,7 @@ from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Sequence
 from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Survey, SurveyRecipe, fine_encoder, too_few
+from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
 
 __all__ = ["AdditivePlan", "Rules"]
 
@@ -62,7 +62,7 @@ class Rules:
     bins: tuple[float, float] = (2.5, 0.3)
     pure_bins: tuple[float, float] = (1.65, 0.3)
     most_cuts: int = 5
-    first: int = 4
+    first: int = 12
     cuts_from: float = 300.0
     largest: int = 2
     drawn: int = 2
@@ -105,7 +105,7 @@ class Opening:
 
     def merge(self, curator: Queryable, bins: int) -> Encoder:
         """Merge the records' fine bins to about so many, and return how records are read then."""
-        merges = self.survey.merges(curator.open_round(self.loss.opening), bins)
+        merges = self.survey.merges(curator.open_round(Ones()), bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
 

@@ -64,10 +64,9 @@ def fitted(plan, **given):
         made.append((units, cuts))
         return right(stage, units, cuts)
 
-    right = Rounds.one
+    right, curator = Rounds.one, curator_of(plan, **given)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rounds, "one", one)
-        curator = curator_of(plan, **given)
         model = plan.fit(curator)
     assert len(made) == len(model.terms)
     return model, curator, [(*what, term) for what, term in zip(made, model.terms, strict=True)]
@@ -88,33 +87,66 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     # The opening is charged as it is stated, but for the draws of merged bins; rounds with fewer cuts than they may have spend less.
     asked = Sequence((plan._opening.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
-    assert curator.total.epsilon == cost(asked).epsilon
-    assert curator.total.mu_squared == cost(asked).mu_squared
+    if not any(cuts for _, cuts, _ in made):
+        assert curator.total.epsilon == cost(asked).epsilon
+        assert curator.total.mu_squared == cost(asked).mu_squared
     assert len(model.terms) == len(made)
 
 
 @of_both
 @pytest.mark.parametrize("most_cuts", [0, 1, 3, 5])
 @pytest.mark.parametrize("classes", thinned([2, 3, 7], 2))
-def test_no_round_costs_more_than_its_units_by_any_accountant(delta, most_cuts, classes):
+def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
+    """By every accountant with a delta; by epsilon without one, which is all that a pure ceiling limits."""
     schema = SCHEMA.replace(classes=list(range(classes)))
     rounds = plan_of(1, delta, schema=schema, most_cuts=most_cuts)._stage
     unit = cost(rounds._unit.event)
     for units in (1, 2, 3, 4, 7, 16, 60, 119, 120, 239, 240):
         for cuts in range(rounds.most_cuts + 1):
-            found, most = sums(cost(rounds.one(units, cuts).event)), sums(unit.times(units))
-            assert all(amount <= most[part] for part, amount in found.items()), (units, cuts)
-            # A round without cuts has one selection, and spends nearly all of its units.
-            whole = "epsilon" if not delta else "mu_squared"
-            assert getattr(cost(rounds.one(units, cuts).event), whole) >= (Fraction(0.999) if not delta else 0) * getattr(
-                unit.times(units), whole
-            )
+            found, most = cost(rounds.one(units, cuts).event), unit.times(units)
+            if delta:
+                assert all(amount <= sums(most)[part] for part, amount in sums(found).items()), (units, cuts)
+            else:
+                assert Fraction(999, 1000) * most.epsilon < found.epsilon <= most.epsilon
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "10", "60"])
+@pytest.mark.parametrize("classes", [2, 3])
+@of_both
+def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes, delta):
+    """A ledger adds up all numbers of an event: a pure fit of few large rounds costs more by rho and mu than one of many."""
+    plan = plan_of(epsilon, delta, schema=SCHEMA.replace(classes=list(range(classes))))
+    planned, stage = sums(cost(plan.event)), plan._stage
+    for size in (1, 2, 3, 7, 40, 79, 80, 81, 100, 119, 120):
+        left, rounds = UNITS, []
+        while left:
+            units = size if left >= 2 * size else left
+            rounds.append(units)
+            left -= units
+        for cuts in (0, 1, stage.most_cuts):
+            asked = cost(plan._opening.event)
+            for units in set(rounds):
+                asked += cost(stage.one(units, cuts).event).times(rounds.count(units))
+            assert all(amount <= planned[part] for part, amount in sums(asked).items()), (size, cuts)
+
+
+@of_both
+@pytest.mark.parametrize("rounds", [1, 2, 50])
+def test_a_plan_of_given_rounds_costs_what_they_cost(delta, rounds):
+    plan = plan_of(1, delta, rounds=rounds)
+    planned, opening = sums(cost(plan.event)), cost(plan._opening.event)
+    dearest = sums(opening + cost(plan._stage.one(1, 0).event).times(rounds))
+    assert all(amount <= planned[part] for part, amount in dearest.items())
+    whole = "Concentrated.rho" if delta else "PureAndGaussian.epsilon"
+    assert planned[whole] <= Fraction(101, 100) * dearest[whole]
 
 
 @of_both
 def test_what_all_rounds_may_cost_is_what_their_units_cost_together(delta):
     plan = plan_of(1, delta)
-    assert cost(plan.event) == cost(plan._opening.event) + cost(plan._stage._unit.event).times(UNITS)
+    planned, units = cost(plan.event), cost(plan._opening.event) + cost(plan._stage._unit.event).times(UNITS)
+    assert (planned.epsilon, planned.mu_squared) == (units.epsilon, units.mu_squared)
+    assert planned == units or not delta
     assert plan._stage.units == UNITS
     assert plan_of(1, delta, rounds=9)._stage.units == 9
 
@@ -125,7 +157,7 @@ def test_what_all_rounds_may_cost_is_what_their_units_cost_together(delta):
 def test_the_plan_spends_all_of_its_claim(epsilon, delta, adjacency):
     spent = cost(plan_of(epsilon, delta, adjacency).event).under(adjacency)
     if delta:
-        assert 0.9 * float(delta) < spent.delta(exact(float(epsilon))) <= delta
+        assert 0.6 * float(delta) < spent.delta(exact(float(epsilon))) <= delta
     else:
         assert Fraction(99, 100) * Fraction(epsilon) < spent.epsilon <= Fraction(epsilon)
 
@@ -178,21 +210,12 @@ def an_opening_that_is_asked_twice(patch):
     patch.setattr(Opening, "act", twice)
 
 
-def a_depth_beyond_the_most(patch):
-    """Selections and cells of more cuts than the unit was charged for."""
-    right = Rounds.one
-    patch.setattr(
-        Rounds, "one", lambda self, units, cuts: replace(right(self, units, cuts), cuts=3) if cuts else right(self, units, cuts)
-    )
-
-
 PLANTED = {
     "twice the budget": (twice_the_budget, {}),
     "a unit too many": (a_unit_too_many, {}),
     "a second selection": (a_selection_that_is_not_in_the_event, {}),
     "sums twice": (sums_that_are_asked_twice, {}),
     "the opening twice": (an_opening_that_is_asked_twice, {}),
-    "too many cuts": (a_depth_beyond_the_most, {"most_cuts": 1}),
 }
 
 
@@ -200,8 +223,6 @@ PLANTED = {
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_fit_that_asks_for_more_than_its_plan_is_stopped(bug, delta, monkeypatch):
     plant, given = PLANTED[bug]
-    if bug == "too many cuts" and not delta:
-        pytest.skip("of a pure plan three selections at a third of the budget cost what one costs")
     plan = plan_of(3, delta, **given)
     curator = curator_of(plan)
     plant(monkeypatch)
@@ -212,17 +233,14 @@ def test_a_fit_that_asks_for_more_than_its_plan_is_stopped(bug, delta, monkeypat
 def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
     """A mechanism whose cost grows faster than its units: the round's budget falls until it costs no more."""
     right = OneRound.event.fget
-    asked = []
+    rounds = plan_of(1)._stage
+    whole = rounds.budget * Fraction(8, UNITS)
 
     def dearer(self):
-        asked.append(self)
         event = right(self)
         return Sequence((event, event)) if self.budget == whole else event
 
     monkeypatch.setattr(OneRound, "event", property(dearer))
-    rounds = plan_of(1)._stage
-    rounds._cost  # noqa: B018  (at one unit, before the dearer round)
-    whole = rounds.budget * Fraction(8, UNITS)
     made = rounds.one(8, 0)
     assert made.budget.amount < whole.amount
     assert made.budget.amount > whole.amount * (1 - Fraction(1, 2**20))
@@ -273,9 +291,10 @@ def test_no_round_has_more_cuts_than_it_may(limit):
 def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
     _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
     cuts = [most for _, most, _ in made]
-    assert cuts[: RULES.first] == [0] * RULES.first
+    first = next(number for number, most in enumerate(cuts) if most)
+    assert 2 <= first <= RULES.first
     assert max(cuts) >= 2
-    for number, most in enumerate(cuts[RULES.first :], RULES.first):
+    for number, most in enumerate(cuts[first:], first):
         assert 1 <= most <= 1 + max(cuts[max(0, number - MEMORY) : number])
 
 

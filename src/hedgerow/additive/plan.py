@@ -113,14 +113,17 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rounds of a fit: each spends some of the units, and has up to so many cuts.
+    """The rounds of a fit: each spends up to ``largest`` of the units, and has up to so many cuts.
 
-    What a unit costs is charged beforehand. A round of u units costs no more than u of them by any accountant: it is built so.
+    What a unit costs is charged beforehand. A round of u units costs no more than u of them, by epsilon where there is no delta, and by
+    every accountant where there is one: it is built so. Of one epsilon the fewest and largest selections and noise cost the most by the
+    other accountants, so without a delta the event has them as an alternative.
     """
 
     loss: Loss
     budget: Budget
     units: int
+    largest: int
     most_cuts: int
     most_codes: int
     _made: dict[tuple[int, int], OneRound] = field(default_factory=dict)
@@ -136,8 +139,11 @@ class Rounds:
     @cached_property
     def event(self) -> Event:
         """What they cost at most."""
+        alternatives = [Sequence((self._unit.event,) * self.units)]
+        if not self.budget.concentrated:
+            alternatives.append(Sequence((self.one(self.largest, 0).event,) * (self.units // self.largest)))
         label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
-        return OneOf((Sequence((self._unit.event,) * self.units),), label)
+        return OneOf(tuple(alternatives), label)
 
     def one(self, units: int, cuts: int) -> OneRound:
         """Return the round of so many units and cuts."""
@@ -212,7 +218,8 @@ class AdditivePlan:
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        self._known = {budget: (opening, Rounds(loss, opening.left, units, self._most_cuts, int(codes.max())))}
+        rounds = Rounds(loss, opening.left, units, units if self._rounds is None else 1, self._most_cuts, int(codes.max()))
+        self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
     def _event(self, budget: Budget) -> Event:

@@ -230,11 +230,7 @@ def test_trust_follows_the_odds_of_one_curve_against_two(columns):
                     np.array([[noise**2 + level, level], [level, noise**2 + level]]), np.eye(codes)
                 )
                 odds.append(multivariate_normal(np.zeros(2 * codes), both).logpdf(given[..., k].ravel()))
-                curves.append(
-                    level
-                    * np.hstack([prior, prior])
-                    @ np.linalg.solve(both, given[..., k].ravel())
-                )
+                curves.append(level * np.hstack([prior, prior]) @ np.linalg.solve(both, given[..., k].ravel()))
             one = logsumexp(odds) - np.log(len(odds))
             np.testing.assert_allclose(curve[:, k], softmax(odds) @ np.array(curves), rtol=1e-6, atol=1e-9)
 

@@ -10,7 +10,18 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import plan as plan_module
-from hedgerow.additive.plan import FEWEST, LEAST_BINS, MEMORY, MOST_BINS, MOST_ROUNDS, UNITS, AdditivePlan, Course, Opening, Rounds
+from hedgerow.additive.plan import (
+    FEWEST,
+    LEAST_BINS,
+    MEMORY,
+    MOST_BINS,
+    MOST_ROUNDS,
+    UNITS,
+    AdditivePlan,
+    Course,
+    Opening,
+    Rounds,
+)
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked

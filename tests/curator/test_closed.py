@@ -34,6 +34,8 @@ def learn(codes, margins):
     margins += 1
 
 
+learn.columns = 1
+
 OF_NODES = {
     "count": lambda c, n: c.count(n, NOISE),
     "class_counts": lambda c, n: c.class_counts(n, NOISE),
@@ -62,6 +64,8 @@ def opened(table=None):
 def break_off(codes, margins):
     raise KeyboardInterrupt
 
+
+break_off.columns = 1
 
 @pytest.mark.parametrize("name", OF_NODES | OF_RECORDS)
 def test_nothing_is_answered_after_a_change_was_broken_off_or_in_another_process(name, monkeypatch):

@@ -32,7 +32,8 @@ __all__ = ["AdditivePlan", "Rules"]
 Integers = npt.NDArray[np.int64]
 
 UNITS = 240  # in which rounds spend what the opening leaves
-MEMORY = 3  # rounds by whose depth the next one's is chosen
+MEMORY = 3  # rounds with cuts by whose depth the next one's is chosen
+SELDOM = 3  # where these found no cut that matters, only each so many-th round may have one
 ROUNDING = Fraction(1, 2**24)
 
 
@@ -57,10 +58,10 @@ class Rules:
     """
 
     opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (1.0, 0.45)
-    pure_rounds: tuple[float, float] = (0.1, 0.55)
+    rounds: tuple[float, float] = (0.8, 0.45)
+    pure_rounds: tuple[float, float] = (0.15, 0.45)
     bins: tuple[float, float] = (2.5, 0.3)
-    pure_bins: tuple[float, float] = (1.65, 0.3)
+    pure_bins: tuple[float, float] = (1.5, 0.3)
     most_cuts: int = 5
     first: int = 12
     cuts_from: float = 300.0
@@ -246,7 +247,7 @@ class AdditivePlan:
             cuts = min(course.next_cuts(), self._affordable(fit))
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            course.saw(found.evidence)
+            course.saw(found.evidence, offered=cuts > 0)
             fit.terms.append(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
         margins = start.margins
         if self._weights:
@@ -311,12 +312,16 @@ class Course:
         """Return K of the next round."""
         if not (self._may_cut and self._cutting):
             return 0
-        return min(self._most, 1 + max(self._depths[-MEMORY:], default=0))
+        deepest = max(self._depths[-MEMORY:], default=0)
+        if deepest == 0 and len(self._depths) >= MEMORY and self._rounds % SELDOM:
+            return 0
+        return min(self._most, 1 + deepest)
 
-    def saw(self, evidence: npt.NDArray[np.float64]) -> None:
+    def saw(self, evidence: npt.NDArray[np.float64], *, offered: bool) -> None:
         """Take note of what a round found: its log evidence, and the depth that is most likely."""
         found = float(logsumexp(evidence) - math.log(len(evidence)))
         self._rounds += 1
-        self._depths.append(int(np.argmax(evidence)))
+        if offered:
+            self._depths.append(int(np.argmax(evidence)))
         if found <= -1 or self._rounds >= self._rules.first:
             self._cutting = True

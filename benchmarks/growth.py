@@ -1,9 +1,10 @@
 """How ROC AUC grows with records, beside boosting without privacy: a table and a picture for docs/scaling.md.
 
-    python benchmarks/growth.py [--shapes additive pairs four-way] [--epsilons .1 1 3] [--most 1e6] [--repeats 3] [--out docs/images/growth.png]
+    python benchmarks/growth.py [--shapes additive pairs four-way] [--epsilons .1 1 3] [--most 1e6] [--repeats 3] [--out
+    docs/images/growth.png]
 
-Records are made up: additive log-odds, pairs of features, sums over cells of four cuts each. Every size is the first so many records
-of one draw, tested on 200 000 others. Noise is seeded by the repeat. LightGBM is left out where it is not installed.
+Records are made up: additive log-odds, pairs of features, sums over cells of four cuts each. Every size is the first so many
+records of one draw, tested on 200 000 others. Noise is seeded by the repeat. LightGBM is left out where it is not installed.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     python benchmarks/recipes.py [--data adult ... linear spiked ...] [--epsilons .1 1] [--deltas 1e-6 0] [--repeats 5]
                                  [--without RULE ...]
 
-The first line is the held-out ROC AUC of what ships, each further line by how much it changes without one rule. Test parts are never
-read. Every line sees the same splits, and the noise is seeded by the split: the last column has the standard error of the mean change.
+The first line is the held-out ROC AUC of what ships, each further line by how much it changes without one rule. Test parts are
+never read. Every line sees the same splits, and the noise is seeded by the split: the last column has the standard error of the
+mean change.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class Alone(Visits):
         return super().steps(*args, **keywords)
 
 
-# What a model without a rule has in its place: for each, modules of additive/ (or the recipe of the survey) and their names with other values.
+# What a model without a rule has in its place: for each, modules of additive/ (or the recipe of the survey) and their names
+# with other values.
 WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, most_cuts=0))],
     "second cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, most_cuts=1))],

@@ -19,7 +19,7 @@ CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
 
 
 def exact(gradient, curvature, variance, priors):
-    """Return log likelihoods of gradients of one curve above that of no step, and posterior means, by the normal laws themselves."""
+    """Return log likelihoods of one curve's gradients above that of no step, and posterior means, by the normal laws."""
     likely, means = [], []
     for prior in priors:
         law = np.diag(curvature) @ prior @ np.diag(curvature) + np.diag(variance)

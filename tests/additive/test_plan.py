@@ -1,4 +1,4 @@
-"""The plan of HedgerowClassifier: its stages state what they ask, no round costs more than its units, and the curator sees to it."""
+"""The plan of HedgerowClassifier: its stages state what they ask, and no round costs more than its units."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -95,7 +95,8 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     assert planned.under(adjacency).within(Fraction(3), delta)
     model, curator, made = fitted(plan)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
-    # The opening is charged as it is stated, but for the draws of merged bins; rounds with fewer cuts than they may have spend less.
+    # The opening is charged as it is stated, but for the draws of merged bins; rounds with fewer cuts than they may have spend
+    # less.
     asked = Sequence((plan._opening.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):

@@ -206,7 +206,8 @@ def test_categories_of_many_values_are_not_cut():
     assert may == [0, 1, 2, 4]
 
 
-# Its exact law on small tables: a record whose gradients cancel those of others in some cells, and add to those of others elsewhere.
+# Its exact law on small tables: a record whose gradients cancel those of others in some cells, and add to those of others
+# elsewhere.
 
 CODES, NUMERIC = (2, 3, 2, 2), (False, True, False, False)
 KINDS = tuple(product((0, 1), (0, 1, 2), (0, 1), (0, 1), (0, 1)))
@@ -303,7 +304,7 @@ def choose_the_first_cut_exactly(patch):
 
 
 def round_scores(asked, ordered):
-    from hedgerow.curator.splits import cut_scores  # noqa: PLC0415
+    from hedgerow.curator.splits import cut_scores
 
     return cut_scores(asked._by_code[..., : asked._rule.scored], asked._offsets, np.array(ordered))
 

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from costs import sums
-from scipy.stats import multivariate_normal
-
-import hedgerow as hr
-from hedgerow.boosting import smoothing
 from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.boosting.additive_round import DenseRecipe, Shares
 from hedgerow.boosting.gradients import calibrated, cap_of
 from hedgerow.boosting.smoothing import Smoothing
+from scipy.stats import multivariate_normal
+
+import hedgerow as hr
+from hedgerow.boosting import smoothing
 from hedgerow.boosting.weights import VOTE_STEPS
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, FileFormatError

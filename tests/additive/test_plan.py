@@ -10,7 +10,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import plan as plan_module
-from hedgerow.additive.plan import FEWEST, LEAST_BINS, MEMORY, MOST_BINS, MOST_ROUNDS, UNITS, AdditivePlan, Course, Opening, Rounds
+from hedgerow.additive.plan import FEWEST, LEAST_BINS, MEMORY, MOST_BINS, MOST_ROUNDS, SELDOM, UNITS, AdditivePlan, Course, Opening, Rounds
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
@@ -295,7 +295,8 @@ def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
     assert 2 <= first <= RULES.first
     assert max(cuts) >= 2
     for number, most in enumerate(cuts[first:], first):
-        assert 1 <= most <= 1 + max(cuts[max(0, number - MEMORY) : number])
+        assert most <= 1 + max(cuts[:number])
+    assert all(len(term.cuts) <= most for _, most, term in made)
 
 
 @of_both
@@ -304,29 +305,41 @@ def test_of_few_records_no_round_has_cuts(delta):
     assert [cuts for _, cuts, _ in made] == [0] * len(made)
 
 
-def test_a_course_follows_the_evidence_of_its_last_rounds():
-    course = Course(plan_of(20, Fraction(1, 10**6)), precision=1e5, spread=1.0)
-    clear, nothing = np.array([40.0]), np.array([-5.0])
-    assert course.next_cuts() == 0
-    for _ in range(RULES.first - 1):
-        course.saw(clear)
+def course_at(precision):
+    return Course(plan_of(20, Fraction(1, 10**6)), precision=precision, spread=1.0)
+
+
+def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
+    course, clear = course_at(1e5), np.array([40.0])
+    for _ in range(RULES.first):
         assert course.next_cuts() == 0
-    course.saw(clear)
-    assert course.next_cuts() == 1
-    course.saw(np.array([1.0, 50.0]))
-    assert course.next_cuts() == 2
-    course.saw(np.array([1.0, 50.0, 60.0]))
-    assert course.next_cuts() == 3
-    for expected in (3, 3, 1):  # the deepest of the last three
-        course.saw(np.array([80.0, 50.0, 60.0, 0.0]))
+        course.saw(clear, offered=False)
+    for evidence, expected in (([1.0], 1), ([1.0, 50.0], 2), ([1.0, 50.0, 60.0], 3)):
+        course.saw(np.array(evidence), offered=True)
         assert course.next_cuts() == expected
-    early = Course(plan_of(20, Fraction(1, 10**6)), precision=1e5, spread=1.0)
-    early.saw(nothing)
-    assert early.next_cuts() == 1
-    low = Course(plan_of(20, Fraction(1, 10**6)), precision=RULES.cuts_from - 1, spread=1.0)
-    for _ in range(9):
-        low.saw(nothing)
-        assert low.next_cuts() == 0
+    for expected in (3, 3):  # the deepest of the last three
+        course.saw(np.array([80.0, 50.0, 60.0, 0.0]), offered=True)
+        assert course.next_cuts() == expected
+    course.saw(clear, offered=False)
+    assert course.next_cuts() == 3  # a round without cuts says nothing of them
+
+
+def test_cuts_that_do_not_matter_are_offered_seldom():
+    course, offered = course_at(1e5), []
+    while len(offered) < 60:
+        offered.append(course.next_cuts())
+        course.saw(np.array([40.0, 0.0]), offered=offered[-1] > 0)
+    assert set(offered) == {0, 1}
+    assert sum(offered[-30:]) == 30 // SELDOM
+    assert sum(offered[RULES.first : RULES.first + MEMORY]) == MEMORY
+
+
+@pytest.mark.parametrize(("precision", "most"), [(RULES.cuts_from, 1), (RULES.cuts_from - 1, 0)])
+def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough(precision, most):
+    course = course_at(precision)
+    for _ in range(3):
+        course.saw(np.array([-5.0]), offered=False)
+        assert course.next_cuts() == most
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])

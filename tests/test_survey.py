@@ -311,7 +311,7 @@ def test_without_a_label_all_fits_but_one_in_1000_are_in_doubt(epsilon, delta, a
 @pytest.mark.parametrize("counts", [2, 3, 10])
 @pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
 def test_the_sum_of_several_noisy_counts_is_in_doubt_as_often(delta, counts):
-    """The quantile of one count times the root of their number: of normal noise that is theirs, of geometric noise it is above."""
+    """The quantile of one count times the root of their number is theirs for normal noise, and above it for geometric."""
     noise = plan_of(1, delta)._opening._noise
     each = np.arange(-30 * int(noise.deviation + 1), 30 * int(noise.deviation + 1) + 1)
     one = noise.law(0, each)

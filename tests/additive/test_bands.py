@@ -1,4 +1,4 @@
-"""Bands: steps follow their sums as bands take it, noise goes through all rounds of a curve, and bands hold as often as they say."""
+"""Bands: steps follow their sums as bands take it, noise goes through all rounds of a curve, and bands hold as they claim."""
 
 import numpy as np
 import pytest

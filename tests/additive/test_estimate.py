@@ -19,7 +19,7 @@ CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
 
 
 def exact(gradient, curvature, variance, priors):
-    """Return log likelihoods of gradients of one curve above that of no step, and posterior means, by the normal laws themselves."""
+    """Return log likelihoods of one curve's gradients above that of no step, and posterior means, by the normal laws."""
     likely, means = [], []
     for prior in priors:
         law = np.diag(curvature) @ prior @ np.diag(curvature) + np.diag(variance)
@@ -230,11 +230,7 @@ def test_trust_follows_the_odds_of_one_curve_against_two(columns):
                     np.array([[noise**2 + level, level], [level, noise**2 + level]]), np.eye(codes)
                 )
                 odds.append(multivariate_normal(np.zeros(2 * codes), both).logpdf(given[..., k].ravel()))
-                curves.append(
-                    level
-                    * np.hstack([prior, prior])
-                    @ np.linalg.solve(both, given[..., k].ravel())
-                )
+                curves.append(level * np.hstack([prior, prior]) @ np.linalg.solve(both, given[..., k].ravel()))
             one = logsumexp(odds) - np.log(len(odds))
             np.testing.assert_allclose(curve[:, k], softmax(odds) @ np.array(curves), rtol=1e-6, atol=1e-9)
 

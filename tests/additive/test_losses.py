@@ -284,7 +284,8 @@ def test_a_start_has_the_curvature_of_its_records_halfway_to_where_gradients_can
     assert (start.records, start.margins.dtype, start.margins.shape) == (records, np.int64, (rule.columns,))
     classes = np.arange(n_classes, dtype=np.int16)
     sums, whole = (
-        counts @ rule(np.tile(margins, (n_classes, 1)), classes) / UNIT for margins in (start.margins, 2 * start.margins)
+        counts @ rule(np.tile(margins, (n_classes, 1)), classes) / UNIT
+        for margins in (start.margins, 2 * start.margins)
     )
     assert np.abs(whole[: rule.scored]).max() < 3e-3 * records
     if not rule.by_share:
@@ -382,7 +383,10 @@ def test_neighbors_scores_and_sums_differ_by_at_most_the_bounds(n_classes, norma
     rule, parts = Logistic(n_classes, normal), PARTS[layout]
     partitions = [slice(None)] if parts.groups is None else []
     if parts.groups is not None:  # (cells, groups): those of one partition
-        partitions = [np.unique(row[:n]) for row, n in zip(parts.groups.group, (3, 4) if layout == "groups" else (2,), strict=True)]
+        partitions = [
+            np.unique(row[:n])
+            for row, n in zip(parts.groups.group, (3, 4) if layout == "groups" else (2,), strict=True)
+        ]
     start = generator.integers(-2 * VOTE_STEPS, 2 * VOTE_STEPS, (60, rule.columns))
 
     def sums(size):
@@ -409,7 +413,9 @@ def test_sums_agree_with_a_plain_loop(n_classes):
     labels = generator.integers(-1, n_classes, 50).astype(np.int16)
     table, rule = MemoryTable(codes, labels, n_codes, n_classes), Logistic(n_classes, normal=False)
     table.update_margins(
-        Votes(rule.columns, lambda _, margins: np.add(margins, generator.integers(-999, 999, margins.shape), out=margins))
+        Votes(
+            rule.columns, lambda _, margins: np.add(margins, generator.integers(-999, 999, margins.shape), out=margins)
+        )
     )
     channels = np.array([plain(rule, *row) for row in zip(table._margins.tolist(), labels.tolist(), strict=True)])
     expected = [channels[codes[:, j] == code].sum(axis=0) for j, n in enumerate(n_codes) for code in range(n)]
@@ -435,9 +441,7 @@ def test_sums_of_the_largest_channels_of_both_signs_are_exact(most, channels, mo
     rule.said = generator.choice([-rule.l1, rule.l1, 0, -1], (500, channels))
     codes = generator.integers(0, 3, (500, 1)).astype(np.uint8)
     table = MemoryTable(codes, np.zeros(500, np.int16), np.array([3]), 2)
-    table.update_margins(
-        Votes(2, lambda codes, margins: margins.__setitem__((slice(None), 0), number(codes, table)))
-    )
+    table.update_margins(Votes(2, lambda codes, margins: margins.__setitem__((slice(None), 0), number(codes, table))))
     expected = [rule.said[codes[:, 0] == code].sum(axis=0) for code in range(3)]
     assert np.array_equal(table.sums(rule), [expected])
 

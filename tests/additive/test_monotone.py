@@ -79,9 +79,10 @@ def is_monotone(model, constraints=CONSTRAINTS):
 def test_every_record_s_odds_go_as_they_may(seed, delta):
     model = fitted(seed, delta=delta)
     assert is_monotone(model)
-    assert model.certificate_.event == fitted(
-        seed, delta=delta, monotonic_cst=None, interaction_cst="pairwise"
-    ).certificate_.event
+    assert (
+        model.certificate_.event
+        == fitted(seed, delta=delta, monotonic_cst=None, interaction_cst="pairwise").certificate_.event
+    )
     assert any(term.cuts for term in model.model_.terms) or not delta
     assert not any(len(term.cuts) > 1 for term in model.model_.terms)
 
@@ -96,9 +97,7 @@ def without(signs, feature):
 
 BUGS = {
     "curves": lambda term, signs, before: projected(term, signs, before) if term.cuts else term,
-    "cells": lambda term, signs, before: projected(
-        term, without(signs, term.feature) if term.cuts else signs, before
-    ),
+    "cells": lambda term, signs, before: projected(term, without(signs, term.feature) if term.cuts else signs, before),
     "across cells": lambda term, signs, before: projected(
         term, without(signs, term.cuts[0].by) if term.cuts else signs, before
     ),

@@ -1,4 +1,4 @@
-"""The plan of HedgerowClassifier: its stages state what they ask, no round costs more than its units, and the curator sees to it."""
+"""The plan of HedgerowClassifier: stages state what they ask, rounds cost no more than their units, and the curator sees to it."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,7 +10,19 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import plan as plan_module
-from hedgerow.additive.plan import FEWEST, LEAST_BINS, MEMORY, MOST_BINS, MOST_ROUNDS, SELDOM, UNITS, AdditivePlan, Course, Opening, Rounds
+from hedgerow.additive.plan import (
+    FEWEST,
+    LEAST_BINS,
+    MEMORY,
+    MOST_BINS,
+    MOST_ROUNDS,
+    SELDOM,
+    UNITS,
+    AdditivePlan,
+    Course,
+    Opening,
+    Rounds,
+)
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
@@ -84,7 +96,7 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     assert planned.under(adjacency).within(Fraction(3), delta)
     model, curator, made = fitted(plan)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
-    # The opening is charged as it is stated, but for the draws of merged bins; rounds with fewer cuts than they may have spend less.
+    # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
     asked = Sequence((plan._opening.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):

@@ -13,7 +13,18 @@ from helpers import make_table
 import hedgerow as hr
 from hedgerow.additive import round as round_module
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.round import CHANCE, GROUPS, MANY, MOST_VALUES, SELECTION, SPLIT_PENALTY, Fit, OneRound, cuts_offered, splits_of
+from hedgerow.additive.round import (
+    CHANCE,
+    GROUPS,
+    MANY,
+    MOST_VALUES,
+    SELECTION,
+    SPLIT_PENALTY,
+    Fit,
+    OneRound,
+    cuts_offered,
+    splits_of,
+)
 from hedgerow.additive.terms import Term
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
@@ -78,7 +89,9 @@ def test_a_round_is_charged_what_it_states(classes, cuts, kind):
     assert term.sums.shape == (*term.votes.shape[:2], loss.channels)
     assert term.noise == round(one.noise.deviation)
     assert len(found.evidence) == len(term.cuts) + 1
-    again = Queryable(table, replace(stated, draws=0) if budget.concentrated else stated.epsilon * Fraction(99, 100), Randomness(cuts))
+    again = Queryable(
+        table, replace(stated, draws=0) if budget.concentrated else stated.epsilon * Fraction(99, 100), Randomness(cuts)
+    )
     with pytest.raises(BudgetExceeded):
         one.run(again, fit, [0, 2])
 
@@ -109,7 +122,9 @@ def test_cuts_are_offered_between_codes_of_features_that_are_not_cut_yet():
     widths = fit.encoder.n_codes.tolist()
     offered = np.split(cuts_offered(fit, []), np.cumsum(widths)[:-1])
     assert [own.tolist() for own in offered] == [[True] * (n - 1) + [False] for n in widths]
-    later = np.split(cuts_offered(fit, [Cut(1, np.zeros(11, dtype=int)), Cut(2, np.zeros(4, dtype=int))]), np.cumsum(widths)[:-1])
+    later = np.split(
+        cuts_offered(fit, [Cut(1, np.zeros(11, dtype=int)), Cut(2, np.zeros(4, dtype=int))]), np.cumsum(widths)[:-1]
+    )
     assert [own.any() for own in later] == [True, False, False, True, True]
 
 
@@ -136,7 +151,15 @@ def test_the_largest_features_are_those_of_the_largest_curves():
         return Term(cuts, feature, votes)
 
     cut = Cut(1, (np.arange(11) > 5).astype(int))
-    fit.terms += [term(0, 50), term(1, 900), term(0, 80), term(4, -500), term(2, 10), term(3, 10**6), term(2, 10**6, (cut,))]
+    fit.terms += [
+        term(0, 50),
+        term(1, 900),
+        term(0, 80),
+        term(4, -500),
+        term(2, 10),
+        term(3, 10**6),
+        term(2, 10**6, (cut,)),
+    ]
     assert fit.curve(0, 1)[:2, 0].tolist() == [130, 0]
     may = np.array([True, True, True, False, True])
     assert fit.largest(may, 2) == [1, 4]
@@ -163,7 +186,9 @@ def test_candidates_lose_what_noise_and_chance_add_to_their_scores(cuts, monkeyp
     assert offered.all(axis=0).tolist() == [True, not before, True, True, True]
     if cuts:
         many = MANY * np.log(len(splits)) / float(one.selection.rate.fraction)
-        np.testing.assert_allclose(penalty[1:], np.tile(np.sqrt(2) * SPLIT_PENALTY * each + many, (len(splits), 1)), rtol=1e-9, atol=1)
+        np.testing.assert_allclose(
+            penalty[1:], np.tile(np.sqrt(2) * SPLIT_PENALTY * each + many, (len(splits), 1)), rtol=1e-9, atol=1
+        )
 
 
 def test_the_curvature_of_all_records_is_that_of_the_last_sums():
@@ -181,7 +206,8 @@ def test_categories_of_many_values_are_not_cut():
     assert may == [0, 1, 2, 4]
 
 
-# Its exact law on small tables: a record whose gradients cancel those of others in some cells, and add to those of others elsewhere.
+# Its exact law on small tables: a record whose gradients cancel those of others in some cells, and add to those of others
+# elsewhere.
 
 CODES, NUMERIC = (2, 3, 2, 2), (False, True, False, False)
 KINDS = tuple(product((0, 1), (0, 1, 2), (0, 1), (0, 1), (0, 1)))
@@ -268,13 +294,17 @@ def choose_the_first_cut_exactly(patch):
         best = int(np.argmax(np.where(offered, scores, -1)))
         feature = int(np.searchsorted(self._offsets, best, side="right")) - 1
         codes = int(np.diff(self._offsets)[feature])
-        return Cut.at(feature, best - int(self._offsets[feature]), codes, ordered=bool(ordered[feature])) if chosen else chosen
+        return (
+            Cut.at(feature, best - int(self._offsets[feature]), codes, ordered=bool(ordered[feature]))
+            if chosen
+            else chosen
+        )
 
     patch.setattr(Asked, "select_cut", exactly)
 
 
 def round_scores(asked, ordered):
-    from hedgerow.curator.splits import cut_scores  # noqa: PLC0415
+    from hedgerow.curator.splits import cut_scores
 
     return cut_scores(asked._by_code[..., : asked._rule.scored], asked._offsets, np.array(ordered))
 

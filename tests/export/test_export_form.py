@@ -121,7 +121,9 @@ def test_a_softmax_with_a_cap_is_calibrated_as_the_model_is():
 
     sums = np.array([[100, -100, 0], [5000, 4000, -9000]])
     plain = Softmax(512)(sums)
-    np.testing.assert_allclose(Softmax(512, cap=1 - 0.8 / 3)(sums), calibrated(plain, Logistic(3, normal=True).cap), rtol=1e-4)
+    np.testing.assert_allclose(
+        Softmax(512, cap=1 - 0.8 / 3)(sums), calibrated(plain, Logistic(3, normal=True).cap), rtol=1e-4
+    )
 
 
 def test_shares_of_many_trees_add_up_exactly_in_any_order():

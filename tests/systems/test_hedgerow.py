@@ -228,7 +228,9 @@ def test_more_records_make_a_better_model():
     odds = 2 * np.where((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5), 1, -1)
     y = np.where(generator.logistic(size=len(x)) < odds, "yes", "no")
     scores = [
-        hr.HedgerowClassifier(3.0, delta=1e-6, schema=schema, random_state=0).fit(x[:n], y[:n]).score(x[30_000:], y[30_000:])
+        hr.HedgerowClassifier(3.0, delta=1e-6, schema=schema, random_state=0)
+        .fit(x[:n], y[:n])
+        .score(x[30_000:], y[30_000:])
         for n in (500, 30_000)
     ]
     assert scores[0] < 0.7

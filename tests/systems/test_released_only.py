@@ -78,8 +78,14 @@ BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as larg
 THRESHOLDS = {
     "cuts": ({"cuts_from": BETWEEN, "first": 0}, {"cuts_from": np.inf}),
     "cuts after some rounds": ({"cuts_from": 0.0, "first": 2}, {"cuts_from": 0.0, "first": 3}),
-    "rounds": ({"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)}, {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)}),
-    "bins": ({"bins": (24 / BETWEEN, 1.0), "pure_bins": (24 / BETWEEN, 1.0)}, {"bins": (8.0, 0), "pure_bins": (8.0, 0)}),
+    "rounds": (
+        {"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)},
+        {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)},
+    ),
+    "bins": (
+        {"bins": (24 / BETWEEN, 1.0), "pure_bins": (24 / BETWEEN, 1.0)},
+        {"bins": (8.0, 0), "pure_bins": (8.0, 0)},
+    ),
 }
 
 

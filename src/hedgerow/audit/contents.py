@@ -172,7 +172,7 @@ def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
         if not certificate.unprotected and not any(word in purposes for word in EXPLAINED[name]):
             yield f"the model holds {name}, but no step of its certificate releases them"
     if format_of(arrays) < format_of(back):
-        yield f"the file is of format {format_of(arrays)}, of which only what it says is read: save the model again to have its arrays checked"
+        yield f"the file is of format {format_of(arrays)}, whose arrays are not checked; save the model again, and check that"
         return
     for name in arrays:
         if name not in back:

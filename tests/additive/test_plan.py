@@ -1,4 +1,4 @@
-"""The plan of HedgerowClassifier: stages state what they ask, rounds cost no more than their units, and the curator sees to it."""
+"""The plan of HedgerowClassifier: stages state what they ask, and the curator sees to it that no round costs more."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The plan of HedgerowClassifier: its stages state what they ask, and no round costs more than its units."""
+"""The plan of HedgerowClassifier: stages state what they ask, and the curator sees to it that no round costs more."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +16,7 @@ from hedgerow.additive.plan import (
     MEMORY,
     MOST_BINS,
     MOST_ROUNDS,
+    SELDOM,
     UNITS,
     AdditivePlan,
     Course,
@@ -95,8 +96,7 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     assert planned.under(adjacency).within(Fraction(3), delta)
     model, curator, made = fitted(plan)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
-    # The opening is charged as it is stated, but for the draws of merged bins; rounds with fewer cuts than they may have spend
-    # less.
+    # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
     asked = Sequence((plan._opening.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):
@@ -307,7 +307,8 @@ def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
     assert 2 <= first <= RULES.first
     assert max(cuts) >= 2
     for number, most in enumerate(cuts[first:], first):
-        assert 1 <= most <= 1 + max(cuts[max(0, number - MEMORY) : number])
+        assert most <= 1 + max(cuts[:number])
+    assert all(len(term.cuts) <= most for _, most, term in made)
 
 
 @of_both
@@ -316,29 +317,41 @@ def test_of_few_records_no_round_has_cuts(delta):
     assert [cuts for _, cuts, _ in made] == [0] * len(made)
 
 
-def test_a_course_follows_the_evidence_of_its_last_rounds():
-    course = Course(plan_of(20, Fraction(1, 10**6)), precision=1e5, spread=1.0)
-    clear, nothing = np.array([40.0]), np.array([-5.0])
-    assert course.next_cuts() == 0
-    for _ in range(RULES.first - 1):
-        course.saw(clear)
+def course_at(precision):
+    return Course(plan_of(20, Fraction(1, 10**6)), precision=precision, spread=1.0)
+
+
+def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
+    course, clear = course_at(1e5), np.array([40.0])
+    for _ in range(RULES.first):
         assert course.next_cuts() == 0
-    course.saw(clear)
-    assert course.next_cuts() == 1
-    course.saw(np.array([1.0, 50.0]))
-    assert course.next_cuts() == 2
-    course.saw(np.array([1.0, 50.0, 60.0]))
-    assert course.next_cuts() == 3
-    for expected in (3, 3, 1):  # the deepest of the last three
-        course.saw(np.array([80.0, 50.0, 60.0, 0.0]))
+        course.saw(clear, offered=False)
+    for evidence, expected in (([1.0], 1), ([1.0, 50.0], 2), ([1.0, 50.0, 60.0], 3)):
+        course.saw(np.array(evidence), offered=True)
         assert course.next_cuts() == expected
-    early = Course(plan_of(20, Fraction(1, 10**6)), precision=1e5, spread=1.0)
-    early.saw(nothing)
-    assert early.next_cuts() == 1
-    low = Course(plan_of(20, Fraction(1, 10**6)), precision=RULES.cuts_from - 1, spread=1.0)
-    for _ in range(9):
-        low.saw(nothing)
-        assert low.next_cuts() == 0
+    for expected in (3, 3):  # the deepest of the last three
+        course.saw(np.array([80.0, 50.0, 60.0, 0.0]), offered=True)
+        assert course.next_cuts() == expected
+    course.saw(clear, offered=False)
+    assert course.next_cuts() == 3  # a round without cuts says nothing of them
+
+
+def test_cuts_that_do_not_matter_are_offered_seldom():
+    course, offered = course_at(1e5), []
+    while len(offered) < 60:
+        offered.append(course.next_cuts())
+        course.saw(np.array([40.0, 0.0]), offered=offered[-1] > 0)
+    assert set(offered) == {0, 1}
+    assert sum(offered[-30:]) == 30 // SELDOM
+    assert sum(offered[RULES.first : RULES.first + MEMORY]) == MEMORY
+
+
+@pytest.mark.parametrize(("precision", "most"), [(RULES.cuts_from, 1), (RULES.cuts_from - 1, 0)])
+def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough(precision, most):
+    course = course_at(precision)
+    for _ in range(3):
+        course.saw(np.array([-5.0]), offered=False)
+        assert course.next_cuts() == most
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])

@@ -19,7 +19,6 @@ from hedgerow.additive.round import (
     MANY,
     MOST_VALUES,
     SELECTION,
-    SPLIT_PENALTY,
     Fit,
     OneRound,
     cuts_offered,
@@ -187,7 +186,7 @@ def test_candidates_lose_what_noise_and_chance_add_to_their_scores(cuts, monkeyp
     if cuts:
         many = MANY * np.log(len(splits)) / float(one.selection.rate.fraction)
         np.testing.assert_allclose(
-            penalty[1:], np.tile(np.sqrt(2) * SPLIT_PENALTY * each + many, (len(splits), 1)), rtol=1e-9, atol=1
+            penalty[1:], np.tile(np.sqrt(2) * each + many, (len(splits), 1)), rtol=1e-9, atol=1
         )
 
 
@@ -238,7 +237,6 @@ def no_penalties(monkeypatch, request):
     """So that neither splits nor features alone are out of reach."""
     if "law" in request.node.name:
         monkeypatch.setattr(round_module, "MANY", 0.0)
-        monkeypatch.setattr(round_module, "SPLIT_PENALTY", 0.5)
 
 
 def worst(cuts, starts, kinds, **given):

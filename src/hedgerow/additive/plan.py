@@ -92,7 +92,7 @@ class Opening:
         return (self.budget * self.share).noise()
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Sequence:
         """What it costs."""
         asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
         return Sequence((asked, *self.survey.event.parts))
@@ -241,12 +241,12 @@ class AdditivePlan:
 
     def _event(self, budget: Budget) -> Event:
         opening, rounds = self._stages(budget)
-        return Sequence((opening.event, rounds.event))
+        return Sequence((*opening.event.parts, rounds.event))
 
     @property
     def event(self) -> Event:
         """Everything that will read records."""
-        return Sequence((self._opening.event, self._stage.event))
+        return Sequence((*self._opening.event.parts, self._stage.event))
 
     @property
     def encoder(self) -> Encoder:

@@ -96,6 +96,7 @@ def vote(codes, margins):
 
 vote.columns = 1
 
+
 class OneCell:
     n_cells = 1
 

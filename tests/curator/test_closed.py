@@ -67,6 +67,7 @@ def break_off(codes, margins):
 
 break_off.columns = 1
 
+
 @pytest.mark.parametrize("name", OF_NODES | OF_RECORDS)
 def test_nothing_is_answered_after_a_change_was_broken_off_or_in_another_process(name, monkeypatch):
     ask = (OF_NODES | OF_RECORDS)[name]

@@ -12,7 +12,17 @@ import pytest
 from hedgerow import threads
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
-from hedgerow.table import Behind, Cells, CodeGroups, Layout, Memo, MemoryTable, Partition, PartitionedTable, partitioned
+from hedgerow.table import (
+    Behind,
+    Cells,
+    CodeGroups,
+    Layout,
+    Memo,
+    MemoryTable,
+    Partition,
+    PartitionedTable,
+    partitioned,
+)
 from hedgerow.table.log import (
     AddVotes,
     Assign,
@@ -77,6 +87,7 @@ def learn(codes, margins):
 
 
 learn.columns = N_CLASSES
+
 
 class Weighs:
     unit = 3

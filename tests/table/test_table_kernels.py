@@ -168,7 +168,9 @@ def packed_plainly(given, said, used, cells, groups, n_groups):
 
 @cases
 @pytest.mark.parametrize("channels", range(1, 8))
-def test_two_channels_are_halves_of_one_integer_in_every_group_of_every_cell(count, n_codes, n_classes, n_nodes, channels):
+def test_two_channels_are_halves_of_one_integer_in_every_group_of_every_cell(
+    count, n_codes, n_classes, n_nodes, channels
+):
     last = len(n_codes) - 1
     for pack in ways(kernels.pack):
         given = Given(count, n_codes, n_classes, n_nodes)

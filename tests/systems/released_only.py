@@ -99,8 +99,8 @@ class World:
             plant.setattr(
                 MemoryTable,
                 "sums",
-                lambda table, rule, votes=None, groups=None: lie(
-                    (1 if groups is None else groups.n_groups, int(table.offsets[-1]), rule.channels), -self.lies
+                lambda table, rule, votes=None, layout=None: lie(
+                    (1 if layout is None else layout.n_parts, int(table.offsets[-1]), rule.channels), -self.lies
                 ),
             )
             yield
@@ -138,10 +138,12 @@ def said(value, curator):
         return tuple((key, said(item, curator)) for key, item in value.items())
     if is_dataclass(value):
         return type(value).__name__, tuple(said(getattr(value, field.name), curator) for field in fields(value))
-    if inspect.isroutine(value):  # the votes of released trees: what they say of some records
+    if inspect.isroutine(value) or hasattr(
+        value, "columns"
+    ):  # the votes of released trees: what they say of some records
         probe = np.random.default_rng(0)
         codes = probe.integers(0, np.diff(curator._table.offsets), (50, len(curator._table.offsets) - 1))
-        margins = np.zeros((50, curator.n_classes), dtype=np.int64)
+        margins = np.zeros((50, value.columns), dtype=np.int64)
         value(codes.astype(curator._table._codes.dtype), margins)
         return margins.tobytes()
     raise AssertionError(f"a question holds a {type(value).__name__}; say how two of them are compared")

@@ -279,7 +279,7 @@ def test_a_record_has_as_many_margins_as_its_rules_and_votes_say():
         def __call__(self, margins, labels):
             return np.stack([margins[:, 0], labels, labels], axis=1).astype(np.int64)
 
-    class None_(One):
+    class NoMargins(One):
         columns = 0
 
         def __call__(self, margins, labels):
@@ -291,12 +291,12 @@ def test_a_record_has_as_many_margins_as_its_rules_and_votes_say():
 
     add.columns = 1
     table = table_of(codes, labels)
-    assert table.sums(None_())[0, :3, 0].tolist() == np.bincount(codes[:, 0]).tolist()
+    assert table.sums(NoMargins())[0, :3, 0].tolist() == np.bincount(codes[:, 0]).tolist()
     assert table._margins is None
     table.update_margins(add)
     assert table.margins.shape == (60, 1)
     assert table.sums(One(), add)[0, :3, 0].sum() == 2 * codes[:, 0].astype(int).sum()
-    assert table.sums(None_())[0, :3, 0].sum() == 60
+    assert table.sums(NoMargins())[0, :3, 0].sum() == 60
 
 
 def test_packed_sums_have_two_signs_and_an_odd_channel_of_its_own():

@@ -1,6 +1,7 @@
 """Losses: what one record adds to gradient and curvature, bounded whatever the record is, and how margins are read.
 
-A loss is all that the engine knows of a task: its channels and their norms, where it starts, and its link (docs/proofs/hedgerow.md).
+A loss is all that the engine knows of a task: its channels and their norms, where it starts, and its link
+(docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Start:
 
 
 class Loss(ChannelRule, Protocol):
-    """What the engine knows of a task: gradients and curvatures of one record, where a model starts, and how steps become votes."""
+    """What the engine knows of a task: what one record adds, where a model starts, and how steps become votes."""
 
     @property
     def curvature(self) -> float:
@@ -169,12 +170,14 @@ class Logistic:
     def start(self, released: Integers, deviation: float) -> Start:
         """Return what noisy numbers of records by class, (classes,), say.
 
-        The margins are those at which gradients cancel where classes have these shares, drawn towards even ones by the noise.
+        The margins are halfway to those at which gradients cancel where classes have these shares, drawn towards even ones by
+        the noise: there the cap would leave little of the rare classes' records.
         """
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
         share = counts / counts.sum()
         said = uncalibrated(share, self.cap)
+        said = np.sqrt(said) / np.sqrt(said).sum()
         weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - said, 1e-9))
         curvature = records * float(share @ weight) * said * (1 - said)
         spread = float((share * (1 - share)).sum()) / max(1 - 1 / self.n_classes, 1e-9)
@@ -189,8 +192,8 @@ class Logistic:
     def weighted(self, weights: Floats) -> Integers:
         """Return what margins (columns,) move by where classes have these positive weights, (classes,).
 
-        With them margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that of
-        the larger calibrated share times its weight, but for the rounding to a vote.
+        With them margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is
+        that of the larger calibrated share times its weight, but for the rounding to a vote.
         """
         even = 1 / weights
         return -self.margins_of(uncalibrated(even / even.sum(), self.cap))

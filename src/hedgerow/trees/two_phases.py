@@ -36,7 +36,7 @@ class HardRecords:
 
 @dataclass(frozen=True, eq=False)
 class ForestVotes:
-    """One vote of each released tree for a class: a value of its own, which a worker can be sent."""
+    """How many trees of a forest give each of so many classes, the ``columns`` of margins, to a record."""
 
     forest: Forest
     columns: int
@@ -78,7 +78,7 @@ class TwoPhasePlan:
     def fit(self, curator: Queryable) -> ForestModel:
         """Grow the forests by asking a curator."""
         first = self._first.grow(curator)
-        curator.update_margins(ForestVotes(first, curator.n_classes))
+        curator.update_margins(ForestVotes(first, len(self.encoder.schema.classes)))
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 

@@ -127,7 +127,6 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "cuts seldom where they say nothing": [(plan, "SELDOM", 1)],
     "bins by precision": [(hedgerow, "RULES", replace(hedgerow.RULES, bins=(20.0, 0.0), pure_bins=(20.0, 0.0)))],
     "penalty for chance": [(round_, "CHANCE", 0.0)],
-    "penalty for splits": [(round_, "SPLIT_PENALTY", 1.0)],
     "penalty for many splits": [(round_, "MANY", 0.0)],
     "visits together": [(round_, "Visits", Alone)],
     "spreads": [(estimate, "SPREADS", (1.0,))],

@@ -28,7 +28,6 @@ Truth = npt.NDArray[np.bool_]
 
 SELECTION = Fraction(1, 4)  # the share of a round's budget that its selections get
 CHANCE = 0.5  # how much of what chance adds to a score by itself a candidate loses
-SPLIT_PENALTY = 1.2  # the factor of a split's penalty
 MANY = 2.0  # what splits lose for being many: so many times the log of their number for each feature, over the rate
 GROUPS = 8  # of a number that is cut on both sides of which all features are scored
 MOST_VALUES = 14  # of a category that is cut
@@ -151,7 +150,7 @@ class OneRound:
         lost = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
         if splits is not None:
             many = MANY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
-            lost[1:] = np.sqrt(2) * SPLIT_PENALTY * lost[1:] + many
+            lost[1:] = np.sqrt(2) * lost[1:] + many
         return asked.select(self.selection, np.minimum(np.rint(lost), LARGEST_PENALTY).astype(np.int64), offered)
 
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:

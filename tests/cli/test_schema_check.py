@@ -58,8 +58,10 @@ def test_bytes_that_are_not_utf_8_are_told_with_what_to_do(folder, run, answer):
     )
     options = ["schema", "check", "latin.csv", "--schema", "people.toml"]
     [warning] = answer(*options)["warnings"]
-    assert warning.startswith("2 cells of the columns 'age', 'marital status' have bytes that are not UTF-8")
-    assert "likely Latin-1 or Windows-1252" in warning
+    assert warning.startswith(
+        "2 cells of the columns 'age', 'marital status' have bytes that are not of the file's encoding"
+    )
+    assert 'encoding = "windows-1252"' in warning
     assert f"WARNING: {warning}" in run(*options).stderr
 
 

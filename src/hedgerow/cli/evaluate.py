@@ -32,6 +32,7 @@ from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError
 from hedgerow.files import atomic_file
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load
 
 __all__ = ["evaluate"]
@@ -83,7 +84,7 @@ def evaluate(
     spill: Path | None,
     address: str | None,
     dataset: str | None,
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Ask privately how good the model file MODEL is on the records of DATA, which had no part in it.
@@ -110,7 +111,7 @@ def evaluate(
     X, y, groups = given(
         data,
         schema.target,
-        separator,
+        CSVFormat.of(schema, separator),
         memory,
         spill,
         lambda table, path: check_columns(table, schema, path),

@@ -28,7 +28,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
 from hedgerow.sources.table_file import Columns, TableFile, places_of
-from hedgerow.sources.tables import open_table
+from hedgerow.sources.tables import CSVFormat, open_table
 from hedgerow.systems import load
 from hedgerow.texts import listed
 
@@ -56,7 +56,7 @@ def predict(
     force: bool,
     proba: bool,
     keep: tuple[str, ...],
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Predict the records of DATA with the model file MODEL: a file, CSV or Parquet by its name, or a quoted pattern.
@@ -76,8 +76,9 @@ def predict(
     if out is not None:
         refuse_overwriting(out, force, model, *data)
     estimator = load(model)
+    form = CSVFormat.of(estimator.schema_, separator)
     with ExitStack() as stack:
-        tables = [stack.enter_context(open_table(path, separator)) for path in data]
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             _check_features(table, estimator, path)
             _check_kept(table, keep, path)

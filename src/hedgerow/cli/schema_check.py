@@ -21,7 +21,7 @@ from hedgerow.schema.cells import Cells
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
 from hedgerow.sources.table_file import TableFile, unreadable_cells
-from hedgerow.sources.tables import open_table
+from hedgerow.sources.tables import CSVFormat, open_table
 from hedgerow.texts import counted, listed
 
 __all__ = ["check"]
@@ -34,7 +34,9 @@ __all__ = ["check"]
 @person_option
 @separator_option
 @json_option
-def check(data: Path, schema_path: Path, target: str | None, person: str | None, separator: str, as_json: bool) -> None:
+def check(
+    data: Path, schema_path: Path, target: str | None, person: str | None, separator: str | None, as_json: bool
+) -> None:
     """Count where the records of the file DATA and a schema disagree.
 
     The exit code is 2 where `hedgerow train` would refuse the file, and where a fit would learn nothing from the labels or
@@ -44,7 +46,7 @@ def check(data: Path, schema_path: Path, target: str | None, person: str | None,
     is fitted to them is read off the records. DATA is CSV or Parquet by its name.
     """
     schema = load_schema(schema_path, target, person)
-    found, report = _count(data, schema, separator)
+    found, report = _count(data, schema, CSVFormat.of(schema, separator))
     if as_json:
         write_json(found)
     else:
@@ -58,10 +60,10 @@ def check(data: Path, schema_path: Path, target: str | None, person: str | None,
         click.get_current_context().exit(WRONG_USAGE)
 
 
-def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], SchemaReport]:
+def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
     """Return all counts as plain values for JSON, and as a report; columns that the file lacks have none."""
     label = str(schema.target)
-    with open_table(data, separator) as table:
+    with open_table(data, form) as table:
         lacking, extra = compare_columns(table.header, schema, data)
         place = None if label in lacking else f"the column {label!r}"
         checker = Checker(

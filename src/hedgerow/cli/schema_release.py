@@ -29,6 +29,7 @@ from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.tables import CSVFormat
 from hedgerow.texts import it_or_them, listed
 
 __all__ = ["release"]
@@ -84,7 +85,7 @@ def release(
     spill: Path | None,
     address: str | None,
     dataset: str | None,
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Release a schema of DATA: ranges of columns of numbers and dates, values of others; its certificate goes to stdout.
@@ -101,7 +102,13 @@ def release(
     check_stdout()
     wanted = [*numeric, *dates, *categorical, target, *([] if person is None else [person])]
     X, y, groups = given(
-        data, target, separator, memory, spill, lambda table, path: _check(table, wanted, path), person
+        data,
+        target,
+        CSVFormat(separator or ","),
+        memory,
+        spill,
+        lambda table, path: _check(table, wanted, path),
+        person,
     )
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
     drawn = False

@@ -10,7 +10,7 @@ from glob import glob, has_magic
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -20,22 +20,25 @@ from hedgerow.errors import ConfigurationError, FileFormatError, MissingExtraErr
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.sources.csv_file import CSVFile
+from hedgerow.schema.formats import check_delimiter, checked_encoding
+from hedgerow.sources.csv_file import CSVFile, CSVFormat
 from hedgerow.sources.table_file import check_no_name_twice
 from hedgerow.texts import listed
 
 __all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "files_of"]
 
 BATCH_ROWS = 1 << 16
+COMMAS = CSVFormat()
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which column holds the labels, which says who the records are of, if any, and which are passed over."""
+    """Which column holds the labels, which says who the records are of, if any, which are passed over, and how CSV is written."""
 
     label: str
     drop: tuple[str, ...] = ()
     group: str | None = None
+    form: CSVFormat = COMMAS
 
     @property
     def _others(self) -> tuple[str, ...]:
@@ -102,8 +105,8 @@ class Stream(Protocol):
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
 
-    def tables(self) -> Iterator[Any]:
-        """Yield all records in their order as tables, labels and all, to be predicted."""
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
+        """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
 
 
 def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
@@ -188,7 +191,7 @@ class ParquetFiles(_Files):
         """Yield all records in their order."""
         return (layout.block(batch, share) for batch, share in self._batches())
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
         return (batch for batch, _ in self._batches())
 
@@ -252,11 +255,19 @@ def _no_records() -> ConfigurationError:
 
 
 class CSVFiles(_Files):
-    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself."""
+    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself.
 
-    def __init__(self, paths: tuple[Path, ...], separator: str = ",") -> None:
+    ``separator`` and ``encoding`` go before what a schema declares.
+    """
+
+    def __init__(self, paths: tuple[Path, ...], separator: str | None = None, encoding: str | None = None) -> None:
         super().__init__(paths)
-        self._separator = separator
+        check_delimiter(separator)
+        self._separator, self._encoding = separator, checked_encoding(encoding)
+
+    def _opened(self, file: BinaryIO, form: CSVFormat, path: Path) -> CSVFile:
+        own = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
+        return CSVFile(file, own, str(path))
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
@@ -264,7 +275,7 @@ class CSVFiles(_Files):
         empty = True
         for path in self.paths:
             with open(path, "rb") as file:
-                table = CSVFile(file, self._separator, str(path))
+                table = self._opened(file, layout.form, path)
                 check_no_name_twice(table.header, str(path))
                 X, _ = layout.split({name: object_array((), 0) for name in table.header})
                 read_columns(X, schema.features)
@@ -274,17 +285,17 @@ class CSVFiles(_Files):
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
-        return (layout.block(columns, share) for columns, share in self._batches())
+        return (layout.block(columns, share) for columns, share in self._batches(layout.form))
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
-        return (columns for columns, _ in self._batches())
+        return (columns for columns, _ in self._batches(form))
 
-    def _batches(self) -> Iterator[tuple[dict[str, Any], float]]:
+    def _batches(self, form: CSVFormat) -> Iterator[tuple[dict[str, Any], float]]:
         sizes = [path.stat().st_size for path in self.paths]
         for place, path in enumerate(self.paths):
             with open(path, "rb") as file:
-                table = CSVFile(file, self._separator, str(path))  # named: the file is closed with it
+                table = self._opened(file, form, path)  # named: the file is closed with it
                 for columns in table.blocks():
                     yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)
         self.check_unchanged()
@@ -327,7 +338,7 @@ class Batches:
         """Yield all records in their order."""
         return (layout.block(batch, None) for batch in self.tables())
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
         head, rest = self._first(), self._rest
         self._head = None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.column_doubts import column_doubts
 from hedgerow.curator import Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
@@ -220,14 +221,30 @@ class Survey:
             "the schema declares them; if they are, pass more records or a larger epsilon.",
         )
 
+    def histograms(self, asked: Round) -> dict[int, Integers]:
+        """Return the noisy counts of the codes of each numeric feature by its place, asked in a round of ``Ones``."""
+        noise = self.histogram_noise
+        return {} if noise is None else {feature: asked.sums(feature, noise)[:, 0] for feature in self.numeric}
+
+    def column_doubts(self, histograms: Mapping[int, Integers], records: int | None = None) -> tuple[str, ...]:
+        """Return what to say of columns that the released counts, and number of records, show to be hardly read."""
+        if self.histogram_noise is None:
+            return ()
+        total = None if records is None or self.count_noise is None else (float(records), self.count_noise.deviation)
+        return column_doubts(self.encoder, histograms, self.histogram_noise.deviation, total)
+
     def merges(self, asked: Round, bins: int) -> list[Integers]:
+        """Return ``merged`` of what is asked in a round of ``Ones``."""
+        return self.merged(self.histograms(asked), bins)
+
+    def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
         into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
         if self.histogram_noise is None:
             return into
         least = self.histogram_noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
-        for feature in self.numeric:
-            counts = asked.sums(feature, self.histogram_noise)[:-1, 0]
+        for feature, noisy in histograms.items():
+            counts = noisy[:-1]
             clear = np.where(counts >= least, counts, 0)
             found = by_width_and_mass(clear, self._widths(feature), bins, self.recipe.by_mass)
             into[feature] = np.append(found, found[-1] + 1)

@@ -21,6 +21,7 @@ __all__ = [
     "BUDGET_REFUSED",
     "FAILURE",
     "INTERRUPTED",
+    "NOTHING_READ",
     "WRONG_USAGE",
     "BrokenOff",
     "LazyGroup",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
+NOTHING_READ = 5  # of some column, or of the labels
 
 # The first kind that fits decides; what is not listed is a failure.
 EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (

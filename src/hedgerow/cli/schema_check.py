@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
-from hedgerow.cli.group import WRONG_USAGE
+from hedgerow.cli.group import NOTHING_READ
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import write_json
 from hedgerow.cli.persons import person_option
@@ -39,8 +39,9 @@ def check(
 ) -> None:
     """Count where the records of the file DATA and a schema disagree.
 
-    The exit code is 2 where `hedgerow train` would refuse the file, and where a fit would learn nothing from the labels or
-    from some column, because none of its cells is as declared. It is 0 with a warning on stderr where few labels are.
+    The exit code is 2 where `hedgerow train` would refuse the file, and 5 where a fit would learn nothing from the labels or
+    from some column, because none of its cells is as declared, so that a script can stop before it trains. It is 0 with a
+    warning on stderr where few labels are.
 
     It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
     is fitted to them is read off the records. DATA is CSV or Parquet by its name.
@@ -57,7 +58,7 @@ def check(
     if found["refusal"] is not None:
         raise ConfigurationError(f"`hedgerow train` would refuse this file and schema: {found['refusal']}")
     if report.unread or report.unlabeled:
-        click.get_current_context().exit(WRONG_USAGE)
+        click.get_current_context().exit(NOTHING_READ)
 
 
 def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:

@@ -7,7 +7,7 @@ import json
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -88,7 +88,7 @@ class Certificate:
         Whether ids of persons were compared as they are written. False where version 0.2 read them (SECURITY.md, *Advisories*).
     warnings : tuple of str
         What released values say against the fit, such as a column that was hardly read. They change neither the claim nor the
-        digest, which is known before anything is drawn.
+        digest, which is known before anything is drawn, and certificates that differ in them alone are equal.
 
     Notes
     -----
@@ -122,7 +122,7 @@ class Certificate:
     records_per_person: int = 1
     person: str | None = None
     ids_as_text: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.records_per_person < 1:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from hedgerow.privacy.exact import decimal_text
@@ -28,13 +27,13 @@ def uncounted() -> Iterator[None]:
         _is_counted.reset(token)
 
 
-@dataclass
 class Repeats:
     """Counts the private fits of each class that no ledger counts, and says at one of them what they add up to."""
 
-    told_at: float = TOLD_AT
-    _fits: dict[str, list[tuple[Fraction, Fraction]]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self.told_at: float = TOLD_AT
+        self._fits: dict[str, list[tuple[Fraction, Fraction]]] = {}
+        self._lock = threading.Lock()
 
     def count(self, kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
         """Count a fit that claims this; return what its user should know, once for each class."""

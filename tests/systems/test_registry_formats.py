@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.archive import read_archive, write_archive
 
-X = {"a": np.arange(40) / 40}
+X = {"a": np.random.default_rng(0).random(400)}
 Y = np.where(X["a"] > 0.5, "yes", "no")
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, ["no", "yes"])
 

@@ -123,7 +123,7 @@ class StoredLedger(Ledger):
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
         """What every link says, in order, as plain values; the whole chain is checked."""
-        return tuple(self._said())
+        return tuple({**values, **_plain_plan(values)} for values in self._said())
 
     def _here(self) -> Head:
         with self._store._reading() as books:
@@ -131,7 +131,8 @@ class StoredLedger(Ledger):
 
     def _said(self) -> list[dict[str, Any]]:
         with self._store._reading() as books:
-            return books.said(self._name)
+            written = books.written(self._name)
+        return written.said()
 
     @property
     def _ceiling(self) -> Ceiling:
@@ -173,6 +174,11 @@ def written(certificate: Certificate) -> dict[str, Any]:
             "could be checked after it; nothing was drawn."
         )
     return plain
+
+
+def _plain_plan(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate of a link as plain values of its own: links share theirs."""
+    return {"certificate": json.loads(json.dumps(values["certificate"]))} if "certificate" in values else {}
 
 
 def _ledger_of(store: LedgerStore, name: str) -> StoredLedger:

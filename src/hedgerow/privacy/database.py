@@ -85,10 +85,16 @@ class Database:
         if self.path is not None:
             self._check_names(self.path)
         begun = False
+        still = self.path if reading and self.path is not None and _is_still(self.path) else None
+        before = None if still is None else _state(still)
         try:
             with nullcontext() if self.path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
+            if still is not None and _state(still) != before:
+                raise LedgerUnavailable(
+                    f"the ledger store {self.address} was written while it was read without the right to write; read it again."
+                )
         except sa.exc.DBAPIError as error:  # its own text may quote what was sent
             if "Could not decode" in str(error.orig):
                 raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
@@ -168,11 +174,16 @@ class _Connection(sqlite3.Connection):
         super().close()
 
 
+def _state(path: Path) -> tuple[int, int, bool]:
+    """Return what changes when somebody writes to a file."""
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size, os.path.exists(f"{path}-wal")
+
+
 def _is_still(path: Path) -> bool:
     """Return whether a file cannot be read through a log, as nobody has one open and this user may make none beside it.
 
-    SQLite then reads it as a file that does not change. A writer who begins meanwhile leaves it as it is until the log that it
-    makes is copied back; a reader who meets that finds a chain that is not sound, and reads again.
+    SQLite then reads it as a file that does not change, and ``_transaction`` sees to it that it did not.
     """
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return not may_write and os.access(path, os.R_OK) and not os.path.exists(f"{path}-wal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from importlib import import_module
@@ -148,11 +148,25 @@ class _Files:
     def check_unchanged(self) -> None:
         """Raise ConfigurationError where a file is not what it was."""
         for path, seen in zip(self.paths, self._seen, strict=True):
-            if _status(path) != seen:
+            with naming(path):
+                found = _status(path)
+            if found != seen:
                 raise ConfigurationError(
                     f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
                     "the records anew, when nobody writes the files."
                 )
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Raise what the system says of a file as an error that names it and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise ConfigurationError(
+            f"{path}, a part of these records, {what} since they were named. Put it back, or make the records anew without it."
+        ) from None
 
 
 def _status(path: Path) -> tuple[int, ...]:
@@ -196,7 +210,7 @@ class ParquetFiles(_Files):
         return (batch for batch, _ in self._batches())
 
     def _batches(self) -> Iterator[tuple[Any, float]]:
-        sizes = [path.stat().st_size for path in self.paths]
+        sizes = [seen[2] for seen in self._seen]
         arrow = import_module("pyarrow")
         for place, path in enumerate(self.paths):
             with ExitStack() as stack:
@@ -220,7 +234,8 @@ def _opened(path: Path, stack: ExitStack) -> Any:
         raise MissingExtraError(
             f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
         ) from error
-    file = stack.enter_context(path.open("rb"))
+    with naming(path):
+        file = stack.enter_context(path.open("rb"))
     try:
         # Pages are read as they are needed: a whole row group may be larger than memory.
         return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
@@ -265,6 +280,10 @@ class CSVFiles(_Files):
         check_delimiter(separator)
         self._separator, self._encoding = separator, checked_encoding(encoding)
 
+    def _file(self, path: Path) -> BinaryIO:
+        with naming(path):
+            return open(path, "rb")
+
     def _opened(self, file: BinaryIO, form: CSVFormat, path: Path) -> CSVFile:
         own = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
         return CSVFile(file, own, str(path))
@@ -274,7 +293,7 @@ class CSVFiles(_Files):
         self.check_unchanged()
         empty = True
         for path in self.paths:
-            with open(path, "rb") as file:
+            with self._file(path) as file:
                 table = self._opened(file, layout.form, path)
                 check_no_name_twice(table.header, str(path))
                 X, _ = layout.split({name: object_array((), 0) for name in table.header})
@@ -292,9 +311,9 @@ class CSVFiles(_Files):
         return (columns for columns, _ in self._batches(form))
 
     def _batches(self, form: CSVFormat) -> Iterator[tuple[dict[str, Any], float]]:
-        sizes = [path.stat().st_size for path in self.paths]
+        sizes = [seen[2] for seen in self._seen]
         for place, path in enumerate(self.paths):
-            with open(path, "rb") as file:
+            with self._file(path) as file:
                 table = self._opened(file, form, path)  # named: the file is closed with it
                 for columns in table.blocks():
                     yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)

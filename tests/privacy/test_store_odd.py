@@ -199,7 +199,7 @@ if os.getuid() == 0: os.setuid(65534)
 store = hr.LedgerStore(sys.argv[1])
 ledger = store.ledger("a")
 print(ledger.spent, len(ledger.entries), store.verify("a"), store.names())
-print(CliRunner().invoke(main, ["budget", "show", "--ledger", sys.argv[1]]).output)
+print(CliRunner().invoke(main, ["budget", "show", "--ledger", sys.argv[1], "--dataset", "a"]).output)
 """
 
 
@@ -217,7 +217,7 @@ def test_whoever_may_only_read_can_read(tmp_path):
         tmp_path.chmod(0o755)
         (tmp_path / "b.db").chmod(0o644)
     assert done.stdout.startswith("3/10 3 None ('a',)\n"), done
-    assert "0.3" in done.stdout
+    assert "finished   Forest  epsilon 0.1" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
 
 

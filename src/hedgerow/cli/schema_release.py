@@ -28,6 +28,7 @@ from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.began import Watch
 from hedgerow.sources.table_file import TableFile, places_of
 from hedgerow.sources.tables import CSVFormat
 from hedgerow.texts import it_or_them, listed
@@ -111,9 +112,9 @@ def release(
         person,
     )
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
-    drawn = False
+    drawn, watch = False, Watch()
     try:
-        with ShareProgress() as progress:
+        with watch, ShareProgress() as progress:
             schema = private_schema(
                 X.with_progress(progress) if y is None else X,
                 None if classes else y,
@@ -134,7 +135,7 @@ def release(
         drawn = True
         schema.save(out)
     except BaseException as error:
-        if not drawn and isinstance(error, REFUSALS) and not isinstance(error, EngineError):
+        if not watch.begun or (not drawn and isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
             raise
         raise BrokenOff(error, f"The release may have begun: count {spent} as spent.") from error
     _report(schema, out, as_json)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import BudgetExceeded, HedgerowError, shown
 from hedgerow.privacy import chain
+from hedgerow.privacy.began import began
 from hedgerow.privacy.books import Head
 from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.certificate import Certificate
@@ -45,6 +46,7 @@ class StoredLedger(Ledger):
         LedgerUnavailable, LedgerDamaged
             If the store cannot be written, or was changed by other means; nothing was drawn.
         """
+        began()
         reservation = self._book(certificate)
 
         def end(state: State) -> None:

@@ -1,6 +1,7 @@
 """Refute other libraries' claims with the audit of this one: diffprivlib's forest, DP-EBM, Fletcher and Islam's leaf.
 
-    python benchmarks/audit_peers.py                       # all three, about a minute
+    python benchmarks/audit_peers.py                       # all, some minutes
+    python benchmarks/audit_peers.py dp-ebm-regressor dp-ebm-regressor-replaced
     python benchmarks/audit_peers.py --json build/peers-audit.json
 
 Each library runs in an environment of its own (see `peer_environment.py`); the audit knows it by two functions only.
@@ -19,12 +20,14 @@ from hedgerow.audit.attack import Target, Trial, attack
 from hedgerow.audit.cases import case
 from hedgerow.audit.pairs import Pair
 from hedgerow.audit.systems import system_trial
+from hedgerow.privacy.accounting import Adjacency
 from peer_environment import PEERS, PeerEnvironment, PeerEnvironmentError, make_environment
 
 HERE = Path(__file__).resolve().parent
 RUNS = 600
 AT_ONCE = 600  # fits in one call of a peer, which has to be started each time
 DELTA = 1e-5
+TOP = 1_000_000.0  # the upper bound of a target
 
 
 @dataclass
@@ -35,13 +38,14 @@ class Peer:
     script: str
     epsilon: float
     settings: Mapping[str, int]
+    at_once: int = AT_ONCE
     _ready: dict[str, list[Any]] = field(default_factory=dict)
 
     def fit(self, X: Mapping[str, list[Any]], y: list[int]) -> Any:
         """Return what one fit released."""
         key = json.dumps([X, y])
         if not self._ready.get(key):
-            arguments = {"X": X, "y": y, "runs": AT_ONCE, "epsilon": self.epsilon, "settings": dict(self.settings)}
+            arguments = {"X": X, "y": y, "runs": self.at_once, "epsilon": self.epsilon, "settings": dict(self.settings)}
             self._ready[key] = self.environment.run(HERE / self.script, arguments)
         return self._ready[key].pop()
 
@@ -80,12 +84,38 @@ def dp_ebm(directory: Path) -> Trial:
     return Trial(Target("DP-EBM (interpret-core)", peer.fit, peer.answer), pair, 1.0, DELTA, runs=RUNS)
 
 
+def _regressor(directory: Path, name: str, words: str, adjacency: Adjacency, other: list[float]) -> Trial:
+    peer = Peer(make_environment("interpret", directory), "interpret_regressor_audit.py", 0.1, {"max_rounds": 1}, 100)
+    rows = [TOP] * 300
+    pair = Pair(name, words, adjacency, ({"x": [0.5] * len(rows)}, rows), ({"x": [0.5] * len(other)}, other))
+    subject = f"DP-EBM's regressor (interpret-core), {adjacency}"
+    return Trial(Target(subject, peer.fit, peer.answer), pair, 0.1, 1e-6, runs=200)
+
+
+def dp_ebm_regressor(directory: Path) -> Trial:
+    """Its noise follows the width of the target's bounds, but the first residuals are the targets themselves."""
+    words = "300 rows with the target 1 000 000, and 301 of them; the bounds are 999 000 and 1 000 000."
+    return _regressor(directory, "one-more-target", words, "add-remove", [TOP] * 301)
+
+
+def dp_ebm_regressor_replaced(directory: Path) -> Trial:
+    """Replacing a target moves a sum by no more than the width of the bounds, so this attack shows nothing."""
+    words = "300 rows with the target 1 000 000, and 299 of them with one of 999 000."
+    return _regressor(directory, "another-target", words, "replace-one", [*[TOP] * 299, TOP - 1000])
+
+
 def smooth_leaf(directory: Path) -> Trial:
     """The leaf of Fletcher and Islam, whose noise follows the counts."""
     return system_trial("random-trees", case("smooth-gap"), "add-remove", variant="published")
 
 
-PEER_TRIALS = {"diffprivlib": diffprivlib, "dp-ebm": dp_ebm, "fletcher-islam": smooth_leaf}
+PEER_TRIALS = {
+    "diffprivlib": diffprivlib,
+    "dp-ebm": dp_ebm,
+    "dp-ebm-regressor": dp_ebm_regressor,
+    "dp-ebm-regressor-replaced": dp_ebm_regressor_replaced,
+    "fletcher-islam": smooth_leaf,
+}
 
 
 def main() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import manifest
 import pytest
 from hypothesis import settings
 from seeds import move_seeds, name_keys, pin
+
+from hedgerow.privacy.repeats import repeats
 
 OUTCOMES = ("passed", "skipped", "xfailed")
 
@@ -13,6 +17,9 @@ move_seeds()  # before any test module makes records of its own
 # No test asserts a time: a first call may compile, a machine may be busy.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+
+repeats.told_at = math.inf  # a process runs the fits of many tests: tests/privacy/test_repeats.py is about it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,7 +15,7 @@ RANKS = (
     {"document"},
     {"archive"},
     {"schema"},
-    {"parameters", "export", "class_weights"},
+    {"parameters", "export", "class_weights", "column_doubts"},
     {"privacy"},
     {"mechanisms"},
     {"scores"},

@@ -120,6 +120,7 @@ def test_under_a_given_schema_no_label_raises_or_warns(kind, labels):
     assert kind(schema=SCHEMA).fit(X, labels).certificate_.holds
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.UnreadColumnWarning")  # of what is predicted
 @pytest.mark.parametrize("kind", CLASSES)
 def test_under_a_given_schema_no_cell_and_no_form_of_table_raises_or_warns(kind):
     model = kind(schema=SCHEMA).fit(X + 0j, Y[:, None])

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         MissingExtraError,
         PrivacyLeakWarning,
         SchemaError,
+        UnreadColumnWarning,
     )
     from hedgerow.estimator import Explanation
     from hedgerow.plots import (
@@ -138,6 +139,7 @@ _HOME = {
     "ReportCard": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
+    "UnreadColumnWarning": "hedgerow.errors",
     "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
     "SuLQID3Classifier": "hedgerow.systems.sulq_id3",
     "SystemInfo": "hedgerow.systems",
@@ -215,6 +217,7 @@ __all__ = [
     "TpDPRFClassifier",
     "TraditionClassifier",
     "TreeDisplay",
+    "UnreadColumnWarning",
     "audit",
     "datasets",
     "engines",

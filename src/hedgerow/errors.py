@@ -12,6 +12,7 @@ HedgerowError (Exception)
   MissingExtraError (also ImportError)      an optional package is not installed
 BudgetExceeded (BaseException)              the ledger refused; nothing was drawn
 PrivacyLeakWarning (UserWarning)            a step reads records without protection
+UnreadColumnWarning (UserWarning)           a column to be predicted holds nothing that the schema declares
 
 No exception here is ever raised because of what a record holds.
 """
@@ -34,6 +35,7 @@ __all__ = [
     "MissingExtraError",
     "PrivacyLeakWarning",
     "SchemaError",
+    "UnreadColumnWarning",
     "shown",
     "without_sizes",
 ]
@@ -91,6 +93,10 @@ class BudgetExceeded(BaseException):
 
 class PrivacyLeakWarning(UserWarning):
     """A step reads the records without protection, so no guarantee holds."""
+
+
+class UnreadColumnWarning(UserWarning):
+    """A column of records to be predicted has no cell, or nearly none, that is as the schema declares it."""
 
 
 def shown(value: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.column_doubts import column_doubts
 from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
@@ -213,14 +214,31 @@ class Survey:
         """Return what to say where the released number does not stand out from its noise."""
         return () if self.count_noise is None or records is None else too_few(records, self.count_noise, 1)
 
-    def merges(self, asked: Round, bins: int) -> list[Integers]:
+    def histograms(self, asked: Round) -> dict[int, Integers]:
+        """Return the noisy counts of the codes of each numeric feature by its place, asked in a round of ``Ones``."""
+        noise = self.histogram_noise
+        return {} if noise is None else {one: asked.sums(Candidate(one), noise)[0, :, 0] for one in self.numeric}
+
+    def column_doubts(
+        self, histograms: Mapping[int, Integers], records: float | None = None, deviation: float = 0.0
+    ) -> tuple[str, ...]:
+        """Return what to say of columns that the released counts show to be hardly read.
+
+        ``records`` is the released number of records, and ``deviation`` that of its noise.
+        """
+        if self.histogram_noise is None:
+            return ()
+        total = None if records is None else (records, deviation)
+        return column_doubts(self.encoder, histograms, self.histogram_noise.deviation, total)
+
+    def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
         into = [np.arange(codes) for codes in self.encoder.n_codes.tolist()]
         if self.histogram_noise is None:
             return into
         least = self.histogram_noise.quantile(1 / FINE)  # which noise alone reaches in about one bin of each feature
-        for feature in self.numeric:
-            counts = asked.sums(Candidate(feature), self.histogram_noise)[0, :-1, 0]
+        for feature, noisy in histograms.items():
+            counts = noisy[:-1]
             clear = np.where(counts >= least, counts, 0)
             found = by_width_and_mass(clear, self._widths(feature), bins, self.recipe.by_mass)
             into[feature] = np.append(found, found[-1] + 1)

@@ -12,6 +12,7 @@ from fnmatch import fnmatch
 import pytest
 
 import hedgerow as hr
+from hedgerow.privacy.began import began
 from hedgerow.systems.edprf import EDPRFClassifier
 
 TRAIN = ["train", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--system", "edprf", "--out", "m.hedgerow"]
@@ -40,7 +41,8 @@ def at(target):
 
 STAGES = [
     ("train.check_columns", AT_NOTHING, False),
-    ("fit", AT_BEGUN, False),
+    ("fit", AT_NOTHING, False),
+    ("open_stream", AT_BEGUN, False),
     ("save", AT_FITTED, False),
     ("os.link", AT_FITTED, False),
     ("train._report", AT_WRITTEN, True),
@@ -55,7 +57,9 @@ def test_a_failure_says_what_was_spent(folder, train, monkeypatch, stage, outcom
     def fail(*_, **__):
         raise error
 
-    if "." in stage:
+    if stage == "open_stream":  # the first draw has its number
+        monkeypatch.setattr("hedgerow.mechanisms.randomness.open_stream", fail)
+    elif "." in stage:
         monkeypatch.setattr(at(stage), fail)
     else:
         monkeypatch.setattr(EDPRFClassifier, stage, fail)
@@ -84,6 +88,7 @@ def test_an_interrupt_right_after_the_name_was_taken_knows_that_there_is_a_model
 def test_a_model_that_was_there_is_not_taken_for_the_new_one(folder, train, monkeypatch, force):
     def fit_while_another_writes(*_):
         (folder / "m.hedgerow").write_text("another")
+        began()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(EDPRFClassifier, "fit", fit_while_another_writes)
@@ -92,6 +97,7 @@ def test_a_model_that_was_there_is_not_taken_for_the_new_one(folder, train, monk
 
 def test_a_delta_is_told_as_well(train, monkeypatch):
     def fail(*_):
+        began()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(hr.HedgerowClassifier, "fit", fail)

@@ -308,8 +308,9 @@ def test_a_file_that_is_no_utf_8_is_named_before_anything_is_spent(folder, run, 
     train()
     (folder / "odd.csv").write_bytes(content)
     is_refused(train("--force", data="odd.csv"), 2, "odd.csv", words)
-    for command in (["schema", "init", "odd.csv"], ["schema", "check", "odd.csv", "--schema", "people.toml"]):
-        is_refused(run(*command), 2, "odd.csv", words)
+    is_refused(run("schema", "check", "odd.csv", "--schema", "people.toml"), 2, "odd.csv", words)
+    if "Latin-1" not in words:  # which a draft recognizes
+        is_refused(run("schema", "init", "odd.csv"), 2, "odd.csv", words)
     is_refused(run("predict", "m.hedgerow", "odd.csv"), 2, "odd.csv", words)
 
 

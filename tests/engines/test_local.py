@@ -12,7 +12,8 @@ from full_disks import full_disk
 from interruption import at_every_line
 
 import hedgerow as hr
-from hedgerow.engines.spill import Spill
+from hedgerow.engines.encode import check_codes
+from hedgerow.engines.spill import Spill, _OnDisk
 from hedgerow.threads import for_each
 
 
@@ -185,3 +186,86 @@ def test_what_has_not_begun_when_one_fails_never_does():
     with pytest.raises(ZeroDivisionError):
         for_each(range(1000), work, threads=2)
     assert len(done) < 999
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 16384, 16385, 40000])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64, np.float64])
+def test_any_byte_that_is_altered_on_disk_is_found(tmp_path, size, dtype):
+    random = np.random.default_rng(size)
+    with Spill(tmp_path, 0) as spill:
+        arrays = spill.arrays()
+        array = random.integers(0, 200, size).astype(dtype)
+        arrays["a"] = array
+        [path] = tmp_path.glob("*/*.bin")
+        whole = path.read_bytes()
+        assert np.array_equal(arrays["a"], array)
+        for place in {0, len(whole) - 1, *random.integers(0, len(whole), 10).tolist()}:
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << int(random.integers(8))]) + whole[place + 1 :])
+            with pytest.raises(hr.EngineError, match="altered"):
+                arrays["a"]
+        for other in (whole[4:] + whole[:4], whole[::-1]):
+            path.write_bytes(other)
+            if other != whole:
+                with pytest.raises(hr.EngineError, match="altered"):
+                    arrays["a"]
+        path.write_bytes(whole)
+        assert np.array_equal(arrays["a"], array)
+        arrays["a"] = array + 1
+        assert np.array_equal(arrays["a"], array + 1)
+
+
+def test_keys_are_of_each_spill_so_that_nobody_can_forge_a_checksum(tmp_path):
+    array = np.arange(1000)
+    with Spill(tmp_path, 0) as one, Spill(tmp_path, 0) as other:
+        assert one.checksums.of(array) == one.checksums.of(array.copy())
+        assert one.checksums.of(array) != other.checksums.of(array)
+
+
+SPILLED = hr.Schema(
+    {"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1), "c": hr.Categorical(["x", "y"])}, ["no", "yes"], person="who"
+)
+
+
+@pytest.mark.parametrize("kind", [hr.HedgerowClassifier, hr.ForestClassifier, hr.EDPRFClassifier])
+def test_a_fit_ends_where_any_array_that_it_spilled_was_altered(tmp_path, monkeypatch, kind):
+    """Each array that is read back is altered once, in a fit of its own, at a byte by chance."""
+    monkeypatch.setattr("hedgerow.engines.local.FEWEST_ROWS", 300)
+    monkeypatch.setattr("hedgerow.engines.local.MOST_ROWS", 300)
+    random = np.random.default_rng(0)
+    n = 1000
+    batch = {"a": random.random(n), "b": random.random(n), "c": random.choice(["x", "y"], n)}
+    batch |= {"who": random.integers(0, 700, n), "y": random.choice(["no", "yes"], n)}
+    reads, target, read = 0, -1, _OnDisk.read
+
+    def altered(disk, checksums):
+        nonlocal reads
+        reads += 1
+        if reads - 1 == target:
+            content = bytearray(disk.path.read_bytes())
+            if content:
+                content[int(random.integers(len(content)))] ^= 255
+                disk.path.write_bytes(content)
+        return read(disk, checksums)
+
+    def fit():
+        nonlocal reads
+        reads = 0
+        records = hr.Records.from_batches(lambda: [batch], "y", spill=tmp_path)
+        object.__setattr__(records.source, "memory", 0)
+        return kind(1.0, schema=SPILLED, random_state=1, max_bins=8).fit(records)
+
+    monkeypatch.setattr(_OnDisk, "read", altered)
+    fit()
+    tried = sorted(set(np.linspace(0, reads - 1, 40).astype(int).tolist()))
+    for place in tried:
+        target = place
+        with pytest.raises(hr.EngineError, match="altered"):
+            fit()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_codes_beyond_their_feature_are_refused_before_a_kernel_counts_by_them():
+    check_codes(np.array([[0, 2], [1, 0]], dtype=np.uint8), np.array([2, 3]))
+    check_codes(np.empty((0, 2), dtype=np.uint8), np.array([2, 3]))
+    with pytest.raises(hr.EngineError, match="does not have"):
+        check_codes(np.array([[0, 3], [1, 0]], dtype=np.uint8), np.array([2, 3]))

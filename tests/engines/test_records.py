@@ -474,3 +474,26 @@ def test_a_lack_of_memory_names_no_sizes(where, people, monkeypatch):
         asked[where]()
     assert "4321" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("when", ["before the fit", "before the scan", "during the scan"])
+def test_a_part_that_was_deleted_is_named(tmp_path, monkeypatch, kind, when):
+    paths = [tmp_path / f"{part}.{kind}" for part in "abc"]
+    for path in paths:
+        frame = pd.DataFrame({"a": np.arange(50) / 50, "y": ["no", "yes"] * 25})
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, ["no", "yes"], target="y")
+    records = (hr.Records.from_csv if kind == "csv" else hr.Records.from_parquet)(paths)
+    if when == "before the fit":
+        paths[1].unlink()
+    else:
+        check = type(records).check
+
+        def checked(self, *args, **options):
+            check(self, *args, **options)
+            paths[1 if when == "before the scan" else 2].unlink()
+
+        monkeypatch.setattr(type(records), "check", checked)
+    with pytest.raises(hr.HedgerowError, match=r"[bc]\.(csv|parquet), a part of these records, is gone"):
+        hr.EDPRFClassifier(1.0, schema=schema, random_state=0).fit(records)

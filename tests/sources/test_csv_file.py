@@ -11,7 +11,7 @@ from hedgerow import FileFormatError, SchemaError
 from hedgerow.sources import csv_file
 from hedgerow.sources.csv_file import cells_of_line
 from hedgerow.sources.table_file import unreadable_cells
-from hedgerow.sources.tables import open_table, read_table
+from hedgerow.sources.tables import CSVFormat, open_table, read_table
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
 
@@ -21,7 +21,7 @@ def table(tmp_path):
     def read(content, separator=","):
         path = tmp_path / "t.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return {name: cells.tolist() for name, cells in read_table(path, separator).items()}
+        return {name: cells.tolist() for name, cells in read_table(path, CSVFormat(separator)).items()}
 
     return read
 
@@ -163,7 +163,7 @@ def test_bytes_that_are_not_utf_8_are_counted_by_column(tmp_path):
         opened.read()
         assert (opened.unreadable, opened.malformed) == ({"a": 2, "b": 1}, 1)
     [warning] = unreadable_cells(opened)
-    assert warning.startswith("3 cells of the columns 'a', 'b' have bytes that are not UTF-8")
+    assert warning.startswith("3 cells of the columns 'a', 'b' have bytes that are not of the file's encoding")
 
 
 @pytest.mark.parametrize("blank", [b"", b"\n", b"\n" * 40])
@@ -186,7 +186,7 @@ def test_odd_bytes_in_a_cell_change_no_other_cell_unless_they_are_a_quote_or_a_s
     cells[column] = odd
     lines = [b"a", b"b", b"c"], [b"0", b"0", b"0"], cells, [b"9", b"9", b"9"]
     path.write_bytes(b"\n".join(separator.encode().join(line) for line in lines))
-    found = list(zip(*(column.tolist() for column in read_table(path, separator).values()), strict=True))
+    found = list(zip(*(column.tolist() for column in read_table(path, CSVFormat(separator)).values()), strict=True))
     assert [found[0], found[-1]] == [("0", "0", "0"), ("9", "9", "9")]
     assert len(found) == 3
     if b'"' in odd or separator in odd.decode("utf-8", "replace"):

@@ -104,9 +104,12 @@ class Opening:
         curator.doubts += too_few(int(released.sum()), self._noise, self.loss.opening.channels)
         return start
 
-    def merge(self, curator: Queryable, bins: int) -> Encoder:
+    def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
         """Merge the records' fine bins to about so many, and return how records are read then."""
-        merges = self.survey.merges(curator.open_round(Ones()), bins)
+        histograms = self.survey.histograms(curator.open_round(Ones()))
+        deviation = self._noise.deviation * math.sqrt(self.loss.opening.channels)
+        curator.doubts += self.survey.column_doubts(histograms, records, deviation)
+        merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
         return self.survey.encoder.merged(merges)
 
@@ -257,7 +260,7 @@ class AdditivePlan:
         """Boost by asking a curator."""
         start = self._opening.act(curator)
         precision = self._precision(start.records)
-        fit = Fit(self._opening.merge(curator, self._bins_at(precision)), start.curvature)
+        fit = Fit(self._opening.merge(curator, self._bins_at(precision), start.records), start.curvature)
         fit.begin(start.margins)
         course = Course(self, precision, start.spread)
         while units := course.next_units():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import date
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from hedgerow.schema import Date, Integer, Numeric
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.dates import SECONDS, DateReader, date_text
 from hedgerow.schema.features import Feature
+from hedgerow.schema.formats import DateFormat
 
 __all__ = ["bounded", "entry_of", "reader_of"]
 
@@ -27,7 +29,7 @@ def reader_of(feature: Feature, missing: Sequence[str]) -> Callable[[Cells], npt
     if not isinstance(feature, Date):
         assert isinstance(feature, Numeric), "categories are on no line"
         return feature.reader(missing)
-    read = DateReader("second", missing)
+    read = DateReader("second", missing, None if feature.date_format is None else DateFormat(feature.date_format))
     return lambda cells: read(cells) / DAY - ORIGIN
 
 
@@ -41,11 +43,14 @@ def bounded(feature: Feature, low: float, high: float) -> tuple[float, float] | 
 def entry_of(feature: Feature, low: float, high: float, whole: bool, release: str) -> Numeric:
     """Return the released entry of a schema for a range on a column's line; ``whole`` says that hardly a number is fractional."""
     if isinstance(feature, Date):
-        return Date(*_moments(low, high, whole), origin="released", release=release)  # type: ignore[arg-type]
+        ends = _moments(low, high, whole)
+        return Date(*ends, date_format=feature.date_format, origin="released", release=release)  # type: ignore[arg-type]
+    assert isinstance(feature, Numeric), "categories are on no line"
+    written: dict[str, Any] = {"decimal": feature.decimal, "thousands": feature.thousands}
     below, above = math.floor(low), math.ceil(high)
     if whole and max(-below, above) <= MOST_WHOLE:
-        return Integer(below, max(above, below + 1), origin="released", release=release)
-    return Numeric(low, high, origin="released", release=release)
+        return Integer(below, max(above, below + 1), **written, origin="released", release=release)
+    return Numeric(low, high, **written, origin="released", release=release)
 
 
 def _moments(low: float, high: float, whole: bool) -> tuple[str, str]:

@@ -46,7 +46,7 @@ class ReleasedSchema(Schema):
 
     Parameters
     ----------
-    features, classes, missing, target, person, records_per_person, classes_origin, classes_release
+    features, classes, missing, target, person, records_per_person, delimiter, encoding, classes_origin, classes_release
         As for ``Schema``.
 
     Examples
@@ -72,6 +72,8 @@ class ReleasedSchema(Schema):
             target=schema.target,
             person=schema.person,
             records_per_person=schema.records_per_person,
+            delimiter=schema.delimiter,
+            encoding=schema.encoding,
             classes_origin=schema.classes_origin,
             classes_release=schema.classes_release,
         )

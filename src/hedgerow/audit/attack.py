@@ -22,6 +22,7 @@ from hedgerow.audit.pairs import Data, Pair
 from hedgerow.audit.rows import Rows, no_such_view
 from hedgerow.audit.views import Columns, look
 from hedgerow.errors import ConfigurationError
+from hedgerow.privacy.repeats import uncounted
 from hedgerow.progress import Progress
 
 __all__ = ["Target", "Trial", "attack"]
@@ -224,7 +225,8 @@ def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
 
 def one_batch(target: Target, data: Data, runs: int) -> Columns:
     """Train so often on a data set and return the views of the answers."""
-    return look([target.answer(target.fit(*data)) for _ in range(runs)])
+    with uncounted():
+        return look([target.answer(target.fit(*data)) for _ in range(runs)])
 
 
 def _run(trials: Sequence[Trial], stores: Sequence[Rows], n_jobs: int, progress: bool) -> None:

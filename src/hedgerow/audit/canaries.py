@@ -19,6 +19,7 @@ from hedgerow.audit.bounds import CONFIDENCE, check_confidence
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.repeats import uncounted
 
 __all__ = ["chance_of_guesses", "guessing_bound", "make_canaries", "one_run_audit"]
 
@@ -222,9 +223,10 @@ def one_run_audit(
     base, known = np.array(X), np.array(y)
     instead = rows[~took_part] if adjacency == "replace-one" else rows[:0]
     kept = np.append(np.delete(np.arange(len(known)), rows), instead)
-    model = clone(classifier).fit(
-        np.concatenate([base[kept], cells[took_part]]), np.concatenate([known[kept], labels[took_part]])
-    )
+    with uncounted():
+        model = clone(classifier).fit(
+            np.concatenate([base[kept], cells[took_part]]), np.concatenate([known[kept], labels[took_part]])
+        )
     scores = label_probabilities(model, cells, labels)
     loss, right, guesses = best_bound(scores, took_part, delta=delta, confidence=confidence)
     return Finding(

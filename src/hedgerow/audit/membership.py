@@ -16,6 +16,7 @@ from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.canaries import best_bound, label_probabilities, smallest_loss_told
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
+from hedgerow.privacy.repeats import uncounted
 
 __all__ = ["MembershipReport", "Operating", "allowed_rate", "membership_attack"]
 
@@ -166,7 +167,8 @@ def membership_attack(
     member = random.integers(0, 2, len(labels)).astype(np.bool_)
     if attack not in ("label", "likelihood-ratio", "loss"):
         raise ConfigurationError(f"attack is {attack!r}; pass 'loss', 'likelihood-ratio' or 'label'.")
-    model = clone(classifier).fit(cells[member], labels[member])
+    with uncounted():
+        model = clone(classifier).fit(cells[member], labels[member])
     if attack == "label":
         scores = (np.asarray(model.predict(cells)) == labels).astype(np.float64)
     else:
@@ -209,7 +211,8 @@ def _against_shadows(
     without = np.full((shadows, len(labels)), np.nan)
     halves = np.array([random.permutation(shadows) < shadows // 2 for _ in labels]).T  # each record is in half of them
     for shadow, half in zip(without, halves, strict=True):
-        model = clone(classifier).fit(cells[half], labels[half])
+        with uncounted():
+            model = clone(classifier).fit(cells[half], labels[half])
         shadow[~half] = _log_odds(label_probabilities(model, cells[~half], labels[~half]))
     mean = np.nanmean(without, axis=0)
     deviation = np.maximum(np.nanstd(without, axis=0), LEAST_DEVIATION)

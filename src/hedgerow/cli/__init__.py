@@ -44,6 +44,7 @@ def main(context: click.Context) -> None:
       2    wrong usage: an option, a path, the schema, the columns or a file's format
       3    the privacy budget was refused; nothing was drawn
       4    an audit refuted a guarantee
+      5    a column, or the labels, hold nothing that the schema can read (schema check)
       130  interrupted; no file was left half written, and no budget was spent unless the message says so
     """
     show_help_if_alone(context)

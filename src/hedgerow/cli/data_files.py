@@ -14,7 +14,7 @@ from hedgerow.cli.options import InputFile, InputFolder
 from hedgerow.cli.persons import groups_of
 from hedgerow.engines.records import LEAST_MEMORY, Records
 from hedgerow.sources.table_file import Columns, TableFile
-from hedgerow.sources.tables import is_parquet, open_table, read_table
+from hedgerow.sources.tables import CSVFormat, is_parquet, open_table, read_table
 
 __all__ = [
     "DataFiles",
@@ -70,19 +70,21 @@ def named(data: Sequence[Path]) -> str:
 
 
 def records_of(
-    data: Sequence[Path], target: str, separator: str, memory: int, spill: Path | None, person: str | None = None
+    data: Sequence[Path], target: str, form: CSVFormat, memory: int, spill: Path | None, person: str | None = None
 ) -> Records:
     """Return the records of files of one kind."""
     if is_parquet(data[0]):
         return Records.from_parquet(data, target, group=person, memory=memory, spill=spill)
-    return Records.from_csv(data, target, separator=separator, group=person, memory=memory, spill=spill)
+    return Records.from_csv(
+        data, target, separator=form.separator, encoding=form.encoding, group=person, memory=memory, spill=spill
+    )
 
 
-def check_files(data: Sequence[Path], separator: str, check: Callable[[TableFile, Path], None]) -> None:
+def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
     """Check the columns of every file, and raise ConfigurationError where none has a record."""
     records = False
     for path in data:
-        with open_table(path, separator) as table:
+        with open_table(path, form) as table:
             check(table, path)
             records = records or next(table.blocks(), None) is not None
     check_records(int(records), named(data))
@@ -91,7 +93,7 @@ def check_files(data: Sequence[Path], separator: str, check: Callable[[TableFile
 def given(
     data: Sequence[Path],
     target: str,
-    separator: str,
+    form: CSVFormat,
     memory: int,
     spill: Path | None,
     check: Callable[[TableFile, Path], None],
@@ -101,9 +103,9 @@ def given(
     labels and persons.
     """
     if data[0].is_file():
-        check_files(data, separator, check)
-        return records_of(data, target, separator, memory, spill, person), None, None
-    columns = read_table(data[0], separator, lambda table: check(table, data[0]))
+        check_files(data, form, check)
+        return records_of(data, target, form, memory, spill, person), None, None
+    columns = read_table(data[0], form, lambda table: check(table, data[0]))
     check_records(len(columns[target]), data[0])
     return columns, columns.pop(target), groups_of(columns, person)
 

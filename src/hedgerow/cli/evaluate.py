@@ -32,6 +32,8 @@ from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError
 from hedgerow.files import atomic_file
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.began import Watch
+from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load
 
 __all__ = ["evaluate"]
@@ -83,7 +85,7 @@ def evaluate(
     spill: Path | None,
     address: str | None,
     dataset: str | None,
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Ask privately how good the model file MODEL is on the records of DATA, which had no part in it.
@@ -110,7 +112,7 @@ def evaluate(
     X, y, groups = given(
         data,
         schema.target,
-        separator,
+        CSVFormat.of(schema, separator),
         memory,
         spill,
         lambda table, path: check_columns(table, schema, path),
@@ -118,13 +120,14 @@ def evaluate(
     )
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
     settings |= {"groups": groups, "records_per_person": records_per_person}
+    watch = Watch()
     try:
-        with ShareProgress() as progress:
+        with watch, ShareProgress() as progress:
             card = evaluate_model(
                 estimator, X.with_progress(progress) if y is None else X, y, ledger=ledger, **settings
             )
     except BaseException as error:
-        if isinstance(error, REFUSALS) and not isinstance(error, EngineError):
+        if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
             raise
         raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon} as spent.") from error
     found = report_values(card, model)

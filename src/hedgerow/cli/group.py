@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +16,7 @@ from typing import Any, TextIO
 
 import click
 
+from hedgerow.cli.interrupts import heard
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "BUDGET_REFUSED",
     "FAILURE",
     "INTERRUPTED",
+    "NOTHING_READ",
     "WRONG_USAGE",
     "BrokenOff",
     "LazyGroup",
@@ -30,6 +34,7 @@ __all__ = [
 ]
 
 FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
+NOTHING_READ = 5  # of some column, or of the labels
 
 # The first kind that fits decides; what is not listed is a failure.
 EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
@@ -96,7 +101,7 @@ class LazyGroup(click.Group):
         if sys.stderr is None:  # numpy 2.0 does not import without one
             sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         try:
-            with warnings.catch_warnings():
+            with heard(), warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 result = super().main(args, prog_name, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
@@ -107,6 +112,10 @@ class LazyGroup(click.Group):
         except (Exception, KeyboardInterrupt, BudgetExceeded) as error:
             code = exit_code(error)
             _say(error)
+        if args is None and threading.current_thread() is threading.main_thread():
+            signal.signal(
+                signal.SIGINT, signal.SIG_IGN
+            )  # the process is ours, and it ends: nothing is left to interrupt
         _let_go(sys.stdout)
         _let_go(sys.stderr)
         sys.exit(code)

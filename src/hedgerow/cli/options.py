@@ -125,8 +125,10 @@ def refuse_overwriting(out: Path, force: bool, *inputs: Path) -> None:
         raise click.UsageError(f"{out} exists already; choose another name, or pass --force to replace it.")
 
 
-def _checked_separator(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    r"""Return the character between cells; ``\t`` may be spelled out."""
+def _checked_separator(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    r"""Return the character between cells, if one is given; ``\t`` may be spelled out."""
+    if value is None:
+        return None
     character = "\t" if value == "\\t" else value
     if len(character) != 1 or character in '"\r\n':
         raise click.BadParameter(
@@ -148,9 +150,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write the re
 separator_option = click.option(
     "--separator",
     callback=_checked_separator,
-    default=",",
-    show_default=True,
-    help="The character between cells of a CSV file.",
+    help="The character between cells of a CSV file. [default: the schema's delimiter, or a comma]",
 )
 schema_option = click.option(
     "--schema",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain, repeat
@@ -24,11 +25,12 @@ from hedgerow.cli.options import (
     separator_option,
 )
 from hedgerow.cli.share_progress import ShareProgress
-from hedgerow.errors import SchemaError
+from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
+from hedgerow.schema.unread import UnreadColumns
 from hedgerow.sources.table_file import Columns, TableFile, places_of
-from hedgerow.sources.tables import open_table
+from hedgerow.sources.tables import CSVFormat, open_table
 from hedgerow.systems import load
 from hedgerow.texts import listed
 
@@ -56,7 +58,7 @@ def predict(
     force: bool,
     proba: bool,
     keep: tuple[str, ...],
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Predict the records of DATA with the model file MODEL: a file, CSV or Parquet by its name, or a quoted pattern.
@@ -76,8 +78,9 @@ def predict(
     if out is not None:
         refuse_overwriting(out, force, model, *data)
     estimator = load(model)
+    form = CSVFormat.of(estimator.schema_, separator)
     with ExitStack() as stack:
-        tables = [stack.enter_context(open_table(path, separator)) for path in data]
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             _check_features(table, estimator, path)
             _check_kept(table, keep, path)
@@ -87,7 +90,9 @@ def predict(
         progress = stack.enter_context(
             ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
         )
-        rows = _rows(estimator, tables, [path.stat().st_size for path in data], proba, kept, progress)
+        look = UnreadColumns(estimator.schema_)
+        sizes = [path.stat().st_size for path in data]
+        rows = _rows(estimator, tables, sizes, proba, kept, progress, look)
         if as_json:
             _write_json(sys.stdout, classes, rows, proba)
         elif out is None:
@@ -95,6 +100,8 @@ def predict(
         else:
             with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
                 _write_csv(file, chain([header], rows))
+    for warning in look.findings():
+        click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
 
@@ -136,14 +143,19 @@ def _rows(
     proba: bool,
     keep: Sequence[str],
     progress: ShareProgress,
+    look: UnreadColumns,
 ) -> Iterator[list[Any]]:
-    """Yield one row per record, holding one block of records at a time."""
+    """Yield one row per record, holding one block of records at a time, which ``look`` is shown."""
     total = max(sum(sizes), 1)
     for place, table in enumerate(tables):
         for block in table.blocks():
             share = table.share
             progress.read(None if share is None else (sum(sizes[:place]) + sizes[place] * share) / total)
-            yield from _answers(estimator, block, proba, keep)
+            look.add({name: block[name] for name in estimator.schema_.names})
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnreadColumnWarning)  # a block's own: all are told at the end
+                answers = _answers(estimator, block, proba, keep)
+            yield from answers
 
 
 def _answers(estimator: PrivateClassifier, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hedgerow.cli.columns import check_columns, check_records, compare_columns, load_schema
-from hedgerow.cli.group import WRONG_USAGE
+from hedgerow.cli.group import NOTHING_READ
 from hedgerow.cli.options import data_argument, json_option, schema_option, separator_option, target_option
 from hedgerow.cli.output import write_json
 from hedgerow.cli.persons import person_option
@@ -21,7 +21,7 @@ from hedgerow.schema.cells import Cells
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.schema.persons import person_ids
 from hedgerow.sources.table_file import TableFile, unreadable_cells
-from hedgerow.sources.tables import open_table
+from hedgerow.sources.tables import CSVFormat, open_table
 from hedgerow.texts import counted, listed
 
 __all__ = ["check"]
@@ -34,17 +34,20 @@ __all__ = ["check"]
 @person_option
 @separator_option
 @json_option
-def check(data: Path, schema_path: Path, target: str | None, person: str | None, separator: str, as_json: bool) -> None:
+def check(
+    data: Path, schema_path: Path, target: str | None, person: str | None, separator: str | None, as_json: bool
+) -> None:
     """Count where the records of the file DATA and a schema disagree.
 
-    The exit code is 2 where `hedgerow train` would refuse the file, and where a fit would learn nothing from the labels or
-    from some column, because none of its cells is as declared. It is 0 with a warning on stderr where few labels are.
+    The exit code is 2 where `hedgerow train` would refuse the file, and 5 where a fit would learn nothing from the labels or
+    from some column, because none of its cells is as declared, so that a script can stop before it trains. It is 0 with a
+    warning on stderr where few labels are.
 
     It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
     is fitted to them is read off the records. DATA is CSV or Parquet by its name.
     """
     schema = load_schema(schema_path, target, person)
-    found, report = _count(data, schema, separator)
+    found, report = _count(data, schema, CSVFormat.of(schema, separator))
     if as_json:
         write_json(found)
     else:
@@ -55,13 +58,13 @@ def check(data: Path, schema_path: Path, target: str | None, person: str | None,
     if found["refusal"] is not None:
         raise ConfigurationError(f"`hedgerow train` would refuse this file and schema: {found['refusal']}")
     if report.unread or report.unlabeled:
-        click.get_current_context().exit(WRONG_USAGE)
+        click.get_current_context().exit(NOTHING_READ)
 
 
-def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], SchemaReport]:
+def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
     """Return all counts as plain values for JSON, and as a report; columns that the file lacks have none."""
     label = str(schema.target)
-    with open_table(data, separator) as table:
+    with open_table(data, form) as table:
         lacking, extra = compare_columns(table.header, schema, data)
         place = None if label in lacking else f"the column {label!r}"
         checker = Checker(

@@ -14,7 +14,7 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
 from hedgerow.schema.cells import numbers
 from hedgerow.sources.table_file import Columns, check_no_name_twice, unreadable_cells
-from hedgerow.sources.tables import open_table
+from hedgerow.sources.tables import CSVFormat, guess_format, open_table
 from hedgerow.texts import counted, it_or_them, listed, printable
 
 __all__ = ["init"]
@@ -32,6 +32,8 @@ hold raw values: they must not leave the building. Confirm each entry by public 
 
 AFTER = """
 What to look for
+  written     delimiter, encoding, decimal, thousands and date_format are guesses at how the text is written: 03/04/2025 has two
+              readings, and so has 1.234
   ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
   categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
   missing     a marker, such as ? or NA, among the values of a category: move it to the list missing
@@ -54,20 +56,31 @@ How to confirm
 @click.option("--out", type=OutputFile(), help="The TOML file to write. [default: stdout]")
 @force_option
 @separator_option
-def init(data: Path, target: str | None, missing: Sequence[str], out: Path | None, force: bool, separator: str) -> None:
+def init(
+    data: Path, target: str | None, missing: Sequence[str], out: Path | None, force: bool, separator: str | None
+) -> None:
     """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
+
+    Of a CSV file the character between cells, the encoding (UTF-8, otherwise Windows-1252), decimal commas, marks of thousands
+    and forms of dates are recognized and declared in the draft.
 
     The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such
     an entry. What the owner must confirm, and how, goes to stderr. Both show raw values and are for the owner's eyes only.
     """
     if out is not None:
         refuse_overwriting(out, force, data)
-    with open_table(data, separator) as table:
+    form = guess_format(data, separator)
+    with open_table(data, form) as table:
         _check_header(table.header, data)
         columns = table.read()
     target = _checked_target(columns, target, data)
     labels = columns.pop(target)
     draft, notes = draft_schema(columns, labels, target, missing)
+    if form != CSVFormat():
+        draft = draft.replace(
+            delimiter=None if form.separator == "," else form.separator,
+            encoding=None if form.is_utf8 else form.encoding,
+        )
     text = HEAD + draft.to_toml()
     if out is None:
         click.echo(text, nl=False)

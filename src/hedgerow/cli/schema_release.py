@@ -28,7 +28,9 @@ from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import REFUSALS
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.began import Watch
 from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.tables import CSVFormat
 from hedgerow.texts import it_or_them, listed
 
 __all__ = ["release"]
@@ -84,7 +86,7 @@ def release(
     spill: Path | None,
     address: str | None,
     dataset: str | None,
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Release a schema of DATA: ranges of columns of numbers and dates, values of others; its certificate goes to stdout.
@@ -101,12 +103,18 @@ def release(
     check_stdout()
     wanted = [*numeric, *dates, *categorical, target, *([] if person is None else [person])]
     X, y, groups = given(
-        data, target, separator, memory, spill, lambda table, path: _check(table, wanted, path), person
+        data,
+        target,
+        CSVFormat(separator or ","),
+        memory,
+        spill,
+        lambda table, path: _check(table, wanted, path),
+        person,
     )
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
-    drawn = False
+    drawn, watch = False, Watch()
     try:
-        with ShareProgress() as progress:
+        with watch, ShareProgress() as progress:
             schema = private_schema(
                 X.with_progress(progress) if y is None else X,
                 None if classes else y,
@@ -127,7 +135,7 @@ def release(
         drawn = True
         schema.save(out)
     except BaseException as error:
-        if not drawn and isinstance(error, REFUSALS) and not isinstance(error, EngineError):
+        if not watch.begun or (not drawn and isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
             raise
         raise BrokenOff(error, f"The release may have begun: count {spent} as spent.") from error
     _report(schema, out, as_json)

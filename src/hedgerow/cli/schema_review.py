@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key,
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import guess_feature, is_truth, plain_values
 from hedgerow.schema.persons import person_ids
+from hedgerow.schema.recognize import written
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
@@ -75,12 +76,20 @@ def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence
     absent = CategoryReader((), missing)
     person = likely_person(columns, missing)
     columns = {name: cells for name, cells in columns.items() if person is None or name != person.name}
-    read = {name: _read(cells, absent) for name, cells in columns.items()}
+    forms = {name: written(cells, missing) for name, cells in columns.items()}
+    plain = {name: cells if (form := forms[name]) is None else form.plain(cells) for name, cells in columns.items()}
+    read = {name: _read(cells, absent) for name, cells in plain.items()}
     known = {name: column.cells for name, column in read.items()}
     labels = plain_values(_objects(labels, absent))
     schema = _inferred(known, labels)
     whole = _inferred(known, labels, max_categories=max(1, len(labels)))
     notes = [] if person is None else [person]
+    declared = {
+        name: form.put_on(entry)
+        for name, form in forms.items()
+        if form is not None and isinstance(entry := schema.features[name], Numeric)
+    }
+    schema = schema.replace(declared)
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
         if isinstance(feature, Date):
@@ -92,6 +101,9 @@ def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence
             notes.append(_note_on_values(name, column.cells, feature, values))
         else:
             notes.append(_note_on_range(name, column, feature))
+        form = forms[name]
+        if form is not None and form.doubt is not None:
+            notes[-1] = replace(notes[-1], oddities=(*notes[-1].oddities, form.doubt))
     notes.append(_note_on_classes(labels, schema.classes, target))
     return schema.replace(target=target, missing=missing, person=None if person is None else person.name), notes
 
@@ -238,7 +250,7 @@ def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Catego
     if kept < distinct:
         oddities.append(f"the {kept} most frequent ones are kept")
     if are_amounts:
-        oddities.append("amounts that are not read as numbers: write them plainly, such as 1234.5")
+        oddities.append("amounts that are not read as numbers: write them without a sign of money")
     elif is_id:
         oddities.append("free text or an id?")
     elif not has_marks:

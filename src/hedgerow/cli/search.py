@@ -30,6 +30,7 @@ from hedgerow.cli.spending import Spending
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import system_class
 
 __all__ = ["search"]
@@ -96,7 +97,7 @@ def search(
     spill: Path | None,
     address: str | None,
     dataset: str | None,
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Choose parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
@@ -122,8 +123,9 @@ def search(
     )
     check_stdout()
     label = str(schema.target)
+    form = CSVFormat.of(schema, separator)
     X, y, groups = given(
-        data, label, separator, memory, spill, lambda table, path: check_columns(table, schema, path), schema.person
+        data, label, form, memory, spill, lambda table, path: check_columns(table, schema, path), schema.person
     )
     with Spending(f"epsilon {decimal_text(exact(epsilon))}", out) as spending:
         with ShareProgress() as progress:

@@ -15,6 +15,7 @@ from hedgerow.cli.group import BrokenOff
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateClassifier
 from hedgerow.files import atomic_file
+from hedgerow.privacy.began import Watch
 
 __all__ = ["REFUSALS", "Spending"]
 
@@ -38,7 +39,7 @@ class Spending:
     def __init__(self, claim: str, out: Path) -> None:
         self._claim = claim
         self._out = out
-        self._begun = False
+        self._watch = Watch()
         self._fitted = False
         self._asked: str | None = None
         self._file: os.stat_result | None = None
@@ -57,8 +58,8 @@ class Spending:
 
     def fit(self, model: PrivateClassifier | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
         """Fit the model."""
-        self._begun = True
-        model.fit(X, y, groups)
+        with self._watch:
+            model.fit(X, y, groups)
         self._fitted = True
 
     def save(self, model: PrivateClassifier, *, force: bool) -> None:
@@ -73,7 +74,7 @@ class Spending:
         return question()
 
     def _outcome(self) -> str:
-        if not self._begun:
+        if not self._watch.begun:
             return "Nothing was spent."
         if not self._fitted:
             return f"The fit had begun: count {self._claim} as spent. No model was written."

@@ -37,7 +37,7 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
 from hedgerow.sources.table_file import Columns
-from hedgerow.sources.tables import read_table
+from hedgerow.sources.tables import CSVFormat, read_table
 from hedgerow.systems import system_class
 from hedgerow.texts import listed
 
@@ -120,16 +120,16 @@ def train(
     spill: Path | None,
     address: str | None,
     dataset: str | None,
-    separator: str,
+    separator: str | None,
     as_json: bool,
 ) -> None:
     """Fit a model on the records of DATA and save it; the privacy certificate goes to stdout.
 
     DATA is a file, or a quoted pattern such as "people/*.parquet", whose files are read in the order of their names. It is
-    Parquet if its name ends in .parquet or .pq. Otherwise it is CSV in UTF-8: one line per record, its first line the names
-    of the schema's features and of the target. Records are read block by block, so they may be more than fit memory, but with
-    --holdout or for a published form. A line with another number of cells, or whose label
-    is missing or undeclared, is left out by public rule, and nobody is told.
+    Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema says by delimiter and
+    encoding how it is written: one line per record, its first line the names of the schema's features and of the target.
+    Records are read block by block, so they may be more than fit memory, but with --holdout or for a published form. A line
+    with another number of cells, or whose label is missing or undeclared, is left out by public rule, and nobody is told.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
     no model is written.
@@ -149,6 +149,7 @@ def train(
         **read_delta(kind, delta),
     }
     schema = load_schema(schema_path, target, person)
+    form = CSVFormat.of(schema, separator)
     _warn_of_inferred(schema, schema_path)
     ledger = ledger_or_none(address, dataset)
     settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
@@ -159,7 +160,7 @@ def train(
     def run(spending: Spending) -> None:
         testing = None
         if whole:
-            columns = _read(data[0], schema, separator)
+            columns = _read(data[0], schema, form)
             training, testing = (columns, None) if holdout is None else divided(columns, holdout, schema)
             if variant == "published":
                 labels = training.pop(str(schema.target))
@@ -169,8 +170,8 @@ def train(
                 records = Records.from_batches([training], label, memory=memory, spill=spill)
                 _fit(spending, model, records)
         else:
-            check_files(data, separator, lambda table, path: check_columns(table, schema, path))
-            _fit(spending, model, records_of(data, str(schema.target), separator, memory, spill))
+            check_files(data, form, lambda table, path: check_columns(table, schema, path))
+            _fit(spending, model, records_of(data, str(schema.target), form, memory, spill))
         spending.save(model, force=force)
         if testing is None:
             _report(model, out, None, as_json)
@@ -192,9 +193,9 @@ def _fit(spending: Spending, model: PrivateClassifier, records: Records) -> None
         spending.fit(model, records.with_progress(progress), None)
 
 
-def _read(path: Path, schema: Schema, separator: str) -> Columns:
+def _read(path: Path, schema: Schema, form: CSVFormat) -> Columns:
     """Return all columns of one file, after the checks that look at no record."""
-    columns = read_table(path, separator, lambda table: check_columns(table, schema, path))
+    columns = read_table(path, form, lambda table: check_columns(table, schema, path))
     check_records(len(columns[str(schema.target)]), path)
     return columns
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.engines.kernels import largest
 from hedgerow.engines.spill import Spill
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.schema.cells import Cells
@@ -28,6 +29,7 @@ __all__ = [
     "Checksums",
     "Found",
     "changed",
+    "check_codes",
     "check_number",
     "counted_of",
     "encoded",
@@ -114,6 +116,19 @@ def changed() -> EngineError:
     )
 
 
+def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
+    """Raise EngineError where a code is beyond its feature's: kernels count by codes without another look.
+
+    Codes follow from the schema, so this means that something altered them. From here on, checksums see to them on disk.
+    """
+    most = np.zeros(codes.shape[1], dtype=codes.dtype)
+    largest(codes, most)
+    if np.any(most >= n_codes):
+        raise EngineError(
+            "a record has a code that its feature does not have, so nothing was counted. Read the records again."
+        )
+
+
 def check_number(records: int) -> None:
     """Raise ConfigurationError where there are more records than sums stay exact for."""
     if records >= MOST_RECORDS:
@@ -146,6 +161,7 @@ def partitions_of(
     def finish() -> None:
         nonlocal filled, first
         arrays = spill.arrays()
+        check_codes(buffers["codes"][:filled], reading.n_codes)
         for name, buffer in buffers.items():
             arrays[name] = buffer[:filled].copy()
         parts.append((first, arrays))

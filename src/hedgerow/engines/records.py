@@ -16,6 +16,7 @@ from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, with
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.person_column import another_person
 from hedgerow.schema.persons import Groups
+from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
@@ -135,17 +136,20 @@ class Records:
         paths: Paths,
         label: str | None = None,
         *,
-        separator: str = ",",
+        separator: str | None = None,
+        encoding: str | None = None,
         group: str | None = None,
         drop: Sequence[str] = (),
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Return the records of CSV files in UTF-8, each with a header; all cells are text, and are read line by line.
+        """Return the records of CSV files, each with a header; all cells are text, and are read line by line.
 
-        ``separator`` is the character between cells; the other parameters, and errors, are those of ``from_parquet``.
+        ``separator`` is the character between cells and ``encoding`` that of the text; None: as the schema says by
+        ``delimiter`` and ``encoding``, otherwise a comma and UTF-8. The other parameters, and errors, are those of
+        ``from_parquet``.
         """
-        stream = CSVFiles(files_of(paths, ".csv"), separator)
+        stream = CSVFiles(files_of(paths, ".csv"), separator, encoding)
         return cls._of(stream, f"from_csv({_shown(paths)}", label, group, drop, memory, spill)
 
     @classmethod
@@ -336,7 +340,7 @@ class Records:
             raise ConfigurationError(
                 f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
             )
-        return Layout(label, self._drop, group)
+        return Layout(label, self._drop, group, CSVFormat.of(schema))
 
 
 @contextmanager

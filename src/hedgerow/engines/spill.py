@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -10,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.engines.kernels import block_sums
 from hedgerow.errors import EngineError
 
 __all__ = ["Spill"]
@@ -25,22 +27,46 @@ __all__ = ["Spill"]
 Array = npt.NDArray[Any]
 
 TRIES, PAUSE = 20, 0.05  # seconds
+BLOCK_WORDS = 4096  # of 32 bits, whose keys stay in a core's own cache
+
+
+class _Checksums:
+    """Checksums by a key that never leaves memory: whoever can write to the disk cannot make an array that has the same."""
+
+    def __init__(self) -> None:
+        self._keys = np.frombuffer(os.urandom(8 * BLOCK_WORDS), dtype=np.uint64)
+
+    def of(self, array: Array) -> bytes:
+        """Return the checksum of an array's bytes: that of its blocks' sums, and of what is left of a word."""
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        whole = content.size // 4 * 4
+        words = np.require(content[:whole], requirements=["A"]).view(np.uint32)
+        sums = np.empty(-(-len(words) // BLOCK_WORDS), dtype=np.uint32)
+        block_sums(words, self._keys, sums)
+        return hashlib.blake2b(sums.tobytes() + content[whole:].tobytes(), digest_size=16).digest()
 
 
 @dataclass(frozen=True)
 class _OnDisk:
-    """Where an array is."""
+    """Where an array is, and what it was when it was written."""
 
     path: Path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    checksum: bytes
 
-    def read(self) -> Array:
+    def read(self, checksums: _Checksums) -> Array:
+        """Return the array, or raise EngineError where it is not what was written."""
         try:
-            array: Array = np.fromfile(self.path, dtype=self.dtype)
-            return array.reshape(self.shape)
+            array: Array = np.fromfile(self.path, dtype=self.dtype).reshape(self.shape)
         except (OSError, ValueError):  # which say how many records there are
             raise _unkept() from None
+        if checksums.of(array) != self.checksum:
+            raise EngineError(
+                "a file of codes that was put on disk was altered there, so what was asked ends; what was booked for it stays "
+                "booked. Pass a folder that nobody else writes to as spill=, or a larger memory=."
+            )
+        return array
 
 
 def _unkept() -> EngineError:
@@ -70,6 +96,7 @@ class Spill:
         self._left = memory
         self._names = count()
         self._lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
+        self.checksums = _Checksums()
         self._closed = False
         # Before the folder is made: an interruption between the two would leave it behind.
         self._removed = weakref.finalize(self, _remove, self._folder)
@@ -114,6 +141,10 @@ class Spill:
             raise _unkept() from None
         return path
 
+    def put(self, array: Array) -> _OnDisk:
+        """Write an array to a new file."""
+        return _OnDisk(self.write(array), array.dtype, array.shape, self.checksums.of(array))
+
     def _new_file(self) -> Path:
         with self._lock:
             if self._closed:
@@ -148,7 +179,7 @@ class _Arrays(MutableMapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         kept = self._kept[name]
-        return kept.read() if isinstance(kept, _OnDisk) else kept
+        return kept.read(self._spill.checksums) if isinstance(kept, _OnDisk) else kept
 
     def __setitem__(self, name: str, array: Array) -> None:
         kept = self._kept.get(name)
@@ -156,13 +187,12 @@ class _Arrays(MutableMapping[str, Array]):
             return
         if isinstance(kept, _OnDisk) and (kept.dtype, kept.shape) == (array.dtype, array.shape):
             self._spill.write(array, kept.path)
+            self._kept[name] = replace(kept, checksum=self._spill.checksums.of(array))
             return
         if kept is not None:
             del self[name]
         # Known once it is kept, so that nothing is found by its name that is not whole.
-        self._kept[name] = (
-            array if self._spill.take(array.nbytes) else _OnDisk(self._spill.write(array), array.dtype, array.shape)
-        )
+        self._kept[name] = array if self._spill.take(array.nbytes) else self._spill.put(array)
 
     def __delitem__(self, name: str) -> None:
         kept = self._kept.pop(name)

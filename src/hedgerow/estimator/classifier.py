@@ -8,6 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
-from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import Exported, format_of
 from hedgerow.estimator.given import read_given
@@ -49,15 +50,17 @@ from hedgerow.parameters import (
     stored_parameters,
 )
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.privacy.certificate import Certificate, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.repeats import repeats
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
 from hedgerow.schema.person_column import without_person
 from hedgerow.schema.size import check_size
+from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of
 
 __all__ = ["PrivateClassifier"]
@@ -198,7 +201,9 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         Warns
         -----
         UserWarning
-            If delta is 1/1000 or more, or a number of records that is released does not stand out from its noise.
+            If delta is 1/1000 or more, or epsilon above 20; if the number of records, or the counts of a column, that were
+            released do not stand out from their noise or show a column that is hardly read; once if this is the third fit of the
+            class in this process that no ledger counts.
         """
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)
@@ -211,13 +216,24 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         check_is_private(plan, X, Unit(claim.records_per_person, column))
         certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
         warn_of_delta(claim.delta, STACK)
+        if certificate.holds:
+            warn_of_epsilon(claim.epsilon, STACK)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             self._forget()
+            told = self._count(certificate)
             keep = keep_of(persons, claim.records_per_person, randomness)
             model, doubts = run(plan, columns, labels, randomness, keep)
+            certificate = replace(certificate, warnings=tuple(doubts))
             self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
-        _tell(doubts)
+        _tell([*doubts, *told])
         return self
+
+    def _count(self, certificate: Certificate) -> list[str]:
+        """Count a fit whose claim holds and that no ledger counts; return what to say of it."""
+        if self.ledger is not None or not certificate.holds:
+            return []
+        text = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
+        return [] if text is None else [text]
 
     @checks_keywords
     def fit_curator(self, curator: Curator) -> Self:
@@ -265,6 +281,7 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
         self._forget()
         model = plan.fit(queryable)
+        certificate = replace(certificate, warnings=tuple(queryable.doubts))
         self._fitted = Fitted(curator.schema, certificate, model, estimator._stored(), curator.named, coins)
         _tell(queryable.doubts)
         return self
@@ -332,15 +349,33 @@ class PrivateClassifier(Exported, ClassifierMixin, BaseEstimator):  # type: igno
         return len(self.schema_.names)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class of ``classes_``."""
-        model = self.model_
-        return model.probabilities(self._features_of(X))
+        """Return one row per record and one column per class of ``classes_``.
+
+        Warns
+        -----
+        UnreadColumnWarning
+            Once for each column of which no cell could be read, or nearly all numbers lie outside the declared range.
+        """
+        return self._answered(X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each record; among equals, the first in the schema's order."""
-        best = self.predict_proba(X).argmax(axis=1)
+        """Return the most probable class of each record; among equals, the first in the schema's order.
+
+        It warns as ``predict_proba`` does.
+        """
+        best = self._answered(X).argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
+
+    def _answered(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probabilities of records; these are the caller's own, so they may be looked at for a warning."""
+        model, X = self.model_, self._features_of(X)
+        found = model.probabilities(X)
+        look = UnreadColumns(self.schema_)
+        look.add(X)
+        for text in look.findings():
+            warnings.warn(text, UnreadColumnWarning, stacklevel=3)
+        return found
 
     def explain(self, X: Any) -> Explanation:
         """Return what each feature adds to what the model says of each record; post-processing of released values, free.

@@ -7,9 +7,10 @@ from itertools import product
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Boolean, Categorical, Date, Encoder, Integer, Numeric, Schema
-from hedgerow.schema.cells import MISSING_TEXTS, category_key, numeric_markers
+from hedgerow.schema.cells import MISSING_TEXTS, category_key
 from hedgerow.schema.dates import NO_MOMENT, Unit, microseconds
 from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.formats import DateFormat
 
 __all__ = ["NumberReading", "Reading", "ValueReading", "readings_of"]
 
@@ -113,10 +114,12 @@ def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
 def _reading(name: str, feature: Feature, edges: tuple[float, ...], schema: Schema) -> Reading:
     # By the type itself: a type derived from these may read cells in another way.
     if type(feature) is Date:
-        found = dict.fromkeys(map(microseconds, schema.missing))
+        form = None if feature.date_format is None else DateFormat(feature.date_format)
+        found = dict.fromkeys(microseconds(marker, form) for marker in schema.missing)
         return NumberReading(name, edges, (), feature.unit, tuple(moment for moment in found if moment != NO_MOMENT))
     if type(feature) in (Numeric, Integer):
-        return NumberReading(name, edges, tuple(dict.fromkeys(numeric_markers(schema.missing).tolist())))
+        assert isinstance(feature, Numeric)
+        return NumberReading(name, edges, tuple(dict.fromkeys(feature.number_format.markers(schema.missing).tolist())))
     if type(feature) in (Categorical, Boolean):
         assert isinstance(feature, Categorical)
         return _value_reading(name, feature, schema)

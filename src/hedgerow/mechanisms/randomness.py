@@ -16,6 +16,7 @@ from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.assignment import Coin
 from hedgerow.mechanisms.kernels import Stream, open_stream
 from hedgerow.privacy.atomic import Atomic
+from hedgerow.privacy.began import began
 
 __all__ = ["LAST_DRAW", "Coins", "Draw", "Mechanism", "Randomness", "Words"]
 
@@ -115,6 +116,7 @@ class Randomness:
         """Return the number of the next draw, which none had before."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
+        began()
         return self._draws.update(_next)
 
 

@@ -48,6 +48,7 @@ PUBLIC = frozenset(
 MISSPELT = re.compile(
     r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE
 )  # a URL without its slashes is no path, which is shown
+LONGEST = 4096  # bytes, more than any system takes as a path
 SPECIAL = frozenset("@?#")  # never in a host's or a database's name: the rest of a password that was not escaped
 
 
@@ -67,6 +68,7 @@ class Address:
     def of(cls, given: str | os.PathLike[str]) -> Address:
         """Return the address that a user names, or raise ConfigurationError."""
         text = os.fspath(given)
+        _check_text(text)
         if not isinstance(text, str) or not text or text == ":memory:":
             raise ConfigurationError("a ledger store outlives the process; pass the path of a file, or a URL.")
         if text.startswith(ENVIRONMENT) and not text.removeprefix(ENVIRONMENT).isidentifier():
@@ -86,6 +88,7 @@ class Address:
         if text.startswith(ENVIRONMENT):
             name = text.removeprefix(ENVIRONMENT)
             text = os.environ.get(name, "")
+            _check_text(text)
             if not text or text.startswith(ENVIRONMENT):
                 raise ConfigurationError(
                     f"the environment variable {name} names no ledger store; set it to a path or a URL."
@@ -142,3 +145,23 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
+
+
+def _check_text(text: str | bytes) -> None:
+    """Raise ConfigurationError where a text is no address anywhere: it cannot be sent, opened or shown."""
+    what = None
+    if isinstance(text, bytes):
+        what = "is bytes"
+    elif "\0" in text:
+        what = "holds the character NUL"
+    elif len(text) > LONGEST:
+        what = f"has {len(text)} characters"
+    else:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            what = "is not UTF-8"
+    if what is not None:
+        raise ConfigurationError(
+            f"the address of the ledger store {what}, so no file or server can be reached by it; pass another path or URL."
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -17,7 +18,17 @@ from hedgerow.privacy.chain import Link, Standing
 from hedgerow.privacy.ledger import who_am_i
 from hedgerow.privacy.tables import heads, links
 
-__all__ = ["Books", "Head", "unknown"]
+__all__ = ["LONGEST_NAME", "Books", "Head", "Written", "is_name", "unknown", "verify"]
+
+LONGEST_NAME = 200
+UNSOUND = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)  # what odd values may raise
 
 SKEW = timedelta(minutes=1)  # clocks of several machines may differ by so much
 
@@ -31,6 +42,36 @@ class Head(NamedTuple):
     hash: str
     time: datetime
     standing: Standing
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a store holds of one ledger: the store's id, the row among the ledgers, and all links."""
+
+    store: str
+    name: str
+    parent: str | None
+    head: tuple[int, str]
+    links: list[Link]
+
+    def said(self) -> list[dict[str, Any]]:
+        """Return what all links say, in order, or raise LedgerDamaged where the chain is not sound."""
+        said = chain.verify(self.store, self.name, self.links, self.head)
+        if said[0]["parent"] != self.parent:
+            raise chain.damaged(self.name, 0, "it names another parent than its row among the ledgers")
+        return said
+
+
+def verify(name: str, head: str | None, parents: dict[str, str | None], found: dict[str, Written]) -> None:
+    """Raise LedgerDamaged unless a ledger's chain is sound, holds this hash and agrees with its parent's and its shares'."""
+    own = found[name].said()
+    if head is not None and head not in [link.hash for link in found[name].links]:
+        raise chain.damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
+    for other, written in found.items():
+        if other == parents[name]:
+            chain.compare((other, written.said()), (name, own), parents)
+        elif other != name:
+            chain.compare((name, own), (other, written.said()), parents)
 
 
 class Books:
@@ -52,7 +93,11 @@ class Books:
     def parents(self) -> dict[str, str | None]:
         """Return the name of every ledger, and that of the ledger of which it is a share."""
         rows = self._connection.execute(sa.select(heads.c.name, heads.c.parent).order_by(heads.c.name))
-        return {row.name: row.parent for row in rows}
+        found = {row.name: row.parent for row in rows}
+        for name, parent in found.items():
+            if not isinstance(name, str) or not isinstance(parent, str | None):
+                raise chain.damaged(str(name), 0, "its row among the ledgers is not what was written")
+        return found
 
     def create(self, name: str, parent: str | None, ceiling: Ceiling) -> None:
         """Write a ledger's first link, or raise ConfigurationError where that cannot be."""
@@ -91,10 +136,14 @@ class Books:
         if last is None or last.hash != row.hash:
             raise chain.damaged(name, row.number, "the last link is not the one that was booked")
         values = Link(*last).check(self.store, row.number)
-        if values["parent"] != row.parent:
+        try:
+            parent, time, standing = values["parent"], datetime.fromisoformat(values["time"]), values["after"]
+            found = Head(name, row.parent, row.number, row.hash, time, Standing.from_dict(standing))
+        except UNSOUND:
+            raise chain.damaged(name, row.number, "it does not say what a link says") from None
+        if parent != row.parent:
             raise chain.damaged(name, row.number, "it names another parent than its row among the ledgers")
-        time = datetime.fromisoformat(values["time"])
-        return Head(name, row.parent, row.number, row.hash, time, Standing.from_dict(values["after"]))
+        return found
 
     def lineage(self, name: str) -> list[Head]:
         """Return a ledger and those above it, locked, the uppermost first: everyone locks in this order."""
@@ -106,41 +155,45 @@ class Books:
             above = None if row is None else row.parent
         return [self.head(each, lock=True) for each in reversed(names)]
 
-    def said(self, name: str) -> list[dict[str, Any]]:
-        """Return what all links of a ledger say, in order; the chain is checked."""
+    def written(self, name: str) -> Written:
+        """Return a ledger's row and links as they stand, to be checked when the transaction is over: that takes longer."""
         row = self._row(name)
         if row is None:
+            if is_name(name) and self._link(name, 0) is not None:
+                raise chain.damaged(name, 0, "its row among the ledgers is missing")
             raise unknown(name, self._address)
         rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
-        said = chain.verify(self.store, name, (Link(*each) for each in rows), (row.number, row.hash))
-        if said[0]["parent"] != row.parent:
-            raise chain.damaged(name, 0, "it names another parent than its row among the ledgers")
-        return said
+        return Written(self.store, name, row.parent, (row.number, row.hash), [Link(*each) for each in rows])
 
-    def verify(self, name: str, head: str | None) -> None:
-        """Raise LedgerDamaged unless a ledger's chain is sound, holds this hash and agrees with its parent's and its shares'."""
-        parents = self.parents()
-        hashes = self._connection.execute(sa.select(links.c.hash).where(links.c.ledger == name)).scalars().all()
-        if hashes and name not in parents:
-            raise chain.damaged(name, 0, "its row among the ledgers is missing")
-        own = self.said(name)
-        if head is not None and head not in hashes:
-            raise chain.damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
+    def related(self, name: str) -> tuple[dict[str, str | None], dict[str, Written]]:
+        """Return the parents of all ledgers, and what is written of one, of its parent and of its shares."""
+        own, parents = self.written(name), self.parents()
         above = parents[name]
-        if above is not None:
-            if above not in parents:
-                raise chain.damaged(name, 0, f"its parent {above!r} is missing")
-            chain.compare((above, self.said(above)), (name, own), parents)
-        for share in (share for share, parent in parents.items() if parent == name):
-            chain.compare((name, own), (share, self.said(share)), parents)
+        if above is not None and above not in parents:
+            raise chain.damaged(name, 0, f"its parent {above!r} is missing")
+        others = [other for other, parent in parents.items() if parent == name or other == above]
+        return parents, {name: own, **{other: self.written(other) for other in others}}
 
     def _row(self, name: str, *, lock: bool = False) -> Any:
+        """Return a ledger's row among the ledgers, None where there is none, as of a name that no ledger can have."""
+        if not is_name(name):
+            return None
         asked = sa.select(heads).where(heads.c.name == name)
-        return self._connection.execute(asked.with_for_update() if lock else asked).first()
+        row = self._connection.execute(asked.with_for_update() if lock else asked).first()
+        if row is None:
+            return None
+        if type(row.number) is not int or row.number < 0 or not isinstance(row.parent, str | None):
+            raise chain.damaged(name, 0, "its row among the ledgers is not what was written")
+        return row
 
     def _link(self, name: str, number: int) -> Any:
         asked = sa.select(links).where(links.c.ledger == name, links.c.number == number)
         return self._connection.execute(asked).first()
+
+
+def is_name(name: object) -> bool:
+    """Return whether a ledger may have this name; what is none is never sent to a database."""
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name == name.strip() and name.isprintable()
 
 
 def unknown(name: str, address: str) -> ConfigurationError:

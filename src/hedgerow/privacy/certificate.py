@@ -7,7 +7,7 @@ import json
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -36,15 +36,16 @@ from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 
-__all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta"]
+__all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_of_epsilon"]
 
-LISTS = ("releases", "assumptions")
+LISTS = ("releases", "assumptions", "warnings")
 MOST_LISTED = 1000
 WEAK_DELTA = Fraction(1, 1000)
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
 PROMISE = (
     "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 )
+NEXT_TO_NOTHING = 20  # an epsilon above it warns
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 
 
@@ -85,12 +86,15 @@ class Certificate:
         owner's promise is that nobody has more.
     ids_as_text : bool
         Whether ids of persons were compared as they are written. False where version 0.2 read them (SECURITY.md, *Advisories*).
+    warnings : tuple of str
+        What released values say against the fit, such as a column that was hardly read. They change neither the claim nor the
+        digest, which is known before anything is drawn, and certificates that differ in them alone are equal.
 
     Notes
     -----
     ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more
     than the claim, and the entropy was the operating system's. The certificate depends on the schema, the configuration and
-    nothing else.
+    nothing else; its warnings on what was released as well.
 
     Examples
     --------
@@ -118,6 +122,7 @@ class Certificate:
     records_per_person: int = 1
     person: str | None = None
     ids_as_text: bool = True
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.records_per_person < 1:
@@ -175,8 +180,9 @@ class Certificate:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the certificate as ``to_dict`` writes it, in hexadecimal."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        """The SHA-256 of the certificate as ``to_dict`` writes it without warnings, in hexadecimal."""
+        plain = {name: value for name, value in self.to_dict().items() if name != "warnings"}
+        text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -200,6 +206,7 @@ class Certificate:
                 f"  meaning    {line}" if i == 0 else f"             {line}" for i, line in enumerate(self._meaning())
             ]
         rows += [f"  spent      {self._spent_text()}"]
+        rows += [f"  WARNING    {warning}" for warning in self.warnings]
         if self.lines:
             width = max(len(line.purpose) for line in self.lines)
             title = "what was released" if self.spent is not None else "the budgets that it states"
@@ -385,6 +392,18 @@ def warn_of_delta(delta: Fraction, stacklevel: int) -> None:
         warnings.warn(
             f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "
             "with this probability would keep to it. Pass a delta far below one over the number of records, such as 1e-6.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_epsilon(epsilon: Fraction, stacklevel: int) -> None:
+    """Warn where an epsilon is so large that it promises next to nothing."""
+    if epsilon > NEXT_TO_NOTHING:
+        factor = upper_text(math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf), 3)
+        warnings.warn(
+            f"epsilon is {decimal_text(epsilon)}, which promises next to nothing: the odds of a guess about one person may "
+            f"change by a factor of {factor}{' or more' if epsilon > 700 else ''}. Pass an epsilon of 10 or less, best about 1.",
             UserWarning,
             stacklevel=stacklevel + 1,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -17,9 +18,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.pool import NullPool
 
-from hedgerow.errors import LedgerUnavailable, MissingExtraError
+from hedgerow.errors import LedgerDamaged, LedgerUnavailable, MissingExtraError
 from hedgerow.privacy.address import Address
-from hedgerow.privacy.troubles import sentence
+from hedgerow.privacy.troubles import KEEP, is_full, sentence
 
 __all__ = ["Database"]
 
@@ -56,8 +57,15 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file; a server is taken to be there."""
-        return self.path is None or self.path.exists()
+        """Whether there is a file; a server is taken to be there.  Raise LedgerUnavailable where it cannot be known."""
+        try:
+            return self.path is None or os.stat(self.path) is not None
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"the ledger store {self.address} cannot be used: {error.strerror}. Nothing was booked and nothing was drawn."
+            ) from None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -77,19 +85,35 @@ class Database:
         if self.path is not None:
             self._check_names(self.path)
         begun = False
+        still = self.path if reading and self.path is not None and _is_still(self.path) else None
+        before = None if still is None else _state(still)
         try:
             with nullcontext() if self.path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
+            if still is not None and _state(still) != before:
+                raise LedgerUnavailable(
+                    f"the ledger store {self.address} was written while it was read without the right to write; read it again."
+                )
         except sa.exc.DBAPIError as error:  # its own text may quote what was sent
-            raise LedgerUnavailable(sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS)) from None
+            if "Could not decode" in str(error.orig):
+                raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
+            full = self.path is not None and is_full(self.path)
+            told = sentence(self.address, error.orig, begun and not reading, BUSY_SECONDS, full=full)
+            raise LedgerUnavailable(told) from None
 
     def _check_names(self, path: Path) -> None:
         """Raise LedgerUnavailable where the file may have another name: under each, SQLite keeps another log and other locks."""
         try:
-            several = os.stat(path).st_nlink > 1
+            found = os.stat(path)
+            several = found.st_nlink > 1
         except OSError:  # there is no file yet, or opening it will say what is wrong
             return
+        if stat.S_ISDIR(found.st_mode):
+            raise LedgerUnavailable(
+                f"the ledger store {self.address} cannot be used: it is a folder; name a file in it. Nothing was booked and "
+                "nothing was drawn."
+            )
         if several or os.path.realpath(path) in _mount_points():
             why = "has hard links" if several else "is mounted by itself"
             raise LedgerUnavailable(
@@ -150,12 +174,28 @@ class _Connection(sqlite3.Connection):
         super().close()
 
 
+def _state(path: Path) -> tuple[int, int, bool]:
+    """Return what changes when somebody writes to a file."""
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size, os.path.exists(f"{path}-wal")
+
+
+def _is_still(path: Path) -> bool:
+    """Return whether a file cannot be read through a log, as nobody has one open and this user may make none beside it.
+
+    SQLite then reads it as a file that does not change, and ``_transaction`` sees to it that it did not.
+    """
+    may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return not may_write and os.access(path, os.R_OK) and not os.path.exists(f"{path}-wal")
+
+
 def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
     path, mode = quote(str(url.database)), "rwc" if create else "rw"
 
     def connect() -> sqlite3.Connection:
         # Transactions are begun below, and by nobody else.
-        uri = f"file:{path}?mode={mode}"
+        way = "mode=ro&immutable=1" if reading and _is_still(Path(str(url.database))) else f"mode={mode}"
+        uri = f"file:{path}?{way}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
 
     engine = sa.create_engine("sqlite://", creator=connect, **OPTIONS)

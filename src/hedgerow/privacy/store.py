@@ -10,7 +10,7 @@ from typing import Any
 
 from hedgerow.errors import ConfigurationError, LedgerUnavailable, shown
 from hedgerow.privacy.address import Address
-from hedgerow.privacy.books import Books, unknown
+from hedgerow.privacy.books import LONGEST_NAME, Books, unknown, verify
 from hedgerow.privacy.ceiling import Ceiling
 from hedgerow.privacy.certificate import warn_of_delta
 from hedgerow.privacy.chain import Standing
@@ -20,7 +20,7 @@ from hedgerow.privacy.tables import identify, make, migrate
 
 __all__ = ["LedgerStore"]
 
-LONGEST_NAME, LONGEST_REASON = 200, 2000
+LONGEST_REASON = 2000
 
 
 class LedgerStore:
@@ -192,7 +192,8 @@ class LedgerStore:
         """
         self._expect(name)
         with self._reading() as books:
-            books.verify(name, head)
+            parents, found = books.related(name)
+        verify(name, head, parents, found)
 
     def __repr__(self) -> str:
         return f"LedgerStore({self.address!r})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import BudgetExceeded, HedgerowError, shown
 from hedgerow.privacy import chain
+from hedgerow.privacy.began import began
 from hedgerow.privacy.books import Head
 from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.certificate import Certificate
@@ -45,6 +46,7 @@ class StoredLedger(Ledger):
         LedgerUnavailable, LedgerDamaged
             If the store cannot be written, or was changed by other means; nothing was drawn.
         """
+        began()
         reservation = self._book(certificate)
 
         def end(state: State) -> None:
@@ -123,7 +125,7 @@ class StoredLedger(Ledger):
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
         """What every link says, in order, as plain values; the whole chain is checked."""
-        return tuple(self._said())
+        return tuple({**values, **_plain_plan(values)} for values in self._said())
 
     def _here(self) -> Head:
         with self._store._reading() as books:
@@ -131,7 +133,8 @@ class StoredLedger(Ledger):
 
     def _said(self) -> list[dict[str, Any]]:
         with self._store._reading() as books:
-            return books.said(self._name)
+            written = books.written(self._name)
+        return written.said()
 
     @property
     def _ceiling(self) -> Ceiling:
@@ -173,6 +176,11 @@ def written(certificate: Certificate) -> dict[str, Any]:
             "could be checked after it; nothing was drawn."
         )
     return plain
+
+
+def _plain_plan(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate of a link as plain values of its own: links share theirs."""
+    return {"certificate": json.loads(json.dumps(values["certificate"]))} if "certificate" in values else {}
 
 
 def _ledger_of(store: LedgerStore, name: str) -> StoredLedger:

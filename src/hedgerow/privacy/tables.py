@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from hedgerow.errors import ConfigurationError, FileFormatError, LedgerDamaged
 from hedgerow.privacy.database import Database
+from hedgerow.privacy.troubles import KEEP
 
 __all__ = ["heads", "identify", "links", "make", "migrate"]
 
@@ -55,6 +56,8 @@ def identify(connection: Connection, address: object, known: str | None) -> str:
     if len(rows) != 1:
         raise LedgerDamaged(f"{address} does not say which ledger store it is; nothing was booked.")
     [(found, version)] = rows
+    if not isinstance(found, str) or type(version) is not int or version < 1:
+        raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
         raise FileFormatError(
             f"{address} was written by a newer hedgerow (format {version}, and this one knows {FORMAT}); update "

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from pathlib import Path
 
-__all__ = ["sentence"]
+__all__ = ["KEEP", "is_full", "sentence"]
+
+KEEP = "nothing was booked; keep the store as it is, and compare it with a copy."
 
 LOCKED = "another process has kept it locked for {busy} seconds; end that process, or try again"
 FULL = "the disk is full; make room and try again"
@@ -30,14 +34,28 @@ POSTGRESQL = {
 }
 
 
-def sentence(address: object, error: BaseException | None, writing: bool, busy: float) -> str:
-    """Return what is wrong and what to do, without anything that the database's own message quotes."""
+def is_full(path: Path) -> bool:
+    """Return whether the file system of a file has no block, or no entry, left for this user."""
+    try:
+        found = os.statvfs(path.parent)
+    except (AttributeError, OSError):
+        return False
+    return found.f_blocks > 0 and (found.f_bavail == 0 or (found.f_files > 0 and found.f_favail == 0))
+
+
+def sentence(address: object, error: BaseException | None, writing: bool, busy: float, *, full: bool = False) -> str:
+    """Return what is wrong and what to do, without anything that the database's own message quotes.
+
+    ``full`` says that the file system is, which SQLite knows of some of its failures only.
+    """
     kind = type(error).__name__
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         what = SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
         if str(error).startswith("no such table"):
             what = GONE
+        elif full and code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+            what = FULL
         maybe = code == sqlite3.SQLITE_IOERR  # what was written may be found again after a disk failed
     else:
         unknown = (

@@ -92,9 +92,8 @@ class Trees:
             return False
         if np.any((self.feature < -1) | (self.feature >= len(branching.arity))):
             return False
-        label = self.label[self.feature < 0]
         return bool(
-            np.all((label >= 0) & (label < n_classes))
+            np.all((self.label >= np.where(self.feature < 0, 0, -1)) & (self.label < n_classes))
             and np.all(np.isfinite(self.low) & np.isfinite(self.high) & (self.low <= self.high))
         )
 

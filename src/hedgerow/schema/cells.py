@@ -53,9 +53,11 @@ __all__ = [
     "is_missing_key",
     "known_zone",
     "number",
+    "number_by",
     "numbers",
     "numeric_markers",
     "object_array",
+    "text_or_key",
     "time_cells",
     "typed_objects",
 ]
@@ -308,16 +310,25 @@ def _of_pandas(cell: Any) -> str | None:
 
 def number(cell: object) -> float:
     """Return the number that one cell holds, or NaN."""
+    return number_by(cell, _of_text)
+
+
+def number_by(cell: object, of_text: Callable[[str], float]) -> float:
+    """Return the number that one cell holds, or NaN, where ``of_text`` reads text."""
     try:
         plain = _plain(cell)
+        if isinstance(plain, str):
+            return of_text(plain)
     except Exception:
         return math.nan
-    if not isinstance(plain, str):
-        return math.nan if plain is None else plain
+    return math.nan if plain is None else plain
+
+
+def _of_text(text: str) -> float:
     try:
-        return float(plain)
-    except Exception:
-        return WORDS.get(plain.strip(SPACE).lower(), math.nan)
+        return float(text)
+    except ValueError:
+        return WORDS.get(text.strip(SPACE).lower(), math.nan)
 
 
 def numbers(cells: Cells) -> npt.NDArray[np.float64]:
@@ -390,6 +401,12 @@ def _text_key(text: str) -> Key:
     if DECIMAL.fullmatch(text):
         return float(text)
     return WORDS.get(text.lower(), text)
+
+
+def text_or_key(cell: object) -> Key:
+    """Return ``category_key`` of a cell, but text as it is, without the white space around it: "01.02" is no number there."""
+    plain = _plain(cell)
+    return plain.strip(SPACE) if isinstance(plain, str) else plain
 
 
 def is_missing_key(key: Key) -> bool:

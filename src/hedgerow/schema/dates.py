@@ -2,8 +2,9 @@
 
 As for numbers and categories, the rule looks at that cell alone. A cell is a moment if its text (``cells`` says which text a
 date of any table has) is a date of ISO 8601 with hyphens, "2024-12-31", or one with a time of day, "2024-12-31T23:59:59.5",
-with or without an offset from UTC. Moments with an offset are taken in UTC, others as they stand. Everything else is missing,
-numbers too: nothing says whether they count days, seconds or milliseconds.
+with or without an offset from UTC. Moments with an offset are taken in UTC, others as they stand. Text in a form
+that the schema declares is read by it. Everything else is missing, numbers too: nothing says whether they count days, seconds or
+milliseconds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -24,8 +26,10 @@ from hedgerow.schema.cells import (
     Cells,
     as_objects,
     category_key,
+    text_or_key,
     time_cells,
 )
+from hedgerow.schema.formats import DateFormat
 
 __all__ = ["NO_MOMENT", "SECONDS", "DateReader", "Unit", "date_text", "microseconds"]
 
@@ -41,11 +45,17 @@ MICROSECOND = timedelta(microseconds=1)
 NO_MOMENT = -(2**62)  # earlier than any date
 
 
-def microseconds(cell: object) -> int:
-    """Return the moment that one cell holds, in microseconds since 1970 rounded down, or ``NO_MOMENT``."""
+def microseconds(cell: object, form: DateFormat | None = None) -> int:
+    """Return the moment that one cell holds, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
+
+    ``form`` is how text is written that is not in ISO 8601; None: no such text is read.
+    """
     try:
-        key = category_key(cell)
+        key = text_or_key(cell) if form is not None else category_key(cell)
         found = ISO.fullmatch(key) if isinstance(key, str) else None
+        if found is None and form is not None and isinstance(key, str):
+            key = form.iso(key)
+            found = None if key is None else ISO.fullmatch(key)
         if found is None:
             return NO_MOMENT
         day, time, zone = found.groups()
@@ -70,12 +80,15 @@ class DateReader:
         What is counted since 1970, rounded down.
     missing : sequence of str
         What else stands for a missing cell; a marker that is a date stands for every way to write that moment.
+    form : DateFormat or None
+        How text is written that is not in ISO 8601; None: no such text is read.
     """
 
-    def __init__(self, unit: Unit, missing: Sequence[str] = ()) -> None:
+    def __init__(self, unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None) -> None:
         self._step = 10**6 * SECONDS[unit]
-        self._markers = np.array([microseconds(marker) for marker in missing], dtype=np.int64)
-        self._cache = CellCache(microseconds)
+        self._read = microseconds if form is None else partial(microseconds, form=form)
+        self._markers = np.array([self._read(marker) for marker in missing], dtype=np.int64)
+        self._cache = CellCache(self._read)
 
     def __call__(self, cells: Cells) -> npt.NDArray[np.float64]:
         """Return the counts of a 1-D array of cells, NaN where missing."""
@@ -84,7 +97,7 @@ class DateReader:
         objects: list[Any] = (time_cells(cells) if cells.dtype.kind in TIMES else as_objects(cells)).tolist()
         known: Callable[[Any], int] = self._cache.__getitem__
         moments = np.fromiter(
-            (known(cell) if id(type(cell)) in HASHABLE_IDS else microseconds(cell) for cell in objects),
+            (known(cell) if id(type(cell)) in HASHABLE_IDS else self._read(cell) for cell in objects),
             dtype=np.int64,
             count=len(objects),
         )

@@ -14,7 +14,6 @@ from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.types import Date
 from hedgerow.threads import for_each
 
 __all__ = ["Encoder", "raw_columns"]
@@ -150,9 +149,11 @@ class _Pass:
         self._encoder = encoder
         self._columns = columns
         self._sessions = [None if reader is None else reader.session() for reader in encoder._readers]
-        dates = [feature if isinstance(feature, Date) else None for feature in encoder.schema.features.values()]
-        self._dates = [None if date is None else date.reader(encoder.schema.missing) for date in dates]
-        is_machine = [columns.holds_machine_numbers(i) and date is None for i, date in enumerate(dates)]
+        self._own = [
+            feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
+            for feature in encoder.schema.features.values()
+        ]
+        is_machine = [columns.holds_machine_numbers(i) and own is None for i, own in enumerate(self._own)]
         machine = [i for i, holds in enumerate(is_machine) if holds]
         self._objects = [i for i, holds in enumerate(is_machine) if not holds]
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
@@ -195,9 +196,9 @@ class _Pass:
     def _encode_objects(self, first: int, last: int, codes: Codes) -> None:
         """Encode the columns of Python objects in one block of rows."""
         for i in self._objects:
-            date = self._dates[i]
-            if date is not None:  # its reader knows the markers, of which none is a number
-                self._bin_one(date(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)
+            own = self._own[i]
+            if own is not None:  # which knows the markers
+                self._bin_one(own(self._columns.cells(i, first, last)), i, codes, NO_MARKERS)
             elif self._sessions[i] is None:
                 self._bin_one(self._columns.numbers(i, first, last), i, codes)
             else:

@@ -25,6 +25,8 @@ def entry_of(feature: Feature) -> dict[str, Any]:
         entry = {"type": "date", "low": low, "high": high}
         if feature.cuts is not None:
             entry["cuts"] = [feature.cut_value(cut) for cut in feature.cuts]
+        if feature.date_format is not None:
+            entry["date_format"] = feature.date_format
     elif isinstance(feature, Numeric):
         whole = isinstance(feature, Integer)
         ends = (int(feature.low), int(feature.high)) if whole else (feature.low, feature.high)
@@ -32,6 +34,8 @@ def entry_of(feature: Feature) -> dict[str, Any]:
         entry |= {"low": ends[0], "high": ends[1]}
         if feature.cuts is not None:
             entry["cuts"] = list(feature.cuts)
+        entry |= {"decimal": feature.decimal} if feature.decimal != "." else {}
+        entry |= {"thousands": feature.thousands} if feature.thousands else {}
     elif isinstance(feature, Boolean):
         entry = {"type": "boolean"}
     else:
@@ -48,7 +52,8 @@ def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
     kind = entry.get("type", "categorical" if "values" in entry else "numeric")
     made: type[Feature]
     if isinstance(kind, str) and kind in RANGES:
-        check_keys(entry, {"name", "low", "high"}, {"type", "cuts", *ORIGIN}, place)
+        written = {"date_format"} if kind == "date" else {"decimal", "thousands"}
+        check_keys(entry, {"name", "low", "high"}, {"type", "cuts", *written, *ORIGIN}, place)
         made = RANGES[kind]
     elif isinstance(kind, str) and kind in LISTS:
         own = {"values"} if kind == "categorical" else set()

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.schema.cells import NUMBER, Cells, Key, category_key, numbers, numeric_markers
+from hedgerow.schema.cells import NUMBER, Cells, Key, category_key
+from hedgerow.schema.formats import NumberFormat
 
 __all__ = [
     "Categorical",
@@ -86,6 +87,9 @@ class Numeric:
         The range. Values outside it are read as the nearer end; what is no number is missing.
     cuts
         Public cut points in ascending order, strictly inside the range. Without them bins have equal widths.
+    decimal, thousands
+        How text of numbers is written: what stands before a fraction, "." or ",", and between groups of three digits: "", ".",
+        ",", " " or "'". Text in another form is missing; numbers that are no text are what they are.
     origin
         "given", "inferred" when the entry was read off records, which no certificate survives, or "released" when a private
         operation released it.
@@ -101,16 +105,21 @@ class Numeric:
     --------
     >>> Numeric(0, 120).bin_edges(4)
     array([30., 60., 90.])
+    >>> Numeric(0, 5000, decimal=",", thousands=".").reader()(np.array(["1.234,5", "7"], dtype=object))
+    array([1234.5,    7. ])
     """
 
     low: float
     high: float
     cuts: Sequence[float] | None = None
+    decimal: str = field(default=".", kw_only=True)
+    thousands: str = field(default="", kw_only=True)
     origin: Origin = field(default="given", kw_only=True)
     release: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_origin(self.origin, self.release)
+        NumberFormat(self.decimal, self.thousands)
         if self.low is None or self.high is None:
             raise SchemaError(f"A numeric feature {NO_RANGE}")
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
@@ -179,12 +188,23 @@ class Numeric:
         """Return what all values below an edge are less than."""
         return f"{edge:g}"
 
+    @property
+    def number_format(self) -> NumberFormat:
+        """How text of numbers is written."""
+        return NumberFormat(self.decimal, self.thousands)
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether its own ``reader`` reads columns of it, since text is not read as Python reads numbers."""
+        return not self.number_format.is_plain
+
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return what reads the cells of one column as float64, NaN for missing ones; ``missing`` are further markers."""
-        markers = numeric_markers(missing)
+        form = self.number_format
+        markers = form.markers(missing)
 
         def read(cells: Cells) -> npt.NDArray[np.float64]:
-            values = numbers(cells)
+            values = form.numbers(cells)
             return np.where(np.isin(values, markers), np.nan, values) if markers.size else values
 
         return read
@@ -205,6 +225,8 @@ class Numeric:
         parts = [_short(self.low), _short(self.high)]
         if self.cuts is not None:
             parts.append(f"[{', '.join(map(_short, self.cuts))}]")
+        parts += [f"decimal={self.decimal!r}"] * (self.decimal != ".")
+        parts += [f"thousands={self.thousands!r}"] * (self.thousands != "")
         return f"{type(self).__name__}({', '.join(parts)}{origin_text(self.origin, self.release)})"
 
 

@@ -23,6 +23,7 @@ from hedgerow.schema.cells import (
 )
 from hedgerow.schema.dates import NO_MOMENT, SECONDS, Unit, date_text, microseconds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.recognize import written
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
 __all__ = ["guess_classes", "guess_feature", "is_truth", "plain_values"]
@@ -36,8 +37,14 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
 
     Truth values and the words for them give ``Boolean``, dates and texts of dates their range, machine numbers theirs, of whole
     numbers if all are. Other columns are numeric if every cell that is not missing is a number and more than 10 differ; otherwise
-    they are the sorted values, the ``max_categories`` most frequent ones if there are more.
+    they are the sorted values, the ``max_categories`` most frequent ones if there are more. Text of numbers with a decimal
+    comma or marks of thousands, and of dates in other forms than ISO 8601, is read where every cell that is there has one form.
     """
+    form = written(cells, share=1.0)
+    if form is not None:
+        feature = guess_feature(form.plain(cells), max_categories)
+        if isinstance(feature, Numeric):
+            return form.put_on(feature)
     kind = cells.dtype.kind
     if _are_truths(cells):
         return Boolean(origin="inferred")

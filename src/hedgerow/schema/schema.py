@@ -28,6 +28,7 @@ from hedgerow.schema.features import (
     check_origin,
     distinct_values,
 )
+from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature
 from hedgerow.schema.toml import dump_toml, parse_toml
 
@@ -56,6 +57,9 @@ class Schema:
     records_per_person
         How many records of one person a guarantee covers, where an estimator is not told otherwise. Without ``person`` it is the
         owner's promise that nobody has more.
+    delimiter, encoding
+        How CSV files of these records are written: the character between cells (None: a comma), and the encoding: UTF-8 (None) or
+        one of a byte for each character that extends ASCII, such as "windows-1252". Readers keep to it unless told otherwise.
     classes_origin, classes_release
         "given", "inferred" when the classes were read off records, or "released" by the private operation of whose certificate
         ``classes_release`` is the hash.
@@ -81,6 +85,8 @@ class Schema:
         "_classes",
         "_classes_origin",
         "_classes_release",
+        "_delimiter",
+        "_encoding",
         "_features",
         "_missing",
         "_person",
@@ -96,6 +102,8 @@ class Schema:
     _target: str | None
     _person: str | None
     _records_per_person: int
+    _delimiter: str | None
+    _encoding: str | None
 
     def __init__(
         self,
@@ -106,6 +114,8 @@ class Schema:
         target: str | None = None,
         person: str | None = None,
         records_per_person: int = 1,
+        delimiter: str | None = None,
+        encoding: str | None = None,
         classes_origin: Origin = "given",
         classes_release: str | None = None,
     ) -> None:
@@ -124,6 +134,9 @@ class Schema:
         _check_person(person, [*self._features, target])
         self._set("_person", person)
         self._set("_records_per_person", _checked_number(records_per_person))
+        check_delimiter(delimiter)
+        self._set("_delimiter", delimiter)
+        self._set("_encoding", checked_encoding(encoding))
 
     def _set(self, slot: str, value: object) -> None:
         object.__setattr__(self, slot, value)
@@ -195,6 +208,16 @@ class Schema:
         return self._records_per_person
 
     @property
+    def delimiter(self) -> str | None:
+        """The character between cells of CSV files; None: a comma."""
+        return self._delimiter
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding of CSV files; None: UTF-8."""
+        return self._encoding
+
+    @property
     def inferred(self) -> list[str]:
         """The names of the entries that were read off records, "classes" last if the classes were."""
         names = [name for name, feature in self._features.items() if feature.origin == "inferred"]
@@ -214,6 +237,8 @@ class Schema:
         target: str | None = None,
         person: str | None = None,
         records_per_person: int | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
     ) -> Schema:
         """Return a schema with some entries replaced; features that are new come last, and None keeps what is there.
 
@@ -226,7 +251,13 @@ class Schema:
             {**self._features, **(features or {})},
             self.classes if classes is None else classes,
             missing=self.missing if missing is None else missing,
-            **self._columns_from(target=target, person=person, records_per_person=records_per_person),
+            **self._columns_from(
+                target=target,
+                person=person,
+                records_per_person=records_per_person,
+                delimiter=delimiter,
+                encoding=encoding,
+            ),
             **self._classes_from(classes is not None),
         )
 
@@ -254,10 +285,10 @@ class Schema:
         )
 
     def _columns_from(self, **given: Any) -> dict[str, Any]:
-        """Return which columns are no features and what they are, as arguments of a schema; what is given goes first."""
+        """Return which columns are no features and how files are written, as arguments of a schema; what is given goes first."""
         return {
             name: getattr(self, name) if given.get(name) is None else given[name]
-            for name in ("target", "person", "records_per_person")
+            for name in ("target", "person", "records_per_person", "delimiter", "encoding")
         }
 
     def _classes_from(self, given: bool = False) -> dict[str, Any]:
@@ -363,6 +394,7 @@ class Schema:
             result["person"] = self.person
         if self.person is not None or self.records_per_person > 1:
             result["records_per_person"] = self.records_per_person
+        result |= {name: value for name in ("delimiter", "encoding") if (value := getattr(self, name)) is not None}
         result["missing"] = list(self.missing)
         result["classes"] = list(self.classes)
         if self.classes_origin != "given":
@@ -375,6 +407,7 @@ class Schema:
     def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
         """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
         known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
+        known |= {"delimiter", "encoding"}
         check_keys(values, {"features", "classes"}, known, place)
         entries = values["features"]
         if not isinstance(entries, list) or not all(

@@ -11,7 +11,8 @@ from hedgerow.errors import FileFormatError, SchemaError
 
 __all__ = ["dump_toml", "parse_toml"]
 
-HEAD = ("target", "person", "records_per_person", "missing", "classes", "classes_origin", "classes_release")
+HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "missing", "classes")
+ORIGINS = ("classes_origin", "classes_release")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 LARGEST = 2**23  # characters: schemas of 100 000 features have half of that
@@ -40,7 +41,7 @@ TOKEN = re.compile(
 def dump_toml(schema: Mapping[str, Any]) -> str:
     """Return the TOML text of a schema given in the form of ``Schema.to_dict``."""
     lines = ["# What is public about the records. Nothing here may be read off them."]
-    lines += [f"{key} = {_value(schema[key])}" for key in HEAD if key in schema]
+    lines += [f"{key} = {_value(schema[key])}" for key in HEAD + ORIGINS if key in schema]
     for entry in schema["features"]:
         lines += ["", f"[features.{_value(entry['name'])}]"]
         lines += [f"{key} = {_value(value)}" for key, value in entry.items() if key != "name"]

@@ -16,6 +16,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.dates import NO_MOMENT, SECONDS, DateReader, Unit, date_text, microseconds
 from hedgerow.schema.features import Categorical, Groups, Numeric, Value, origin_text
+from hedgerow.schema.formats import DateFormat
 
 __all__ = ["Boolean", "Date", "Integer"]
 
@@ -66,7 +67,7 @@ class Integer(_Whole):
     cuts
         Public cut points in ascending order, strictly inside the range: 18 parts 17 from 18. Without them bins hold as many
         whole numbers, within one, as each other, and lie between them, so that 4.9999 is read as 5.
-    origin, release
+    decimal, thousands, origin, release
         As for ``Numeric``.
 
     Raises
@@ -108,6 +109,8 @@ class Date(_Whole):
         an end has a time of day, bins are of whole seconds. They are kept as numbers, of days or seconds since 1970.
     cuts
         Public cut points in ascending order, strictly inside the range; each begins a bin.
+    date_format
+        How text is written that is not in ISO 8601, such as "%d.%m.%Y"; of ``%d %m %Y %y %H %M %S``. None: no such text is read.
     origin, release
         As for ``Numeric``.
 
@@ -119,7 +122,7 @@ class Date(_Whole):
     Raises
     ------
     SchemaError
-        When an end or a cut is no date, or the range is empty.
+        When an end or a cut is no date, the range is empty, or the format is none.
 
     Notes
     -----
@@ -134,8 +137,13 @@ class Date(_Whole):
     """
 
     unit: Unit = field(default="day", init=False)
+    date_format: str | None = field(default=None, kw_only=True)
+    decimal: str = field(default=".", init=False)
+    thousands: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
+        if self.date_format is not None:
+            DateFormat(self.date_format)
         ends = [_moment(end, "end") for end in (self.low, self.high)]
         unit: Unit = "second" if any(has_time for _, has_time in ends) else "day"
         object.__setattr__(self, "unit", unit)
@@ -162,7 +170,12 @@ class Date(_Whole):
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return what reads the cells of one column as float64, NaN for missing ones; ``missing`` are further markers."""
-        return DateReader(self.unit, missing)
+        return DateReader(self.unit, missing, None if self.date_format is None else DateFormat(self.date_format))
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether its own ``reader`` reads columns of it: always, since a date is no number."""
+        return True
 
     def cell(self, value: float) -> str:
         """Return a cell that is read as a value of the range."""
@@ -175,16 +188,18 @@ class Date(_Whole):
 
     def with_cuts(self, cuts: Sequence[float] | None) -> Self:
         """Return the same feature with other cut points, which are public or released, or without any."""
-        return type(self)(*self.ends, cuts, origin=self.origin, release=self.release)  # type: ignore[arg-type]
+        kept: dict[str, Any] = {"date_format": self.date_format, "origin": self.origin, "release": self.release}
+        return type(self)(*self.ends, cuts, **kept)  # type: ignore[arg-type]
 
     def given(self) -> Self:
         """Return the same feature as one that its owner gave."""
-        return type(self)(*self.ends, self.cuts)  # type: ignore[arg-type]
+        return type(self)(*self.ends, self.cuts, date_format=self.date_format)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         cuts = "" if self.cuts is None else f", {[self.cut_value(cut) for cut in self.cuts]!r}"
         low, high = self.ends
-        return f"Date({low!r}, {high!r}{cuts}{origin_text(self.origin, self.release)})"
+        form = "" if self.date_format is None else f", date_format={self.date_format!r}"
+        return f"Date({low!r}, {high!r}{cuts}{form}{origin_text(self.origin, self.release)})"
 
     def cut_value(self, cut: float) -> str | float:
         """Return a cut point as files hold it: a date or a moment, or the number itself where it is within a day or second."""

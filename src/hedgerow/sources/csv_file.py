@@ -8,9 +8,10 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, islice
 from os import PathLike
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.schema import Schema
@@ -18,44 +19,63 @@ from hedgerow.schema.cells import object_array
 from hedgerow.sources.file_kinds import HEAD_BYTES, check_is_text, decoded_header
 from hedgerow.sources.table_file import BLOCK_LINES, Columns, TableFile, single_places
 
-__all__ = ["CSVFile", "cells_of_line", "open_csv"]
+__all__ = ["CSVFile", "CSVFormat", "cells_of_line", "open_csv"]
 
 LONGEST_HEADER = 2**26  # bytes; far more than any file has, far less than a device gives that never ends
-UNREADABLE = "\ufffd"  # stands for bytes that are no UTF-8
+UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
+
+
+@dataclass(frozen=True)
+class CSVFormat:
+    """How CSV files are written: the character between cells, and the encoding, UTF-8 or one of a byte for each character."""
+
+    separator: str = ","
+    encoding: str = "utf-8"
+
+    @classmethod
+    def of(cls, schema: Schema, separator: str | None = None, encoding: str | None = None) -> Self:
+        """Return what is given, otherwise what the schema declares, otherwise commas and UTF-8."""
+        return cls(separator or schema.delimiter or cls.separator, encoding or schema.encoding or cls.encoding)
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether bytes are UTF-8."""
+        return codecs.lookup(self.encoding).name == "utf-8"
 
 
 @contextmanager
-def open_csv(path: str | PathLike[str], separator: str = ",") -> Iterator[CSVFile]:
+def open_csv(path: str | PathLike[str], form: CSVFormat) -> Iterator[CSVFile]:
     """Open a CSV file; errors as in ``open_table``."""
     with open(path, "rb") as file:
-        yield CSVFile(file, separator, str(path))
+        yield CSVFile(file, form, str(path))
 
 
 class CSVFile(TableFile):
     """A CSV file that is being read.
 
     Lines are cut first, at \\n and nothing else, and quotes are read within a line: a stray quote ends with its line, a byte
-    that is no UTF-8 with its cell, and a bare \\r belongs to its cell. Blank lines are skipped. A line whose number of cells is
-    not the header's is a record all of whose cells are missing: a fit leaves it out with every record whose label is missing,
-    and a prediction has a line for it. The names of the columns are read without the white space around them.
+    that the encoding does not know with its cell, and a bare \\r belongs to its cell. Blank lines are skipped. A line whose
+    number of cells is not the header's is a record all of whose cells are missing: a fit leaves it out with every record whose
+    label is missing, and a prediction has a line for it. The names of the columns are read without the white space around them.
     """
 
-    def __init__(self, file: BinaryIO, separator: str, place: str) -> None:
+    def __init__(self, file: BinaryIO, form: CSVFormat, place: str) -> None:
         self.malformed = 0
         self.unreadable = Counter()
-        self._separator = separator
+        self._form, self._separator = form, form.separator
         self._file = file
         head = file.read(HEAD_BYTES)
         check_is_text(head, place)
-        head = (head + file.readline(LONGEST_HEADER)).removeprefix(codecs.BOM_UTF8)
+        head = head + file.readline(LONGEST_HEADER)
+        head = head.removeprefix(codecs.BOM_UTF8) if form.is_utf8 else head
         if len(head) >= LONGEST_HEADER:
             raise FileFormatError(
                 f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
             )
         start = io.BytesIO(head)
         self.header = self._read_header(chain(start, file), place)
-        # From here on a byte that is no UTF-8 is a matter of its cell, in what is left of the head as well.
-        self._texts = _text_of(start), _text_of(file)  # kept: the last one closes the file when it goes
+        # From here on a byte that is none of the encoding's is a matter of its cell, in what is left of the head as well.
+        self._texts = _text_of(start, form), _text_of(file, form)  # kept: the last one closes the file when it goes
         self._lines = chain(*self._texts)
 
     @property
@@ -71,7 +91,7 @@ class CSVFile(TableFile):
 
     def _read_header(self, lines: Iterator[bytes], place: str) -> tuple[str, ...]:
         for line in lines:
-            text = _without_end(decoded_header(line, place))
+            text = _without_end(decoded_header(line, place, self._form.encoding))
             if not self._is_blank(text):
                 if "\r" in text:
                     raise SchemaError(
@@ -140,8 +160,8 @@ def _quoted_part(line: str, start: int) -> tuple[str, int]:
     return "".join([*pieces, line[start:]]), len(line)
 
 
-def _text_of(file: BinaryIO) -> Iterator[str]:
-    return io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="\n")
+def _text_of(file: BinaryIO, form: CSVFormat) -> Iterator[str]:
+    return io.TextIOWrapper(file, encoding=form.encoding, errors="replace", newline="\n")
 
 
 def _without_end(line: str) -> str:

@@ -7,7 +7,7 @@ import re
 
 from hedgerow.errors import FileFormatError
 
-__all__ = ["HEAD_BYTES", "check_is_text", "decoded_header"]
+__all__ = ["HEAD_BYTES", "check_is_text", "decoded_header", "is_text"]
 
 HEAD_BYTES = 16  # as many as the longest mark below has
 
@@ -50,19 +50,33 @@ def check_is_text(head: bytes, place: str) -> None:
             raise FileFormatError(f"{place} is text in {encoding}, but CSV is read as UTF-8. {_save_as_utf8(encoding)}")
 
 
-def decoded_header(line: bytes, place: str) -> str:
-    """Return the text of a file's first line, which must be UTF-8; no error quotes it, as it may be a record."""
+def is_text(head: bytes) -> bool:
+    """Return whether a file's first bytes are not those of another kind of file."""
+    try:
+        check_is_text(head, "")
+    except FileFormatError:
+        return False
+    return True
+
+
+def decoded_header(line: bytes, place: str, encoding: str = "utf-8") -> str:
+    """Return the text of a file's first line, which must be in its encoding; no error quotes it, as it may be a record."""
     if b"\x00" in line:
         raise FileFormatError(
             f"{place} has zero bytes in its first line, as text in UTF-16 and files of programs have, but CSV is read as "
             "UTF-8. Save it as CSV in UTF-8."
         )
     try:
-        return line.decode("utf-8")
+        return line.decode(encoding)
     except UnicodeDecodeError:
+        if codecs.lookup(encoding).name != "utf-8":
+            raise FileFormatError(
+                f"{place} has a first line that is not in {encoding}, as the schema's encoding says. Correct that entry."
+            ) from None
         raise FileFormatError(
             f"{place} has a first line that is not UTF-8, likely Latin-1 or Windows-1252, so the columns' names cannot be "
-            f"read. {_save_as_utf8('WINDOWS-1252')}"
+            'read. Write encoding = "windows-1252" into the schema if it is, or save the file as UTF-8 '
+            "(iconv -f WINDOWS-1252 -t UTF-8)."
         ) from None
 
 

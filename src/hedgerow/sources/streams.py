@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -20,22 +20,25 @@ from hedgerow.errors import ConfigurationError, FileFormatError, MissingExtraErr
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.sources.csv_file import CSVFile
+from hedgerow.schema.formats import check_delimiter, checked_encoding
+from hedgerow.sources.csv_file import CSVFile, CSVFormat
 from hedgerow.sources.table_file import check_no_name_twice
 from hedgerow.texts import listed
 
 __all__ = ["Batches", "Block", "CSVFiles", "Layout", "ParquetFiles", "Stream", "files_of"]
 
 BATCH_ROWS = 1 << 16
+COMMAS = CSVFormat()
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which column holds the labels, which says who the records are of, if any, and which are passed over."""
+    """Which column holds the labels, which says who the records are of, if any, which are passed over, and how CSV is written."""
 
     label: str
     drop: tuple[str, ...] = ()
     group: str | None = None
+    form: CSVFormat = COMMAS
 
     @property
     def _others(self) -> tuple[str, ...]:
@@ -102,8 +105,8 @@ class Stream(Protocol):
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
 
-    def tables(self) -> Iterator[Any]:
-        """Yield all records in their order as tables, labels and all, to be predicted."""
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
+        """Yield all records in their order as tables, labels and all, to be predicted; ``form`` is how CSV is declared to be."""
 
 
 def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
@@ -145,11 +148,25 @@ class _Files:
     def check_unchanged(self) -> None:
         """Raise ConfigurationError where a file is not what it was."""
         for path, seen in zip(self.paths, self._seen, strict=True):
-            if _status(path) != seen:
+            with naming(path):
+                found = _status(path)
+            if found != seen:
                 raise ConfigurationError(
                     f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
                     "the records anew, when nobody writes the files."
                 )
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Raise what the system says of a file as an error that names it and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise ConfigurationError(
+            f"{path}, a part of these records, {what} since they were named. Put it back, or make the records anew without it."
+        ) from None
 
 
 def _status(path: Path) -> tuple[int, ...]:
@@ -188,12 +205,12 @@ class ParquetFiles(_Files):
         """Yield all records in their order."""
         return (layout.block(batch, share) for batch, share in self._batches())
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
         return (batch for batch, _ in self._batches())
 
     def _batches(self) -> Iterator[tuple[Any, float]]:
-        sizes = [path.stat().st_size for path in self.paths]
+        sizes = [seen[2] for seen in self._seen]
         arrow = import_module("pyarrow")
         for place, path in enumerate(self.paths):
             with ExitStack() as stack:
@@ -217,7 +234,8 @@ def _opened(path: Path, stack: ExitStack) -> Any:
         raise MissingExtraError(
             f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
         ) from error
-    file = stack.enter_context(path.open("rb"))
+    with naming(path):
+        file = stack.enter_context(path.open("rb"))
     try:
         # Pages are read as they are needed: a whole row group may be larger than memory.
         return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
@@ -252,19 +270,31 @@ def _no_records() -> ConfigurationError:
 
 
 class CSVFiles(_Files):
-    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself."""
+    """CSV files, one after another, each with a header; every cell is text, and a line is read by itself.
 
-    def __init__(self, paths: tuple[Path, ...], separator: str = ",") -> None:
+    ``separator`` and ``encoding`` go before what a schema declares.
+    """
+
+    def __init__(self, paths: tuple[Path, ...], separator: str | None = None, encoding: str | None = None) -> None:
         super().__init__(paths)
-        self._separator = separator
+        check_delimiter(separator)
+        self._separator, self._encoding = separator, checked_encoding(encoding)
+
+    def _file(self, path: Path) -> BinaryIO:
+        with naming(path):
+            return open(path, "rb")
+
+    def _opened(self, file: BinaryIO, form: CSVFormat, path: Path) -> CSVFile:
+        own = CSVFormat(self._separator or form.separator, self._encoding or form.encoding)
+        return CSVFile(file, own, str(path))
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless every file has the schema's columns, ConfigurationError where no file has a record."""
         self.check_unchanged()
         empty = True
         for path in self.paths:
-            with open(path, "rb") as file:
-                table = CSVFile(file, self._separator, str(path))
+            with self._file(path) as file:
+                table = self._opened(file, layout.form, path)
                 check_no_name_twice(table.header, str(path))
                 X, _ = layout.split({name: object_array((), 0) for name in table.header})
                 read_columns(X, schema.features)
@@ -274,17 +304,17 @@ class CSVFiles(_Files):
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         """Yield all records in their order."""
-        return (layout.block(columns, share) for columns, share in self._batches())
+        return (layout.block(columns, share) for columns, share in self._batches(layout.form))
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
-        return (columns for columns, _ in self._batches())
+        return (columns for columns, _ in self._batches(form))
 
-    def _batches(self) -> Iterator[tuple[dict[str, Any], float]]:
-        sizes = [path.stat().st_size for path in self.paths]
+    def _batches(self, form: CSVFormat) -> Iterator[tuple[dict[str, Any], float]]:
+        sizes = [seen[2] for seen in self._seen]
         for place, path in enumerate(self.paths):
-            with open(path, "rb") as file:
-                table = CSVFile(file, self._separator, str(path))  # named: the file is closed with it
+            with self._file(path) as file:
+                table = self._opened(file, form, path)  # named: the file is closed with it
                 for columns in table.blocks():
                     yield columns, (sum(sizes[:place]) + min(file.tell(), sizes[place])) / max(sum(sizes), 1)
         self.check_unchanged()
@@ -327,7 +357,7 @@ class Batches:
         """Yield all records in their order."""
         return (layout.block(batch, None) for batch in self.tables())
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self, form: CSVFormat = COMMAS) -> Iterator[Any]:
         """Yield all records in their order as tables."""
         head, rest = self._first(), self._rest
         self._head = None

@@ -39,8 +39,8 @@ class TableFile(Protocol):
     malformed : int
         How many records so far had no cells, as their line was no record's.
     unreadable : Counter
-        How many cells so far, by column, had bytes in a CSV file that are no UTF-8. Both are for the owner's eyes: only
-        ``hedgerow schema`` tells them.
+        How many cells so far, by column, had bytes in a CSV file that its encoding does not know. Both are for the owner's
+        eyes: only ``hedgerow schema`` tells them.
     """
 
     header: tuple[str, ...]
@@ -99,6 +99,7 @@ def unreadable_cells(table: TableFile) -> list[str]:
     columns = [name for name in table.header if table.unreadable[name]]
     return [
         f"{counted(cells, 'cell')} of the {'column' if len(columns) == 1 else 'columns'} {listed(columns)} "
-        f"{'has' if cells == 1 else 'have'} bytes that are not UTF-8 (or U+FFFD, which stands for such), likely Latin-1 "
-        "or Windows-1252: such a cell is no declared value. Save the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8)."
+        f"{'has' if cells == 1 else 'have'} bytes that are not of the file's encoding (or U+FFFD, which stands for such): such a "
+        'cell is no declared value. Where UTF-8 was assumed, it is likely Windows-1252: write encoding = "windows-1252" into the '
+        "schema, or save the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8)."
     ]

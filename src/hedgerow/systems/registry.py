@@ -226,7 +226,7 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
         document = read_document(content, allowed.values)
     except FileFormatError as error:
         raise FileFormatError(f"{path} is not a model of hedgerow as JSON, or it is damaged: {error}.") from error
-    if document.get("hedgerow") != JSON_FORMAT:
+    if type(document.get("hedgerow")) is not int or document["hedgerow"] != JSON_FORMAT:
         raise FileFormatError(f"{path} is no model of hedgerow as JSON, or one that a newer version wrote.")
     model = restored(_kind(path, document), document, JsonArrays(document.get("arrays")), allowed)
     try:
@@ -240,7 +240,7 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
 
 def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateClassifier]:
     """Return the class of a model file, or raise FileFormatError where this version does not know it."""
-    if document.get("format") not in FORMATS:
+    if type(document.get("format")) is not int or document["format"] not in FORMATS:
         raise FileFormatError(
             f"{path} has format {document.get('format')!r:.40}, but this version reads formats {FORMATS[0]} to {FORMATS[-1]}."
         )

@@ -197,7 +197,7 @@ class Forest:
             and len(roots) > 0
             and test.shape == first_child.shape == label.shape
             and bool(np.all((test >= -1) & (test < len(candidates))))
-            and bool(np.all(label[test < 0] >= 0) and np.all(label < n_classes))
+            and bool(np.all((label >= np.where(test < 0, 0, -1)) & (label < n_classes)))
         )
         if not sound:
             raise FileFormatError("the file's trees are damaged; fit the model again.")

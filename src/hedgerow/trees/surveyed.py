@@ -96,7 +96,9 @@ class SurveyedForestPlan:
 
     def fit(self, curator: Queryable) -> ForestModel:
         """Place the bins and grow the model by asking a curator."""
-        merges = self._survey.merges(curator.open_round(Ones()), self._bins)
+        histograms = self._survey.histograms(curator.open_round(Ones()))
+        curator.doubts += self._survey.column_doubts(histograms)
+        merges = self._survey.merged(histograms, self._bins)
         curator.merge(merges)
         return surveyed(self._forest(self._encoder.merged(merges)).fit(curator))
 

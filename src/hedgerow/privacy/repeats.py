@@ -1,0 +1,58 @@
+"""Fits that no ledger counts: how often each private estimator was fitted in this process, and what that adds up to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from fractions import Fraction
+
+from hedgerow.privacy.exact import decimal_text
+
+__all__ = ["Repeats", "repeats", "uncounted"]
+
+TOLD_AT = 3  # fits of one class
+
+_is_counted: ContextVar[bool] = ContextVar("is_counted", default=True)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Leave fits on this thread uncounted: an audit's are about records that are made up, or held by the auditor."""
+    token = _is_counted.set(False)
+    try:
+        yield
+    finally:
+        _is_counted.reset(token)
+
+
+class Repeats:
+    """Counts the private fits of each class that no ledger counts, and says at one of them what they add up to."""
+
+    def __init__(self) -> None:
+        self.told_at: float = TOLD_AT
+        self._fits: dict[str, list[tuple[Fraction, Fraction]]] = {}
+        self._lock = threading.Lock()
+
+    def count(self, kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
+        """Count a fit that claims this; return what its user should know, once for each class."""
+        if not _is_counted.get():
+            return None
+        with self._lock:
+            fits = self._fits.setdefault(kind, [])
+            if len(fits) >= self.told_at:
+                return None
+            fits.append((epsilon, delta))
+            if len(fits) < self.told_at:
+                return None
+            total, deltas = (sum(amounts, Fraction(0)) for amounts in zip(*fits, strict=True))
+        together = f"epsilon {decimal_text(total)}" + (f" and delta {decimal_text(deltas)}" if deltas else "")
+        return (
+            f"{kind} was fitted {len(fits)} times in this process without a ledger: on the same records these fits add up to "
+            f"{together}, and every further one adds its own. ledger=hr.Ledger(epsilon=...) counts them and refuses what goes "
+            "beyond; hr.PrivateSearchCV chooses parameters within one budget."
+        )
+
+
+repeats = Repeats()

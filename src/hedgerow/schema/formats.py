@@ -1,0 +1,214 @@
+"""How numbers and dates are written in text: public rules that an entry of a schema declares, each for one cell alone.
+
+They hold for text only. A cell that is a number or a date by its type is what it is, and so is text of a date in ISO 8601.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import SchemaError, shown
+from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, as_objects, number_by, numbers
+
+__all__ = ["DateFormat", "NumberFormat", "check_delimiter", "checked_encoding"]
+
+GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}  # what is typed alike is one mark
+GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
+WIDE_SPACE = SPACE + "\u00a0\u202f"
+FIELDS = {
+    "%d": "(?P<day>[0-9]{1,2})",
+    "%m": "(?P<month>[0-9]{1,2})",
+    "%Y": "(?P<year>[0-9]{4})",
+    "%y": "(?P<short>[0-9]{2})",
+    "%H": "(?P<hour>[0-9]{1,2})",
+    "%M": "(?P<minute>[0-9]{2})",
+    "%S": "(?P<second>[0-9]{2})",
+}
+LONGEST = 40  # characters of a format
+CENTURY = 69  # years of two digits from here on are of 19..., as POSIX has it
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """How numbers are written in text.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+        What parts a whole number from its fraction.
+    thousands : str
+        What may stand between groups of three digits: "", ".", ",", " " (of any width) or "'"; not the decimal mark.
+
+    Raises
+    ------
+    SchemaError
+        When a mark is another one, or both are the same.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.decimal, str) or self.decimal not in (".", ","):
+            raise SchemaError(f"decimal is {self.decimal!r}, but it is the mark before a fraction. Pass '.' or ','.")
+        if not isinstance(self.thousands, str) or self.thousands not in ("", ".", ",", *GROUP_MARKS):
+            raise SchemaError(
+                f"thousands is {self.thousands!r}, but it is the mark between groups of three digits. Pass '', '.', ',', ' ' "
+                'or "\'".'
+            )
+        if self.decimal == self.thousands:
+            raise SchemaError(
+                f"decimal and thousands are both {self.decimal!r}, so 1{self.decimal}234 could be two numbers. Pass two marks."
+            )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether text is read as Python reads it, without a declaration."""
+        return self == PLAIN
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        mark, point = GROUP_MARKS.get(self.thousands, re.escape(self.thousands)), re.escape(self.decimal)
+        whole = f"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+|[0-9]+" if mark else "[0-9]+"
+        return re.compile(rf"([+-]?)(?:({whole})(?:{point}([0-9]*))?|{point}([0-9]+))([eE][+-]?[0-9]+)?")
+
+    def _of_text(self, text: str) -> float:
+        text = text.strip(WIDE_SPACE)
+        found = self._pattern.fullmatch(text)
+        if found is None:
+            return WORDS.get(text.lower(), np.nan)
+        sign, whole, fraction, only, power = (part or "" for part in found.groups())
+        digits = re.sub("[^0-9]", "", whole)
+        return float(f"{sign}{digits or '0'}.{fraction or only or '0'}{power}")
+
+    def number(self, cell: object) -> float:
+        """Return the number that one cell holds, or NaN."""
+        return number_by(cell, self._of_text)
+
+    def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
+        """Read a 1-D array of cells as float64: NaN where missing or not a number in this form."""
+        if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + TIMES + "c":
+            return numbers(cells)
+        objects = as_objects(cells)
+        return np.fromiter(map(self.number, objects.tolist()), dtype=np.float64, count=len(objects))
+
+    def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return the numbers among markers of missing cells."""
+        found = np.array([self.number(marker) for marker in missing], dtype=np.float64)
+        return found[~np.isnan(found)]
+
+
+PLAIN = NumberFormat()
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """How dates are written in text, such as "%d.%m.%Y".
+
+    Parameters
+    ----------
+    text : str
+        ``%d`` day, ``%m`` month, ``%Y`` year, ``%y`` the last two digits of a year from 1969 to 2068, ``%H`` hour, ``%M`` minute,
+        ``%S`` second; all else stands for itself. Days, months and hours may lack their zero.
+
+    Raises
+    ------
+    SchemaError
+        When day, month or year lacks, a part stands twice, or ISO 8601 text could be read otherwise.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or len(self.text) > LONGEST:
+            raise SchemaError(f"date_format is {self.text!r:.60}, but it is a short text such as '%d.%m.%Y'. Pass one.")
+        parts = re.findall("%.?", self.text)
+        years = [part for part in parts if part in ("%Y", "%y")]
+        if (
+            len(set(parts)) < len(parts)
+            or not set(parts) <= set(FIELDS)
+            or not {"%d", "%m"} <= set(parts)
+            or len(years) != 1
+            or ("%M" in parts) != ("%H" in parts)
+            or ("%S" in parts and "%M" not in parts)
+        ):
+            raise SchemaError(
+                f"date_format is {self.text!r}, but it has each of %d, %m and one of %Y and %y once, may have %H and %M, and "
+                "then %S, and no other part. Pass for example '%d.%m.%Y'."
+            )
+        iso = self._moment("2004-05-06")
+        if iso is not None and iso != datetime(2004, 5, 6):
+            raise SchemaError(
+                f"date_format is {self.text!r}, by which 2004-05-06 would be another day than in ISO 8601, as which such text is "
+                "always read. Leave date_format out, or write the dates otherwise."
+            )
+
+    @property
+    def has_time(self) -> bool:
+        """Whether it has a time of day."""
+        return "%H" in self.text
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        pieces = re.split("(%.)", self.text)
+        return re.compile("".join(FIELDS.get(piece, re.escape(piece)) for piece in pieces))
+
+    def _moment(self, text: str) -> datetime | None:
+        found = self._pattern.fullmatch(text.strip(WIDE_SPACE))
+        if found is None:
+            return None
+        part = {name: int(digits) for name, digits in found.groupdict().items()}
+        short = part.get("short", 0)
+        year = part.get("year", short + (1900 if short >= CENTURY else 2000))
+        try:
+            return datetime(
+                year, part["month"], part["day"], part.get("hour", 0), part.get("minute", 0), part.get("second", 0)
+            )
+        except ValueError:
+            return None
+
+    def iso(self, cell: Any) -> str | None:
+        """Return the ISO 8601 text of a text in this form, None where it is not in it; it must be a str."""
+        moment = self._moment(cell)
+        return None if moment is None else str(moment)
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Raise SchemaError unless this is None or a character that can part cells."""
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
+        raise SchemaError(
+            f"delimiter is {shown(delimiter)}, but it parts the cells of CSV files. Pass one character, such as ';' or '\\t'."
+        )
+
+
+def checked_encoding(encoding: Any) -> str | None:
+    """Return the name by which Python knows an encoding, or raise SchemaError unless lines and cells can be cut in it.
+
+    A byte must be a character, and those of ASCII must be theirs; UTF-8 is the one exception that keeps lines whole.
+    """
+    if encoding is None:
+        return None
+    try:
+        name = codecs.lookup(encoding).name
+        plain = bytes(range(128))
+        fits = plain.decode(name) == plain.decode("ascii")
+        if name != "utf-8":
+            fits = fits and all(len(bytes([byte]).decode(name, "replace")) == 1 for byte in range(256))
+            fits = fits and len(b"\xe4\xc3\xa4".decode(name, "replace")) == 3
+    except (LookupError, TypeError, ValueError, AttributeError):
+        fits = False
+    if not fits:
+        raise SchemaError(
+            f"encoding is {shown(encoding)}, which is not UTF-8 and no encoding of one byte a character that extends ASCII. Pass "
+            "'utf-8', 'windows-1252' or 'iso-8859-1', or save the files as UTF-8."
+        )
+    return str(encoding)

@@ -1,0 +1,119 @@
+"""Columns of which nothing is read, in records that are to be predicted: they are the caller's own, so they may be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import shown
+from hedgerow.schema.cells import CategoryReader, Cells
+from hedgerow.schema.columns import Columns, read_columns
+from hedgerow.schema.features import Feature, Numeric
+
+if TYPE_CHECKING:
+    from hedgerow.schema.schema import Schema
+
+__all__ = ["UnreadColumns"]
+
+FEW = (
+    10  # records of which categories, empty cells and ranges say nothing: a category may be new, a number out of range
+)
+NEARLY_ALL = 0.95
+FIRST_ROWS, BLOCK_ROWS = 512, 65_536
+HARDLY_ANY = 0.05  # of the cells that are there
+IN_ORDER = (
+    0.2  # of the cells of the first rows that are there, more within the range (or declared) end the look at a column
+)
+
+
+class _Column:
+    """What was seen of one column, until enough of it is in order."""
+
+    def __init__(self, name: str, feature: Feature, schema: Schema) -> None:
+        self.name, self._feature = name, feature
+        self._absent = CategoryReader((), schema.missing)
+        self._read = (
+            feature.reader(schema.missing)
+            if isinstance(feature, Numeric)
+            else CategoryReader(feature.values, schema.missing).codes
+        )
+        self.in_order = False
+        self._cells = self._there = self._known = self._outside = 0
+
+    def add(self, cells: Cells) -> None:
+        """Count some cells."""
+        values = self._read(cells)
+        if isinstance(self._feature, Numeric):
+            known = ~np.isnan(values)
+            outside = (values < self._feature.low) | (values > self._feature.high)
+        else:
+            known, outside = values < len(self._feature.values), np.zeros(len(cells), dtype=np.bool_)
+        self._cells += len(cells)
+        self._known += int(np.count_nonzero(known))
+        self._outside += int(np.count_nonzero(outside))
+        self._there += int(np.count_nonzero(self._absent.codes(cells) != self._absent.missing))
+        self.in_order = self._known - self._outside > IN_ORDER * self._there
+
+    def finding(self) -> str | None:
+        """Return what its caller should know."""
+        name, few = shown(self.name), "hardly any" if self._known else "no"
+        if not self._cells or self.in_order:
+            return None
+        if self._known <= HARDLY_ANY * self._there:
+            if isinstance(self._feature, Numeric) and self._there:
+                return (
+                    f"{few} cell of the column {name} could be read as the schema declares it; the others are taken as missing. "
+                    "Is the text written otherwise? Declare decimal, thousands or date_format in the schema, or convert it."
+                )
+            if self._cells < FEW:
+                return None
+            what = "is a declared value" if self._there else "holds anything"
+            return f"{few} cell of the column {name} {what}, so answers are given without it. Is it the right column?"
+        if self._known >= FEW and self._outside >= NEARLY_ALL * self._known:
+            return (
+                f"nearly all numbers of the column {name} lie outside the range that the schema declares, and are read as its "
+                "ends. Are they in another unit, or scaled?"
+            )
+        return None
+
+
+class UnreadColumns:
+    """Looks over blocks of records to be predicted.
+
+    A column is looked at until a fifth of its cells so far that are there are in order, so that records that are cost next to
+    nothing.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is declared.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._columns = [_Column(name, feature, schema) for name, feature in schema.features.items()]
+
+    def add(self, X: Any) -> None:
+        """Look at a block of records; errors as in ``read_columns``."""
+        if all(column.in_order for column in self._columns):
+            return
+        columns = read_columns(X, self._schema.features)
+        for place, column in enumerate(self._columns):
+            for cells in () if column.in_order else _blocks(columns, place):
+                column.add(cells)
+                if column.in_order:
+                    break
+
+    def findings(self) -> list[str]:
+        """Return a sentence for each column of which no cell could be read, or nearly all lie outside the range."""
+        return [found for column in self._columns if (found := column.finding()) is not None]
+
+
+def _blocks(columns: Columns, place: int) -> Iterator[Cells]:
+    start = 0
+    while start < columns.n_rows:
+        stop = min(start + (BLOCK_ROWS if start else FIRST_ROWS), columns.n_rows)
+        yield columns.cells(place, start, stop)
+        start = stop

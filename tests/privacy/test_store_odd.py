@@ -1,0 +1,271 @@
+"""Names, addresses and rows that are none: one sentence each, and the store stays as it was."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_ledger import fit
+from test_store import some
+
+import hedgerow as hr
+from hedgerow.privacy import database
+from hedgerow.privacy.troubles import is_full, sentence
+
+NAMES = [
+    *(
+        "\udc80",
+        "a\udcff",
+        "\ud800x",
+        "a\0",
+        "\0",
+        "a\0b",
+        "x" * 201,
+        "x" * 5000,
+        "",
+        " ",
+        " a",
+        "a ",
+        "a\n",
+        "\n",
+        "\t",
+    ),
+    *(
+        "a\rb",
+        "a\x0bb",
+        "\x1b[31m",
+        "\x7f",
+        "\u2028",
+        "\u2029",
+        "\u200b",
+        "\ufeff",
+        "a\u202eb",
+        "\ue000",
+        "\x85",
+        "\xad",
+    ),
+    *(None, 5, 1.5, True, b"a", ["a"], {"a": 1}, ("a",), object(), float("nan"), "\U000e0001", "\ufffe", "\u0378"),
+]
+
+
+def test_there_are_forty_invalid_names():
+    assert len(NAMES) >= 40
+
+
+@pytest.fixture
+def made(address):
+    store = hr.LedgerStore(address)
+    some(store)
+    return store
+
+
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
+def test_an_invalid_name_is_one_sentence_wherever_it_is_given(made, name):
+    head = made.ledger("a").head
+    with pytest.raises(hr.ConfigurationError, match="name is"):
+        made.create(name, epsilon=1)
+    for ask in (
+        lambda: made.ledger(name),
+        lambda: made.verify(name),
+        lambda: made.raise_ceiling(name, epsilon=2, reason="r"),
+        lambda: made.close_ledger(name, reason="r"),
+        *([] if name is None else [lambda: made.create("b", epsilon=1, parent=name)]),
+    ):
+        with pytest.raises(hr.ConfigurationError, match="there is no ledger") as told:
+            ask()
+        str(told.value).encode()
+    assert made.names() == ("a",)
+    assert made.ledger("a").head == head
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("a\0b", "NUL"),
+        ("\udcff.db", "not UTF-8"),
+        (os.fsdecode(b"/tmp/\xff/l.db"), "not UTF-8"),
+        (b"/tmp/l.db", "is bytes"),
+        ("x" * 5000, "5000 characters"),
+        ("postgresql://a\0@h/d", "NUL"),
+        ("postgresql://\udc80@h/d", "not UTF-8"),
+        ("sqlite:///a\0", "NUL"),
+    ],
+)
+def test_an_invalid_address_is_one_sentence(monkeypatch, address, words):
+    with pytest.raises(hr.ConfigurationError, match=words) as told:
+        hr.LedgerStore(address)
+    str(told.value).encode()
+
+
+def test_an_environment_variable_that_is_not_utf_8_is_one_sentence():
+    os.environb[b"ODD_LEDGER"] = b"/tmp/\xff.db"
+    with pytest.raises(hr.ConfigurationError, match="not UTF-8"):
+        hr.LedgerStore("env:ODD_LEDGER")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "f" * 256 + "/l.db"])
+def test_a_path_that_is_too_long_for_the_system_is_one_sentence(tmp_path, name):
+    with pytest.raises(hr.LedgerUnavailable, match="too long"):
+        hr.LedgerStore(tmp_path / name)
+
+
+def test_a_folder_is_called_a_folder(tmp_path):
+    with pytest.raises(hr.LedgerUnavailable, match="it is a folder"):
+        hr.LedgerStore(tmp_path)
+    with pytest.raises(hr.LedgerUnavailable, match="it is a folder"):
+        hr.LedgerStore(f"sqlite:///{tmp_path}")
+
+
+LINKS, LEDGERS, STORE = "hedgerow_links", "hedgerow_ledgers", "hedgerow_store"
+DAMAGE = [
+    f"UPDATE {LEDGERS} SET number = 'abc'",
+    f"UPDATE {LEDGERS} SET number = -1",
+    f"UPDATE {LEDGERS} SET number = 1.5",
+    f"UPDATE {LEDGERS} SET number = x'00'",
+    f"UPDATE {LEDGERS} SET hash = x'00'",
+    f"UPDATE {LEDGERS} SET hash = 5",
+    f"UPDATE {LEDGERS} SET parent = x'00ff'",
+    f"UPDATE {LEDGERS} SET hash = CAST(x'ff' AS TEXT)",
+    f"UPDATE {LINKS} SET number = 'abc' WHERE number = 6",
+    f"UPDATE {LINKS} SET number = 2.5 WHERE number = 6",
+    f"UPDATE {LINKS} SET body = x'00ff' WHERE number = 6",
+    f"UPDATE {LINKS} SET body = 5 WHERE number = 6",
+    f"UPDATE {LINKS} SET body = CAST(x'ff' AS TEXT) WHERE number = 6",
+    f"UPDATE {LINKS} SET body = '' WHERE number = 6",
+    f"UPDATE {LINKS} SET hash = x'00' WHERE number = 6",
+    f"UPDATE {LINKS} SET previous = x'00' WHERE number = 6",
+    f"UPDATE {STORE} SET format = 0",
+    f"UPDATE {STORE} SET format = -1",
+    f"UPDATE {STORE} SET format = 'abc'",
+    f"UPDATE {STORE} SET format = x'01'",
+    f"UPDATE {STORE} SET format = 1.5",
+    f"UPDATE {STORE} SET id = x'00'",
+]
+
+
+@pytest.mark.parametrize("statement", DAMAGE)
+def test_rows_that_are_none_are_damage(tmp_path, statement):
+    made = hr.LedgerStore(tmp_path / "b.db")
+    ledger = some(made)
+    with sqlite3.connect(tmp_path / "b.db") as connection:
+        connection.execute(statement)
+    connection.close()
+    for ask in (lambda: ledger.entries, lambda: made.verify("a"), lambda: ledger.reserve(fit("0.1"))):
+        with pytest.raises(hr.LedgerDamaged):
+            ask()
+
+
+BODIES = ["5", "[]", "null", "{}", '{"kind": "reserved"}', '{"after": 5, "parent": null, "time": "x"}', "[" * 9999]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:20])
+def test_bodies_that_say_nothing_are_damage_although_their_hash_is_right(tmp_path, body):
+    from hedgerow.privacy.chain import _digest
+
+    made = hr.LedgerStore(tmp_path / "b.db")
+    ledger = some(made)
+    with sqlite3.connect(tmp_path / "b.db") as connection:
+        [(previous,)] = connection.execute(f"SELECT previous FROM {LINKS} WHERE number = 6").fetchall()
+        digest = _digest(made.id, "a", 6, previous, body)
+        connection.execute(f"UPDATE {LINKS} SET body = ?, hash = ? WHERE number = 6", (body, digest))
+        connection.execute(f"UPDATE {LEDGERS} SET hash = ?", (digest,))
+    connection.close()
+    for ask in (lambda: ledger.entries, lambda: made.verify("a"), lambda: ledger.reserve(fit("0.1"))):
+        with pytest.raises(hr.LedgerDamaged):
+            ask()
+
+
+def test_a_full_file_system_is_called_full(tmp_path, monkeypatch):
+    class Full:
+        f_blocks, f_bavail, f_files, f_favail = 10, 0, 10, 5
+
+    assert not is_full(tmp_path / "b.db")
+    monkeypatch.setattr(os, "statvfs", lambda path: Full)
+    assert is_full(tmp_path / "b.db")
+    for code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
+        error = sqlite3.OperationalError("x")
+        error.sqlite_errorcode, error.sqlite_errorname = code, "x"
+        assert "the disk is full" in sentence("b.db", error, False, 1, full=True)
+
+
+CODE = """\
+import os, sys, hedgerow as hr
+from click.testing import CliRunner
+from hedgerow.cli import main
+from hedgerow.cli import budget_show, budget
+if os.getuid() == 0: os.setuid(65534)
+store = hr.LedgerStore(sys.argv[1])
+ledger = store.ledger("a")
+print(ledger.spent, len(ledger.entries), store.verify("a"), store.names())
+print(CliRunner().invoke(main, ["budget", "show", "--ledger", sys.argv[1], "--dataset", "a"]).output)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_whoever_may_only_read_can_read(tmp_path):
+    some(hr.LedgerStore(tmp_path / "b.db"))
+    (tmp_path / "b.db").chmod(0o444)
+    tmp_path.chmod(0o555)
+    for folder in tmp_path.parents:  # pytest's folders are private
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    try:
+        done = subprocess.run([sys.executable, "-c", CODE, tmp_path / "b.db"], capture_output=True, text=True)
+    finally:
+        tmp_path.chmod(0o755)
+        (tmp_path / "b.db").chmod(0o644)
+    assert done.stdout.startswith("3/10 3 None ('a',)\n"), done
+    assert "finished   Forest  epsilon 0.1" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
+
+
+def test_a_store_that_is_written_while_it_is_read_so_is_read_again(tmp_path, monkeypatch):
+    made = hr.LedgerStore(tmp_path / "b.db")
+    ledger = some(made)
+    monkeypatch.setattr(database, "_is_still", lambda path: True)
+    assert ledger.spent > 0
+    states = iter([1, 2])
+    monkeypatch.setattr(database, "_state", lambda path: next(states))
+    with pytest.raises(hr.LedgerUnavailable, match="written while it was read"):
+        _ = ledger.spent
+
+
+def test_entries_are_checked_after_the_transaction(tmp_path, monkeypatch):
+    """Nobody waits for a reader who checks a long chain: no lock is held meanwhile."""
+    from hedgerow.privacy import chain
+
+    made = hr.LedgerStore(tmp_path / "b.db")
+    ledger, verify, free = some(made), chain.verify, []
+
+    def checked(*args):
+        import threading
+
+        other = threading.Thread(
+            target=lambda: free.append(database._ALONE.acquire(timeout=5)) or database._ALONE.release()
+        )
+        other.start()
+        other.join()
+        return verify(*args)
+
+    monkeypatch.setattr(chain, "verify", checked)
+    assert len(ledger.entries) == 3
+    made.verify("a")
+    assert free == [True, True]
+
+
+def test_a_certificate_of_many_links_is_read_once(tmp_path, monkeypatch):
+    from hedgerow.privacy import chain
+
+    made = hr.LedgerStore(tmp_path / "b.db")
+    ledger = made.create("a", epsilon=1000)
+    for _ in range(50):
+        ledger.reserve(fit("0.1"))
+    chain._plan.cache_clear()
+    entries = ledger.entries
+    assert len(entries) == 50
+    assert len({id(entry.certificate) for entry in entries}) == 1
+    assert chain._plan.cache_info().misses == 1
+    ledger.history[1]["certificate"]["system"] = "changed by its reader"
+    assert {entry.certificate.system for entry in ledger.entries} == {"Forest"}

@@ -79,7 +79,7 @@ def test_what_a_survey_asks_is_what_its_event_says():
     curator = Queryable(make_table(records, encoder.n_codes.tolist()), Fraction(1), Exact(0))
     asked = curator.open_round(Ones())
     assert survey.records(asked) == 6
-    into = survey.merges(asked, 4)
+    into = survey.merged(survey.histograms(asked), 4)
     assert cost(survey.event) == curator.total
     assert into[1].tolist() == list(range(encoder.n_codes[1]))
     assert np.all(np.diff(into[0]) >= 0)
@@ -89,7 +89,7 @@ def test_what_a_survey_asks_is_what_its_event_says():
     assert uncounted.records(asked) is None
     plain = Encoder(hr.Schema({"b": hr.Categorical(["x", "y"])}, classes=[0, 1]), FINE)
     nothing = RECIPE.survey(Budget(Fraction(1)), plain, counts=True)
-    assert [codes.tolist() for codes in nothing.merges(asked, 4)] == [into[1].tolist()]
+    assert [codes.tolist() for codes in nothing.merged(nothing.histograms(asked), 4)] == [into[1].tolist()]
 
 
 def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_for_none(monkeypatch):
@@ -104,7 +104,7 @@ def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_fo
         def sums(self, feature, noise):
             return np.array([[[least - 1], [least], [-5], [least + 1], [99]]])
 
-    survey.merges(Asked(), 4)
+    survey.merged(survey.histograms(Asked()), 4)
     assert seen[0].tolist() == [0, least, 0, least + 1]  # the last are missing cells, which have no place
 
 

@@ -78,7 +78,7 @@ class TwoPhasePlan:
     def fit(self, curator: Queryable) -> ForestModel:
         """Grow the forests by asking a curator."""
         first = self._first.grow(curator)
-        curator.update_margins(ForestVotes(first, len(self.encoder.schema.classes)))
+        curator.update_margins(ForestVotes(first, curator.n_classes))
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 

@@ -413,7 +413,8 @@ def _rules(event: Event) -> Iterator[str]:
     """Yield what parallel parts say of how their costs combine."""
     match event:
         case OneOf(parts, label):
-            yield f"{label}; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
             yield from _rules(parts[0])
         case Parallel(parts, label):
             yield from (label,) if label else ()

@@ -21,6 +21,7 @@ __all__ = ["Claim", "NoAmountError"]
 SEARCH_PLACES = 1 << 20  # between an amount and twice as much
 TINY, HUGE = 1e-300, 1e300  # deltas whose logarithms can be compared
 RHO_GUARD = Fraction(1, 2**24)  # relative: what the search for an order, and logarithms, may miss
+NEARER, SECANTS = Fraction(101, 100), 3
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
 
 
@@ -89,9 +90,33 @@ class Claim:
         amount = Fraction(max(found, 0.0)) * (1 - RHO_GUARD)
         while amount >= LEAST_AMOUNT:
             if self.covers(build(amount)):
-                return amount
+                return self._nearer(build, amount)
             amount *= 1 - RHO_GUARD
         raise NoAmountError(self._no_amount)
+
+    def _nearer(self, build: Callable[[Fraction], Event], amount: Fraction) -> Fraction:
+        """Return the largest of a few amounts that the claim covers, this one and where secants say that its delta is spent.
+
+        Another accountant may say less of the event than its rho does.
+        """
+        if not self.delta:
+            return amount
+
+        def excess(tried: Fraction) -> float:
+            spent = max(self._spent(build(tried)).delta(self.epsilon), TINY)
+            return math.log(spent) - math.log(float(self.delta))
+
+        tried, best = [amount, amount * NEARER], amount
+        above = [excess(one) for one in tried]
+        for _ in range(SECANTS):
+            slope = (above[-1] - above[-2]) / math.log(tried[-1] / tried[-2])
+            if not slope > 0:
+                break
+            tried.append(tried[-1] * Fraction(math.exp(-above[-1] / slope)) * (1 - RHO_GUARD))
+            above.append(excess(tried[-1]))
+            if tried[-1] > best and self.covers(build(tried[-1])):
+                best = tried[-1]
+        return best
 
     def largest(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest amount for which the claim covers the event that ``build`` makes of it.

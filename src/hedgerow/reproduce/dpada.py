@@ -80,11 +80,11 @@ EACH = Reading("", "", BUDGET, ("published", "private"), {}, "All eight budgets.
 ONE = Reading(
     "-one",
     ", one record at a time",
-    FEWER,
+    BUDGET,
     ("published",),
     {"ties": "one"},
     "The same with noise on one record of those that tie for the largest weight, and on one for the least; the private form "
-    "has no ties. Four of the paper's eight budgets, so that all experiments of this paper together take an hour.",
+    "has no ties.",
 )
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from hedgerow.reproduce.claims import (
-    FLAT,
-    LEVEL,
     Contrast,
     Pick,
     cells_of,
@@ -17,6 +15,7 @@ from hedgerow.reproduce.claims import (
     difference,
     everywhere,
     judged,
+    less_flat,
     trend,
 )
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
@@ -73,32 +72,28 @@ def _changed(changes: Sequence[Contrast], sign: float) -> Verdict:
     """Return whether every fitted change has a sign; one that is clearly smaller than ``FLAT`` has none."""
     if not changes:
         return Verdict("not measured")
-    contrasts = []
-    for change in changes:
-        wanted = change if sign > 0 else -change
-        flat = wanted.gap + wanted.bound(LEVEL / len(changes)) < FLAT
-        contrasts.append(Contrast(-1.0) if flat else wanted)
+    contrasts = [less_flat(change if sign > 0 else -change, len(changes)) for change in changes]
     sizes = [change.gap for change in changes]
     words = (
         f"{'up' if sign > 0 else 'down'} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves (clearly in "
         f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); fitted changes "
         f"{min(sizes):+.3f} to {max(sizes):+.3f}"
     )
-    return judged(contrasts, words)
+    return judged(contrasts, words, ["all"] * len(contrasts))
 
 
 def above_in_panel(first: str, others: Sequence[str], labels: Sequence[str]) -> Check:
     """Return the check that curves of the same labels are higher in one panel than in each of the others, at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        gaps = []
+        found = []
         for label in labels:
             curves = {panel.name: cells_of(results, form, label, panel) for panel in results.experiment.panels}
             here = curves.get(first, {})
             for other in others:
                 there = curves.get(other, {})
-                gaps += [difference(here[x], there[x]) for x in here if x in there]
-        return compared(gaps)
+                found += [(other, difference(here[x], there[x])) for x in here if x in there]
+        return compared([gap for _, gap in found], rivals=[other for other, _ in found])
 
     return check
 
@@ -148,7 +143,7 @@ def steadier(steady: Iterable[Place], others: Iterable[Place]) -> Check:
 
     def check(results: Measured, form: Form) -> Verdict:
         found = [
-            (calm, wild)
+            (calm, wild, second[1] if first[0] == second[0] else f"{first[0]} {second[0]}")
             for first, second in pairs
             for calm in [strays(results, form, first)]
             for wild in [strays(results, form, second)]
@@ -156,13 +151,13 @@ def steadier(steady: Iterable[Place], others: Iterable[Place]) -> Check:
         ]
         if not found:
             return Verdict("not measured")
-        contrasts = [difference(wild, calm) for calm, wild in found]
+        contrasts = [difference(wild, calm) for calm, wild, _ in found]
         words = (
             f"less in {sum(c.gap > 0 for c in contrasts)} of {len(contrasts)} comparisons (clearly in "
             f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); "
-            f"{_range(calm for calm, _ in found)} against {_range(wild for _, wild in found)}"
+            f"{_range(calm for calm, _, _ in found)} against {_range(wild for _, wild, _ in found)}"
         )
-        return judged(contrasts, words)
+        return judged(contrasts, words, [rival for _, _, rival in found])
 
     return check
 

@@ -218,5 +218,6 @@ def test_the_private_form_has_the_papers_size():
             for _, fit in curve.points:
                 settings = dict(fit.settings)
                 if fit.system.startswith("cart"):
-                    assert (settings["subspace"], settings["n_estimators"]) == (5, 10)
+                    assert settings["n_estimators"] == 10
+                    assert settings["subspace"] == 5 or experiment.name.endswith("ablation")
                 assert fit.records == 0 or experiment.name.endswith("fig3")

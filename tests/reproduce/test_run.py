@@ -290,14 +290,19 @@ def test_missing_and_undeclared_words_stay_what_they_are(small_tasks, monkeypatc
     assert np.array_equal(by_text.transform(X_test), by_place.transform(split.X_test))
 
 
-def test_even_classes_are_the_same_each_time(small_tasks, monkeypatch):
-    monkeypatch.setitem(tasks.TASKS, "even", replace(small_tasks["small"], even=True))
+def test_the_larger_class_is_drawn_with_replacement_and_gaps_are_filled(small_tasks, monkeypatch):
+    small = small_tasks["small"]
+    monkeypatch.setitem(tasks.TASKS, "drawn", replace(small, drawn=1000))
     splits = []
     for _ in range(2):
         load_split.cache_clear()
-        splits.append(load_split("even"))
-    counts = np.unique(splits[0].y_train, return_counts=True)[1]
-    whole = load_split("small")
-    assert counts.tolist() == [np.unique(whole.y_train, return_counts=True)[1].min()] * 2
-    assert len(splits[0].y_test) == len(whole.y_test)
-    assert np.array_equal(splits[0].X_train["a"], splits[1].X_train["a"])
+        splits.append(load_split("drawn"))
+    y, whole = splits[0].y_train, load_split("small").y_train
+    larger, smaller = ("yes", "no") if np.mean(whole == "yes") > 0.5 else ("no", "yes")
+    assert (np.sum(y == larger), np.sum(y == smaller)) == (1000, np.sum(whole == smaller))
+    assert len(set(splits[0].X_train["a"][y == larger])) <= np.sum(whole == larger) < 1000
+    assert sorted(splits[0].X_train["a"][y == smaller]) == sorted(load_split("small").X_train["a"][whole == smaller])
+    assert np.any(y[:100] == smaller)  # in random order
+    assert np.array_equal(y, splits[1].y_train)
+    cells = np.array([["?", "a"], ["x", "?"], ["?", "?"], ["y", "b"]], dtype=object)
+    assert tasks._filled(cells).tolist() == [["?", "a"], ["x", "a"], ["x", "a"], ["y", "b"]]

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.reproduce.baselines import BASELINES, Baseline
-from hedgerow.reproduce.cart_readings import EqualRoundsCART
+from hedgerow.reproduce.cart_readings import EqualRoundsCART, SharesCART, UnsampledCART
 from hedgerow.reproduce.dpada_readings import FromRoundOne
 from hedgerow.reproduce.tasks import TASKS, Split, load_split
 from hedgerow.schema import Schema
@@ -27,11 +27,15 @@ Setting = str | int | bool
 READINGS: Mapping[str, type[Any]] = {
     "allocation": AllocationForest,
     "cart-equal-rounds": EqualRoundsCART,
+    "cart-shares": SharesCART,
+    "cart-unsampled": UnsampledCART,
     "dpada-from-round-1": FromRoundOne,
 }
 
+TINY = 1e-300
 KEY = ("data", "records", "system", "variant", "epsilon", "settings", "run")
-MEASURES = ("accuracy", "auc", "precision", "recall", "f1", "training_accuracy", "seconds", "roc")
+MEASURES = ("accuracy", "auc", "auc40", "precision", "recall", "f1", "training_accuracy", "seconds", "roc")
+THRESHOLDS = np.linspace(-1, 1, 40)  # of the public code of CART-DPsAdaBoost, on half the log-odds
 FALSE_RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # where ROC curves are kept
 
 
@@ -114,6 +118,8 @@ def measured(fit: Fit, wanted: Collection[str] = MEASURES) -> dict[str, str]:
     actual, score = split.y_test == model.classes_[1], probabilities[:, 1]
     if "auc" in wanted:
         found["auc"] = float(roc_auc_score(actual, score))
+    if "auc40" in wanted:
+        found["auc40"] = area_by_thresholds(actual, np.log(np.maximum(score, TINY) / np.maximum(1 - score, TINY)) / 2)
     if "training_accuracy" in wanted:
         found["training_accuracy"] = _training_accuracy(model, split)
     texts = {name: f"{value:.4g}" for name, value in found.items()}
@@ -122,6 +128,17 @@ def measured(fit: Fit, wanted: Collection[str] = MEASURES) -> dict[str, str]:
         texts["roc"] = " ".join(f"{rate:.3f}" for rate in np.interp(FALSE_RATES, false, true))
     kept = {name: texts[name] if name in wanted else "" for name in MEASURES}
     return {**dict(zip(KEY, fit.key, strict=True)), **kept}
+
+
+def area_by_thresholds(actual: npt.NDArray[np.bool_], votes: npt.NDArray[np.float64]) -> float:
+    """Return the area under the ROC curve by trapezoids between 40 thresholds from -1 to 1, and its two ends.
+
+    ``votes`` (records,) are the weighted sums; a record is taken for one of the class above a threshold.
+    """
+    false, true = (
+        np.array([1.0, *(np.mean(votes[actual == label] > at) for at in THRESHOLDS), 0.0]) for label in (False, True)
+    )
+    return float(np.sum((false[:-1] - false[1:]) * (true[:-1] + true[1:]) / 2))
 
 
 def number_of(row: Mapping[str, str], measure: str, x: float) -> float | None:

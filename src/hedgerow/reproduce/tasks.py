@@ -15,7 +15,7 @@ from hedgerow.datasets import Dataset
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import category_readers, raw_columns
 
-__all__ = ["MADE_UP", "TASKS", "Split", "Task", "load_split"]
+__all__ = ["CODED_DATA", "MADE_UP", "TASKS", "Split", "Task", "load_split"]
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
@@ -50,7 +50,8 @@ class Task:
     load: Callable[[], Dataset]
     test_share: float = 0.0
     seed: int = 0
-    even: bool = False  # as many records to train on of the larger class as of the smaller one, at random once
+    drawn: int = 0  # so many records to train on of the larger class, drawn with replacement once; 0 takes all
+    filled: bool = False  # a cell that says ? gets the value of the record before
     apart: bool = False
 
 
@@ -76,10 +77,15 @@ TASKS: Mapping[str, Task] = {
     ),
     "bank": Task("Bank Marketing", datasets.load_bank, 0.3, 0, apart=True),
     "census": Task("Census-Income", datasets.load_census_income),
-    "census-even": Task("Census-Income, trained on even classes", datasets.load_census_income, even=True),
+    "adult-filled": Task("Adult", datasets.load_adult, filled=True),
+    "census-drawn": Task("Census-Income", datasets.load_census_income, drawn=13_000, filled=True),
     "made-up": Task("made up, 8 features", partial(_made_up, 8, 80_000), 0.2, 0),
     **{f"made-up-{n}": Task(f"made up, {n} features", partial(_made_up, n, 5000), 0.2, 0) for n in MADE_UP},
 }
+
+
+# What the public code of CART-DPsAdaBoost makes of the sets before it reads them.
+CODED_DATA: Mapping[str, str] = {"adult": "adult-filled", "census": "census-drawn"}
 
 
 @lru_cache(maxsize=len(TASKS))
@@ -99,8 +105,10 @@ def load_split(name: str) -> Split:
         assert data.X_test is not None
         assert data.y_test is not None
         X_train, X_test, y_train, y_test = data.X, data.X_test, data.y, data.y_test
-    if task.even:
-        rows = _even(y_train, task.seed)
+    if task.filled:
+        X_train, X_test = _filled(X_train), _filled(X_test)
+    if task.drawn:
+        rows = _drawn(y_train, task.drawn, task.seed)
         X_train, y_train = X_train[rows], y_train[rows]
     schema = _in_numbers(data.schema)
     return Split(schema, _columns(data.schema, X_train), y_train, _columns(data.schema, X_test), y_test)
@@ -124,8 +132,18 @@ def _columns(schema: Schema, X: npt.NDArray[Any]) -> Columns:
     return dict(zip(schema.names, np.ascontiguousarray(values.T), strict=True))
 
 
-def _even(y: npt.NDArray[Any], seed: int) -> npt.NDArray[np.int64]:
-    """Return the rows of every record of the smallest class, and of as many of each other one."""
+def _filled(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return text cells in which each ``?`` is the value of the record before; of the first record it stays."""
+    known = X != "?"
+    known[0] = True
+    last = np.maximum.accumulate(np.where(known, np.arange(len(X))[:, None], 0), axis=0)
+    return np.asarray(np.take_along_axis(X, last, axis=0))
+
+
+def _drawn(y: npt.NDArray[Any], records: int, seed: int) -> npt.NDArray[np.int64]:
+    """Return, in random order, so many rows of the larger class with replacement, and every one of the others."""
     classes, counts = np.unique(y, return_counts=True)
     random = np.random.RandomState(seed)
-    return np.sort(np.concatenate([random.permutation(np.flatnonzero(y == one))[: counts.min()] for one in classes]))
+    larger = y == classes[counts.argmax()]
+    rows = np.concatenate((random.choice(np.flatnonzero(larger), records), np.flatnonzero(~larger)))
+    return np.asarray(random.permutation(rows))

@@ -1,4 +1,4 @@
-"""What only the paper of DPAda says of figures: several curves at once, how far runs stray, and how seconds grow."""
+"""What only the paper of DPAda says of figures: several curves at once, and how far runs stray."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ __all__ = [
     "all_fall",
     "all_rise",
     "falls_on_the_whole",
-    "grows",
     "same",
     "settles",
     "steadier",
@@ -194,32 +193,6 @@ def averaged(cells: Sequence[Cell]) -> Cell:
     runs = min((len(cell.values) for cell in cells if not cell.certain), default=1)
     rows = [cell.values[:1] * runs if cell.certain else cell.values[:runs] for cell in cells]
     return Cell(tuple(statistics.fmean(values) for values in zip(*rows, strict=True)), certain)
-
-
-def grows(label: str, power: float, tolerance: float) -> Check:
-    """Return the check that a curve of seconds grows with the axis as a power: the one fitted to medians, within a tolerance.
-
-    Its error is that of the powers fitted to each run.
-    """
-
-    def check(results: Measured, form: Form) -> Verdict:
-        contrasts, words = [], []
-        for panel in results.experiment.panels:
-            curve = cells_of(results, form, label, panel)
-            if len(curve) < 3:
-                continue
-            runs = min(len(cell.values) for cell in curve.values())
-            each = Cell(tuple(_power(curve, [cell.values[run] for cell in curve.values()]) for run in range(runs)))
-            found = _power(curve, [statistics.median(cell.values) for cell in curve.values()])
-            contrasts.append(Contrast(tolerance - abs(found - power), each.error, each.freedom))
-            words.append(f"{panel.name}: power {found:.2f} ± {each.error:.2f}")
-        return judged(contrasts, "; ".join(words))
-
-    return check
-
-
-def _power(sizes: Iterable[float], seconds: Sequence[float]) -> float:
-    return float(np.polyfit(np.log(list(sizes)), np.log(seconds), 1)[0])
 
 
 def _range(cells: Iterable[Cell]) -> str:

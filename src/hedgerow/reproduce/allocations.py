@@ -89,7 +89,7 @@ class AllocationForest(EDPRFClassifier):
         reading: str = "halved",
         parts: str = "equal",
         n_estimators: int | None = None,
-        stop: str = "none",
+        stop: str = "auto",
         variant: str = "private",
         max_depth: int | None = None,
         max_bins: int | None = None,

@@ -37,10 +37,10 @@ as far as it got (`--jobs 0` runs nothing and writes the pages): each page says 
 DPAda, as its paper averages, and 10 for the two others, whose papers do not say how often. Each fit is a line of a CSV file in
 `rows/`, written when it is done, and in the end packed into one compressed file for each paper, whose SHA-256 stands beside it.
 These rows are kept here: the command runs only what is missing, and a run that was broken off goes on where it stopped. Rows
-belong to the sources that they were run with: whoever changes a system removes its rows. DPAda's fits draw their seeds from all
-that decides them, so that no two places share their noise; in the two others run number r has seed r everywhere. In `figures/` is
-each picture with a CSV file of its points (mean, standard deviation, runs). The command also writes each page as one HTML file
-that opens from disk.
+belong to the sources that they were run with: whoever changes a system removes its rows. DPAda's printed fits draw their seeds
+from all that decides them, so that no two places share their noise; all others have seed r in run number r. In `figures/` is each
+picture with a CSV file of its points (mean, standard deviation, runs). The command also writes each page as one HTML file that
+opens from disk.
 
 ## Read it
 

@@ -57,8 +57,8 @@ PRIVATE = (
     "with about a quarter of the rounds, each with four times the budget."
 )
 STRAY = (
-    "How far runs stray is the mean distance of single runs from the line through a method's means. Each point's runs have coins "
-    "and noise of their own."
+    "How far runs stray is the mean distance of single runs from the line through a method's means. As printed each "
+    "point's runs have coins and noise of their own; in the private form runs of one number share them at all points."
 )
 NOTES = (TIES, LEARNER, HOW, PRIVATE, STRAY)
 

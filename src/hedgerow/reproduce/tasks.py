@@ -43,7 +43,8 @@ class Split:
 class Task:
     """A data set and how it is split: a share for testing by a fixed permutation, or the set's own test part.
 
-    ``apart`` says that the noise of its fits is independent from place to place; otherwise run number r is seed r everywhere.
+    ``apart`` says that the noise of published fits is independent from place to place; otherwise, and in the private form, which
+    decides nothing about a paper, run number r is seed r everywhere.
     """
 
     title: str

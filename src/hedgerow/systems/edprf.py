@@ -18,7 +18,9 @@ from hedgerow.trees import Harmonic, Multiway, NoisyMinority, PerRecord, Recipe,
 
 __all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
 
-SMALL = NoisyMinority(Fraction(3, 10), Fraction(1, 2))  # chosen on parts of the training data (docs/decisions/0005-edprf-defaults.md)
+SMALL = NoisyMinority(
+    Fraction(3, 10), Fraction(1, 2)
+)  # chosen on parts of the training data (docs/decisions/0005-edprf-defaults.md)
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
 SHALLOW = 3  # tests on a path that one tree grows to the end at any budget
 MAX_BINS = 5

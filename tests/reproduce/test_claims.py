@@ -244,3 +244,11 @@ def test_fewer_seeds_use_fewer_runs():
 def test_a_claim_is_a_section_a_sentence_and_a_check():
     claim = PaperClaim("5.4", "a is above b", claims.above("a", ["b"]))
     assert claim.check(results({"a": (0.6, 0.6, 0.6), **BELOW}), "published").answer in ANSWERS
+
+
+def test_all_points_of_a_form_have_the_runs_of_the_one_with_the_fewest():
+    found = results({"a": (0.1, 0.3, 0.5), "majority rule": (0.1, 0.1, 0.1)})
+    _, fit = found.experiment.curves[0].points[1]
+    del found._rows[fit.numbered(3).key]
+    assert [len(found.cell(PANEL, "a", "published", x).values) for x in (0.1, 0.5, 1.0)] == [3, 3, 3]
+    assert found.cell(PANEL, "majority rule", "published", 0.1).certain

@@ -54,6 +54,7 @@ opens from disk.
   meets it too. Only the noise differs between runs: what another split would give is not in the errors.
 - The paper is judged by the form that it prints, or that its authors coded, alone. A private form is ours: what it says of a
   sentence is listed by itself, and counts for or against no paper.
+- Three sentences of each paper are worked out by hand from the rows, in docs/reproductions/checked.md of the sources.
 - Papers that print pictures without numbers are compared by their words and not by readings off the picture.
 - Where a sweep is coarser than the paper's, the experiment's settings say so and why.
 """

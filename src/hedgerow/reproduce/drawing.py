@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,7 @@ COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
 LEAST_GAP = 0.1  # of the width of an axis
 MANY = 8  # lines of a panel, whose colors a legend makes hard to follow
+NAMES = 1.3  # inches for names beside lines
 NAME_HEIGHT = 0.075  # of a name beside a line, of the height of an axis
 WORDS = {"auc": "ROC AUC", "roc": "true positives", "f1": "F1", "training_accuracy": "accuracy in training"}
 
@@ -31,7 +33,8 @@ def draw(results: Results) -> Any | None:
     if len(experiment.axis.values) < 2 or not results.cells:
         return None
     panels, forms = _drawn(experiment), experiment.forms
-    figure = new_figure(max(COLUMN * len(panels), 6.0), ROW * len(forms) + LEGEND)
+    column = COLUMN + (NAMES if experiment_lines(experiment) >= MANY else 0.0)
+    figure = new_figure(max(column * len(panels), 6.0), ROW * len(forms) + LEGEND)
     grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
     artists: dict[str, Any] = {}
     for row, form in enumerate(forms):
@@ -60,6 +63,12 @@ def draw(results: Results) -> Any | None:
     return figure
 
 
+def experiment_lines(experiment: Experiment) -> int:
+    """Return the largest number of lines that a panel has in one form."""
+    places = Counter((curve.panel, curve.form) for curve in experiment.curves)
+    return max(places[panel, form] + places[panel, None] for panel in experiment.panels for form in experiment.forms)
+
+
 def named_lines(ax: Any, artists: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lines of a panel by the name that the figure's artists of the same color and dashes have."""
     looks = {_look(artist): label for label, artist in artists.items()}
@@ -77,12 +86,15 @@ def _name_ends(ax: Any, artists: Mapping[str, Any]) -> None:
     places = [(float(y) - low) / (high - low) for y, _, _ in found]
     for below, here in pairwise(range(len(places))):
         places[here] = max(places[here], places[below] + NAME_HEIGHT)
-    down = max(0.0, places[-1] - 1.0) if places else 0.0
+    top = 1.0
+    for here in reversed(range(len(places))):  # only those at the top that do not fit go down again
+        places[here] = min(places[here], top)
+        top = places[here] - NAME_HEIGHT
     for (y, label, line), place in zip(found, places, strict=True):
         ax.annotate(
             shown(label),
             (1.0, (float(y) - low) / (high - low)),
-            (1.04, place - down),
+            (1.04, place),
             xycoords="axes fraction",
             va="center",
             fontsize=7,

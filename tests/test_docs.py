@@ -106,6 +106,11 @@ def test_the_table_of_systems_lists_exactly_the_registry(page):
     assert rows == [(info.name, info.class_name) for info in hr.list_systems()]
 
 
+def test_the_first_page_counts_the_systems_as_the_registry_does():
+    assert len(hr.list_systems()) == 21
+    assert "Twenty-one systems:" in (ROOT / "docs/index.md").read_text()
+
+
 def test_every_system_links_to_a_proof_page_in_the_table():
     for line in (ROOT / "README.md").read_text().splitlines():
         if ROW.match(line):

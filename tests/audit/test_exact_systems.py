@@ -25,13 +25,13 @@ TREE = {"max_depth": 1}
 FOREST = {"max_depth": 1, "n_estimators": 2}
 CASES = {  # parameters, schema, pair, and what the loss is at least as a share of epsilon
     "cart-dps-adaboost": ({"max_depth": 1, "n_estimators": 1}, ONE, OTHER, 0.2),
-    "deng-diffprf": (TREE | {"n_estimators": 1}, ONE, OTHER, 0.99),
+    "deng-diffprf": (TREE | {"n_estimators": 1}, TWO, RISING, 0.7),
     "diffgen": ({"specializations": 1}, TWO, RISING, 0.51),
     "diffp-c45": (TREE | {"max_bins": 2}, NUMBER, SMALL, 0.99),
     "diffp-id3": (TREE, ONE, OTHER, 0.99),
-    "diffprf": (TREE | {"n_estimators": 1}, ONE, OTHER, 0.99),
-    "diffprf-linear": (TREE | {"n_estimators": 1}, ONE, OTHER, 0.99),
-    "diffprfs": (TREE | {"n_estimators": 1, "max_bins": 2}, NUMBER, SMALL, 0.99),
+    "diffprf": (TREE | {"n_estimators": 1}, TWO, RISING, 0.52),
+    "diffprf-linear": (TREE | {"n_estimators": 1}, TWO, RISING, 0.63),
+    "diffprfs": (TREE | {"n_estimators": 1, "max_bins": 2}, TWO, RISING, 0.52),
     "dp-adaboost": ({"n_estimators": 1}, TWO, RISING, 0.501),
     "dpada": ({"n_estimators": 1}, TWO, RISING, 0.505),
     "dt-diff": ({"specializations": 1}, TWO, RISING, 0.51),
@@ -62,6 +62,10 @@ BY_HISTOGRAMS = {"pinq-id3", "sulq-id3"}
 UNEQUAL = {  # what the loss is at least on either pair
     "cart-dps-adaboost": (0.2, 0.3),
     "diffgen": (0.49, 0.6),
+    "deng-diffprf": (0.66, 0.71),
+    "diffprf": (0.49, 0.51),
+    "diffprf-linear": (0.59, 0.66),
+    "diffprfs": (0.49, 0.57),
     "dp-adaboost": (0.49, 0.8),
     "dpada": (0.49, 0.9),
     "dt-diff": (0.49, 0.5),

@@ -29,7 +29,7 @@ def dp_adaboost() -> PublishedBoosting:
 
 
 def cart_dps_adaboost(**choices: Any) -> PublishedBoosting:
-    """4.10; as_coded="yes" is the authors' public code."""
+    """4.10; as_coded=True is the authors' public code."""
     return system(hr.CARTDPsAdaBoostClassifier, **choices).recipe
 
 
@@ -46,7 +46,8 @@ def adaboost() -> PublishedBoosting:
 SYSTEMS = {
     "dp-adaboost": system(hr.DPAdaBoostClassifier),
     "cart-dps-adaboost": system(hr.CARTDPsAdaBoostClassifier),
-    "cart-dps-adaboost as coded": system(hr.CARTDPsAdaBoostClassifier, as_coded="yes"),
+    "cart-dps-adaboost as coded": system(hr.CARTDPsAdaBoostClassifier, as_coded=True),
+    "cart-dps-adaboost, noisy gini": system(hr.CARTDPsAdaBoostClassifier, as_coded=True, coded_noise="gini"),
     "adaboost": System(adaboost()),
     "dpada": system(hr.DPAdaClassifier),
     "dpada-swing": system(hr.DPAdaClassifier, schedule="swing"),

@@ -238,8 +238,23 @@ def test_the_papers_tree_spends_more_than_its_budget():
     assert any("1.73 times" in reason for reason in unprotected(event))
 
 
+def test_every_unprotected_step_of_the_code_with_noise_on_votes_is_named():
+    found = reasons(SYSTEMS["cart-dps-adaboost as coded"].recipe)
+    raw, midpoints, single, pruning, answers, whole, weights, floats = found
+    assert "without any noise" in raw
+    assert "midpoints" in midpoints
+    assert "single class" in single
+    assert "lacks" not in single
+    assert "held out" in pruning
+    assert "what it stores is raw" in answers
+    assert "of 10 trees spends the whole epsilon" in whole
+    assert "200 epsilon" in whole
+    assert "log10" in weights
+    assert "floating point" in floats
+
+
 def test_every_unprotected_step_of_the_code_is_named():
-    mean, midpoints, single, pruning, whole, weights, floats = reasons(SYSTEMS["cart-dps-adaboost as coded"].recipe)
+    mean, midpoints, single, pruning, whole, weights, floats = reasons(SYSTEMS["cart-dps-adaboost, noisy gini"].recipe)
     assert "100 epsilon" in mean
     assert "midpoints" in midpoints
     assert "single class" in single

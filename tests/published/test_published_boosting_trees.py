@@ -9,6 +9,7 @@ from published_boosting_recipes import cart_dps_adaboost
 from scipy.stats import binomtest
 from seeds import FITS, moved_key
 
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.published.boosting import (
@@ -25,6 +26,7 @@ from hedgerow.published.boosting import (
 )
 from hedgerow.published.boosting.cart import CartFitter
 from hedgerow.published.boosting.noise import MeanLaplace
+from hedgerow.published.case import Case
 from hedgerow.published.kernels import CUT
 from hedgerow.published.noise import IntervalChoice, Laplace, Resample
 from hedgerow.published.records import RawRecords
@@ -267,6 +269,79 @@ def test_the_code_with_much_budget_takes_the_best_single_tests():
     assert impurity(data.labels[rows[1]]) + impurity(data.labels[rows[2]]) == pytest.approx(min(found))
 
 
+def test_the_code_without_noise_in_its_trees_takes_the_best_single_test_at_any_budget():
+    data = records(80, 2)
+    data = RawRecords(data.columns, data.labels, CodedTree.tests.branching(MIXED, 2))
+    few, many = (
+        CodedTree(3, noisy=False).fitter(data, data).fit(np.full(80, 1.0), budget, Randomness(seed))
+        for seed, budget in ((1, 1e-6), (2, 1e9))
+    )
+    for name, array in few.to_arrays().items():
+        assert np.array_equal(array, many.to_arrays()[name])
+    rows = rows_by_node(few, data)
+    majority = [np.bincount(data.labels[rows[node]], minlength=2).argmax() for node in range(len(few.label))]
+    assert all(label == larger for label, larger in zip(few.label, majority, strict=True))
+
+
+def test_training_as_coded_ends_with_a_tree_that_is_right_on_the_records_held_out():
+    X = {"x": np.linspace(0, 1, 200), "c": ["a"] * 200, "z": [0] * 200, "d": [1] * 200}
+    y = np.where(X["x"] > 0.5, "yes", "no")
+    plan = PublishedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, Fraction(1), rounds=7)
+    assert len(plan.fit_raw(X, y, Randomness(1)).alphas) == 1
+    wrong = np.where(np.arange(200) % 3 == 0, "no", y)
+    assert len(plan.fit_raw(X, wrong, Randomness(1)).alphas) == 7
+
+
+def test_answers_as_coded_have_the_papers_noise_on_each_tree_and_record():
+    X = {"x": np.linspace(0, 1, 4000), "c": ["a"] * 4000, "z": [0] * 4000, "d": [1] * 4000}
+    y = np.where((X["x"] > 0.5) ^ (np.arange(4000) % 5 == 0), "yes", "no")
+    models = {}
+    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(10**9)):
+        plan = PublishedBoostingPlan(cart_dps_adaboost(as_coded=True), MIXED, epsilon, rounds=3)
+        models[epsilon] = plan.fit_raw(X, y, Randomness(1))
+    free = models[Fraction(10**9)]
+    for epsilon, model in models.items():
+        assert np.array_equal(model.alphas, free.alphas)
+        assert np.array_equal(model.decision(X), model.decision(X))
+        noise = (model.decision(X) - free.decision(X)) / 2
+        deviation = np.sqrt(2 / 100 * np.sum(model.alphas**2)) / float(epsilon)
+        if epsilon < 10**9:
+            assert noise.std() == pytest.approx(deviation, rel=0.06)
+            assert abs(noise.mean()) < 5 * deviation / 4000**0.5
+            assert abs(np.corrcoef(noise[:-1], noise[1:])[0, 1]) < 0.08
+    with pytest.raises(ConfigurationError, match="cannot repeat"):
+        free.scoring()
+    restored = plan.restore(free.to_arrays())
+    assert np.array_equal(restored.decision(X), free.decision(X))
+    for broken in ({}, {"key": free.key[:3]}, {"key": free.key.astype(float)}):
+        arrays = {name: array for name, array in free.to_arrays().items() if name != "key"}
+        with pytest.raises(FileFormatError, match="key of the noise"):
+            plan.restore({**arrays, **broken})
+
+
+def test_noise_on_shares_is_as_much_larger_as_a_count_is_than_a_share():
+    data = records(80, 2)
+    weights = np.full(80, 1 / 80)
+    trees = {}
+    for noised in ("counts", "shares"):
+        learner = CartTree(2, 3, pruning=None, noised=noised)
+        trees[noised] = [learner.fitter(data, data).fit(weights, 0.5, Randomness(seed)).label for seed in range(40)]
+    raw = CartTree(2, 3, pruning=None).fitter(data, data)
+    exact = [raw.fit(weights, 1e9, Randomness(seed)).label[0] for seed in range(40)]
+    assert [label[0] for label in trees["counts"]] == exact
+    assert [label[0] for label in trees["shares"]] != exact
+
+
+def test_without_samples_every_record_grows_each_tree():
+    data = records(80, 2)
+    learner = CartTree(2, 100, pruning=None, sampled=False)
+    assert (
+        learner.fitter(data, data).fit(np.full(80, 1 / 80), 1e9, Randomness(1)).label[0]
+        == np.bincount(data.labels).argmax()
+    )
+    assert not any("with replacement" in reason for reason in learner.reasons(Case(data.branching, Fraction(1), 10, 2)))
+
+
 def test_the_weights_of_the_code():
     step = CodedStep()
     wrong = np.array([True, False, False, False])
@@ -277,7 +352,7 @@ def test_the_weights_of_the_code():
     assert step.start(3).tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize("recipe", [cart_dps_adaboost(), cart_dps_adaboost(as_coded="yes")])
+@pytest.mark.parametrize("recipe", [cart_dps_adaboost(), cart_dps_adaboost(as_coded=True)])
 def test_three_tenths_of_the_records_prune(recipe):
     class Sizes(Randomness):
         largest = 0

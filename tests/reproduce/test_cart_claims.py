@@ -14,7 +14,7 @@ PANEL, OTHER = Panel("data"), Panel("other")
 AXIS = Axis("max_depth", "depth", (2, 4, 6), (2,))
 RUNS = 4
 STEPS = (-1.5, -0.5, 0.5, 1.5)
-SURE, NOISY = 0.001, 0.2
+SURE, NOISY = 0.001, 0.5
 ANSWERS = ("holds", "does not", "cannot be told")
 
 
@@ -139,7 +139,7 @@ def test_fluctuation_is_judged_by_the_ratio_of_standard_deviations(apart, answer
     found = results({"a": MIDDLE, "b": MIDDLE}, noise=dict(zip("ab", apart, strict=True)))
     verdict = cart_claims.fluctuate_more([(A, B)])(found, "published")
     assert verdict.answer == answer
-    assert verdict.words == f"standard deviations are {apart[0] / apart[1]:.2f} times as large"
+    assert verdict.words.startswith(f"standard deviations are {apart[0] / apart[1]:.2f} times as large")
 
 
 @pytest.mark.parametrize(
@@ -218,5 +218,6 @@ def test_the_private_form_has_the_papers_size():
             for _, fit in curve.points:
                 settings = dict(fit.settings)
                 if fit.system.startswith("cart"):
-                    assert (settings["subspace"], settings["n_estimators"]) == (5, 10)
+                    assert settings["n_estimators"] == 10
+                    assert settings["subspace"] == 5 or experiment.name.endswith("ablation")
                 assert fit.records == 0 or experiment.name.endswith("fig3")

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from hedgerow.reproduce import dpada, dpada_claims, dpada_facts
+from hedgerow.reproduce import dpada, dpada_claims, dpada_cost, dpada_facts
 from hedgerow.reproduce.claims import above
 from hedgerow.reproduce.experiment import Axis, Curve, Experiment, Panel
 from hedgerow.reproduce.fits import Fit
@@ -124,14 +124,20 @@ def test_curves_that_settle(noises, answers):
     assert answer(dpada_claims.settles([("data", name) for name in names]), found) == answers
 
 
-@pytest.mark.parametrize(
-    ("power", "noise", "answers"),
-    [(1.0, 0.001, HOLDS), (2.0, 0.001, DOES_NOT), (0.3, 0.001, DOES_NOT), (1.0, 0.08, UNKNOWN)],
-)
-def test_growth_by_a_power(power, noise, answers):
-    seconds = tuple(x**power for x in AXIS.values)
-    found = results({"a": seconds}, noise=noise, measure="seconds")
-    assert answer(dpada_claims.grows("a", 1.0, 0.25), found) == answers
+def test_steps_are_counted_weight_by_weight_and_candidate_by_candidate():
+    one = dpada_cost.steps_of("swing", 1, 4, 500)
+    assert one == 4 * 500 + 4 * 499  # every value is another one, and a cut lies between each two
+    assert dpada_cost.steps_of("swing", 10, 4, 500) == 10 * one
+    assert dpada_cost.powers("improved") == pytest.approx({"rounds": 1, "features": 1, "records": 1}, abs=0.01)
+
+
+def test_steps_that_grow_otherwise_contradict(monkeypatch):
+    check = dpada_cost.cost({"DPAda": "all"}).claims[0].check
+    assert check(None, "published").answer == HOLDS
+    monkeypatch.setattr(
+        dpada_cost, "steps_of", lambda schedule, rounds, features, records: rounds * features * records**2
+    )
+    assert check(None, "published").answer == DOES_NOT
 
 
 def test_what_was_not_run_is_not_measured():
@@ -145,7 +151,6 @@ def test_what_was_not_run_is_not_measured():
         dpada_claims.same("a", "b", 1.0),
         dpada_claims.steadier(*places),
         dpada_claims.settles(places[0]),
-        dpada_claims.grows("a", 1.0, 1.0),
     )
     assert [str(check(found, "private")) for check in checks] == ["not measured"] * len(checks)
 

@@ -1,4 +1,6 @@
+import hashlib
 import io
+import lzma
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +9,10 @@ from joblib import parallel_config
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.progress import Progress
+from hedgerow.reproduce import tasks
+from hedgerow.reproduce.baselines import Baseline
 from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Fit, measured, number_of
-from hedgerow.reproduce.grid import read_rows, run_grid
+from hedgerow.reproduce.grid import HASHES, pack_rows, read_rows, run_grid
 from hedgerow.reproduce.tasks import load_split
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
@@ -149,3 +153,74 @@ class TestMeasured:
         assert {key: row["accuracy"] for key, row in alone.items()} == {
             key: row["accuracy"] for key, row in together.items()
         }
+
+
+def test_packed_rows_are_read_back_and_gone_on_from(tmp_path):
+    other = [replace(fit, data="other") for fit in FITS[:2]]
+    rows = run_grid([*FITS[:3], *other], tmp_path, work=Work(), progress=quiet)
+    written = pack_rows(tmp_path, {"paper": {"small"}, "empty": {"none"}})
+    assert [path.name for path in written] == ["paper.csv.xz", HASHES]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["paper.csv.xz", HASHES, "other.csv"])
+    assert read_rows(tmp_path) == rows
+    digest = hashlib.sha256((tmp_path / "paper.csv.xz").read_bytes()).hexdigest()
+    assert (tmp_path / HASHES).read_text() == f"{digest}  paper.csv.xz\n"
+    work = Work()
+    assert len(run_grid([*FITS, *other], tmp_path, work=work, progress=quiet)) == 7
+    assert work.done == FITS[3:]
+    packed = (tmp_path / "paper.csv.xz").read_bytes()
+    pack_rows(tmp_path, {"paper": {"small"}})
+    assert [row["run"] for row in read_rows(tmp_path).values() if row["data"] == "small"] == ["0", "1", "2", "3", "4"]
+    again = (tmp_path / "paper.csv.xz").read_bytes()
+    assert again != packed
+    pack_rows(tmp_path, {"paper": {"small"}})
+    assert (tmp_path / "paper.csv.xz").read_bytes() == again
+
+
+def test_a_packed_file_that_is_not_the_one_hashed_is_refused(tmp_path):
+    run_grid(FITS, tmp_path, work=Work(), progress=quiet)
+    pack_rows(tmp_path, {"paper": {"small"}})
+    (tmp_path / "paper.csv.xz").write_bytes(lzma.compress(b"data\n"))
+    with pytest.raises(ConfigurationError, match=r"paper\.csv\.xz is not the file whose hash stands in SHA256SUMS"):
+        read_rows(tmp_path)
+
+
+def test_without_jobs_nothing_is_run(tmp_path):
+    run_grid(FITS[:2], tmp_path, work=Work(), progress=quiet)
+    work = Work()
+    assert len(run_grid(FITS, tmp_path, jobs=0, work=work, progress=quiet)) == 2
+    assert work.done == []
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_noise_of_places_that_stand_apart_is_independent(small_tasks, monkeypatch):
+    fits = [*FITS, replace(FITS[0], epsilon=0.5), replace(FITS[0], settings=())]
+    assert [fit.seed for fit in fits] == [0, 1, 2, 3, 4, 0, 0]
+    monkeypatch.setitem(tasks.TASKS, "small", replace(small_tasks["small"], apart=True))
+    assert [fit.seed for fit in fits] == [0, 1, 2, 3, 4, 0, 0]  # the private form decides nothing about a paper
+    seeds = [replace(fit, variant="published").seed for fit in fits]
+    assert len(set(seeds)) == 7
+    assert seeds == [replace(fit, variant="published").seed for fit in fits]
+    assert all(0 <= seed < 2**32 for seed in seeds)
+    assert {name for name, task in tasks.TASKS.items() if task.apart} == {
+        "small",
+        "adult-us",
+        "adult-us-fnlwgt",
+        "bank",
+    }
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_only_what_is_wanted_is_measured_and_it_is_the_same():
+    whole, some = measured(FITS[1]), measured(FITS[1], {"accuracy", "f1"})
+    assert {name for name in MEASURES if some[name]} == {"accuracy", "f1"}
+    assert all(whole[name] == some[name] for name in (*KEY, "accuracy", "f1"))
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_a_rule_that_knew_one_class_alone_has_a_share_for_both():
+    split = load_split("small")
+    one = split.y_train == "no"
+    model = Baseline("majority", split.schema).fit(
+        {name: column[one] for name, column in split.X_train.items()}, split.y_train[one]
+    )
+    assert model.predict_proba(split.X_test)[:2].tolist() == [[1, 0], [1, 0]]

@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.reproduce import Request, pages, run, tasks
-from hedgerow.reproduce.account import readme
+from hedgerow.reproduce.account import group_of, readme
 from hedgerow.reproduce.catalogue import Paper
 from hedgerow.reproduce.claims import above
 from hedgerow.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Verdict, curves_of
@@ -97,7 +97,7 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     )
     assert "- In short, nothing." not in text
     assert "| made up | tree | 1 | 0.500 | " in text
-    assert "2 runs of every point" in text
+    assert "Runs of every point: as printed 2; private form 2." in text
     assert "| pfdpdt | private form | yes | epsilon 1 is spent |" in text
     assert "| pfdpdt | as printed | no | reasons 1, 2, 3 |" in text
     assert "1. a node becomes a leaf when its records are of a single class" in text
@@ -130,7 +130,7 @@ def test_conclusions_stand_only_above_a_whole_run(request_of, monkeypatch, chang
 
 
 def answered(printed, private, section="4"):
-    verdicts = {FORMS["published"]: Verdict(printed), FORMS["private"]: Verdict(private)}
+    verdicts = {FORMS["published"]: Verdict(printed, "by how much"), FORMS["private"]: Verdict(private, "ours")}
     return pages.Finding("paper/fig1", section, f"{printed}, {private}", verdicts)
 
 
@@ -147,14 +147,28 @@ def test_the_account_tells_what_stands_in_which_form():
     assert "| A paper | without runs | 1 | 0 | 0 | 1 |" in account
     lists = dict(zip(*[iter(account.split("### A paper")[1].strip().split("\n\n"))] * 2, strict=True))
     assert {words: len(lines.splitlines()) for words, lines in lists.items()} == {
-        "Stand as printed and in private form:": 2,
-        "Stand as printed only:": 2,
-        "Stand in private form only:": 2,
+        "Stand as printed:": 4,
         "Are contradicted:": 3,
-        "Cannot be told:": 1,
+        "Cannot be told:": 3,
+        "In the private form, which is ours: holds:": 3,
+        "In the private form, which is ours: does not:": 3,
+        "In the private form, which is ours: cannot be told:": 3,
     }
-    assert "- booked (5)" in lists["Stand as printed and in private form:"]
-    assert "- cannot be told, does not (4)" in lists["Are contradicted:"]
+    assert "- booked (5)" in lists["Stand as printed:"]
+    assert "- cannot be told, does not (4): by how much" in lists["Cannot be told:"]
+    assert "- does not, holds (4): by how much" in lists["Are contradicted:"]
+
+
+def test_a_sentence_that_another_reading_or_the_authors_code_bears_out_is_not_contradicted():
+    for form in (f"{FORMS['published']}, one record at a time", FORMS["coded"]):
+        verdicts = {
+            FORMS["published"]: Verdict("does not"),
+            form: Verdict("holds"),
+            FORMS["private"]: Verdict("does not"),
+        }
+        assert "another reading" in group_of(pages.Finding("paper/fig1", "4", "said", verdicts))
+    private = {FORMS["published"]: Verdict("cannot be told"), FORMS["private"]: Verdict("does not")}
+    assert group_of(pages.Finding("paper/fig1", "4", "said", private)) == "Cannot be told"
 
 
 def test_only_a_run_of_everything_writes_the_account(request_of, monkeypatch, tmp_path):
@@ -276,14 +290,19 @@ def test_missing_and_undeclared_words_stay_what_they_are(small_tasks, monkeypatc
     assert np.array_equal(by_text.transform(X_test), by_place.transform(split.X_test))
 
 
-def test_even_classes_are_the_same_each_time(small_tasks, monkeypatch):
-    monkeypatch.setitem(tasks.TASKS, "even", replace(small_tasks["small"], even=True))
+def test_the_larger_class_is_drawn_with_replacement_and_gaps_are_filled(small_tasks, monkeypatch):
+    small = small_tasks["small"]
+    monkeypatch.setitem(tasks.TASKS, "drawn", replace(small, drawn=1000))
     splits = []
     for _ in range(2):
         load_split.cache_clear()
-        splits.append(load_split("even"))
-    counts = np.unique(splits[0].y_train, return_counts=True)[1]
-    whole = load_split("small")
-    assert counts.tolist() == [np.unique(whole.y_train, return_counts=True)[1].min()] * 2
-    assert len(splits[0].y_test) == len(whole.y_test)
-    assert np.array_equal(splits[0].X_train["a"], splits[1].X_train["a"])
+        splits.append(load_split("drawn"))
+    y, whole = splits[0].y_train, load_split("small").y_train
+    larger, smaller = ("yes", "no") if np.mean(whole == "yes") > 0.5 else ("no", "yes")
+    assert (np.sum(y == larger), np.sum(y == smaller)) == (1000, np.sum(whole == smaller))
+    assert len(set(splits[0].X_train["a"][y == larger])) <= np.sum(whole == larger) < 1000
+    assert sorted(splits[0].X_train["a"][y == smaller]) == sorted(load_split("small").X_train["a"][whole == smaller])
+    assert np.any(y[:100] == smaller)  # in random order
+    assert np.array_equal(y, splits[1].y_train)
+    cells = np.array([["?", "a"], ["x", "?"], ["?", "?"], ["y", "b"]], dtype=object)
+    assert tasks._filled(cells).tolist() == [["?", "a"], ["x", "a"], ["x", "a"], ["y", "b"]]

@@ -381,3 +381,23 @@ def test_damaged_and_foreign_files_get_one_clear_error(tmp_path):
             hr.load(path)
     with pytest.raises(FileNotFoundError):
         hr.load(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "stops"),
+    [
+        (hr.PFDPDTClassifier, {"max_depth": 3}, False),
+        (hr.PFDPDTClassifier, {"max_depth": 4}, True),
+        (hr.PFDPDTClassifier, {"max_depth": 4, "stop": "none"}, False),
+        (hr.PFDPDTClassifier, {"max_depth": 2, "stop": "noisy-minority"}, True),
+        (hr.EDPRFClassifier, {"max_depth": 5, "n_estimators": 35}, False),
+        (hr.EDPRFClassifier, {"max_depth": 5, "n_estimators": 1}, True),
+        (hr.EDPRFClassifier, {"max_depth": 5, "n_estimators": 3, "stop": "noisy-minority"}, True),
+    ],
+)
+def test_one_deep_tree_stops_at_small_nodes_and_a_forest_does_not(kind, settings, stops):
+    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abcdef"}, classes=["no", "yes"])
+    model = kind(epsilon=1.0, schema=schema, **settings).fit([[0.5] * 6, [0.2] * 6], ["no", "yes"])
+    assert ("noisy minority" in str(model.certificate_)) == stops
+    assert model.certificate_.holds
+    assert model.certificate_.spent <= 1

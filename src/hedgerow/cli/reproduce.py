@@ -11,8 +11,16 @@ __all__ = ["reproduce"]
 
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--seeds", type=click.IntRange(1), help="Runs of every point.  [default: 10; with --quick 2]")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Fits that run at once.")
+@click.option(
+    "--seeds", type=click.IntRange(1), help="Runs of every point.  [default: as the paper, or 10; with --quick 2]"
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Fits that run at once; 0 writes the pages from the rows that there are.",
+)
 @click.option("--quick", is_flag=True, help="Fewer values, fewer records: to see it work, not to conclude from.")
 @click.option(
     "--out",
@@ -27,7 +35,10 @@ __all__ = ["reproduce"]
     help="The folder for rows of single fits, a CSV file for each data set; what stands there is not run again.  "
     "[default: rows in --out]",
 )
-def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool, out: Path, rows: Path | None) -> None:
+@click.option("--pack", is_flag=True, help="Pack the rows into one compressed file for each paper, with hashes.")
+def reproduce(
+    names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool, out: Path, rows: Path | None, pack: bool
+) -> None:
     """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
 
     NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list`
@@ -37,7 +48,6 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool,
     """
     from hedgerow.reproduce import PAPERS, Request
     from hedgerow.reproduce import reproduce as run
-    from hedgerow.reproduce.run import FULL_SEEDS, QUICK_SEEDS
 
     if names == ("list",):
         width = max(len(experiment.name) for paper in PAPERS for experiment in paper.experiments)
@@ -46,6 +56,6 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, quick: bool,
             for experiment in paper.experiments:
                 click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
-    request = Request(names, seeds or (QUICK_SEEDS if quick else FULL_SEEDS), jobs, quick, out, rows or out / "rows")
+    request = Request(names, seeds, jobs, quick, out, rows or out / "rows", pack)
     for path in run(request, say=lambda text: click.echo(text, err=True)):
         click.echo(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hedgerow.reproduce.catalogue import Paper
-from hedgerow.reproduce.experiment import FORMS
+from hedgerow.reproduce.experiment import ANSWERS, FORMS, Verdict
 from hedgerow.reproduce.pages import EITHER, Finding, Section, TextTable, bullets, pipes, sentences, tally, wrapped
 
 __all__ = ["readme"]
@@ -27,17 +27,20 @@ where the paper is silent. It ends with what the certificate of each form says. 
     hedgerow reproduce list
     hedgerow reproduce edprf/fig9 --out out       # one figure, 10 seeds
     hedgerow reproduce all --quick --out out      # all of them, small: some minutes
-    hedgerow reproduce all --seeds 50 --jobs 2    # as often as the papers; a day
+    hedgerow reproduce all --jobs 2 --out out     # as often as the papers; most of a day
 
 The pages here, this one too, are written by
 
-    hedgerow reproduce all --seeds 10 --jobs 2 --out docs/reproductions
+    hedgerow reproduce all --jobs 2 --pack --out docs/reproductions
 
-as far as it got: each page says how many seeds stand behind it. Each fit is a line of a CSV file in `rows/`, written when it is
-done. These rows are kept here: with so many seeds the command writes the pages at once, with more it runs only what is missing,
-and a run that was broken off goes on where it stopped. Rows belong to the sources that they were run with: whoever changes a
-system removes its rows. In `figures/` is each picture with a CSV file of its points (mean, standard deviation, runs). The
-command also writes each page as one HTML file that opens from disk.
+as far as it got (`--jobs 0` runs nothing and writes the pages): each page says how many runs stand behind it. That is 50 runs for
+DPAda, as its paper averages, and 10 for the two others, whose papers do not say how often. Each fit is a line of a CSV file in
+`rows/`, written when it is done, and in the end packed into one compressed file for each paper, whose SHA-256 stands beside it.
+These rows are kept here: the command runs only what is missing, and a run that was broken off goes on where it stopped. Rows
+belong to the sources that they were run with: whoever changes a system removes its rows. DPAda's printed fits draw their seeds
+from all that decides them, so that no two places share their noise; all others have seed r in run number r. In `figures/` is each
+picture with a CSV file of its points (mean, standard deviation, runs). The command also writes each page as one HTML file that
+opens from disk.
 
 ## Read it
 
@@ -45,18 +48,20 @@ command also writes each page as one HTML file that opens from disk.
   epsilon. *Private form* is the nearest algorithm whose guarantee is proved, at the paper's size and not at its own defaults.
 - Splits are fixed and noise comes from seeds, so the same command gives the same figures. Seeded noise protects nothing, and
   repeated runs on the same records add up: this is for public data.
-- A sentence holds if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten at all);
-  it does not if it is clearly wrong at one. A number is met within a tolerance that is named, above or below, and not where the
-  majority rule, which reads nothing, meets it too. Only the noise differs between runs: what another split would give is not in
-  the errors.
+- A sentence holds if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten at all),
+  or clearly so in the mean over all places and clearly wrong at none; it does not if it is clearly wrong at one place or in the
+  mean. A number is met within a tolerance that is named, above or below, and not where the majority rule, which reads nothing,
+  meets it too. Only the noise differs between runs: what another split would give is not in the errors.
+- The paper is judged by the form that it prints, or that its authors coded, alone. A private form is ours: what it says of a
+  sentence is listed by itself, and counts for or against no paper.
+- Three sentences of each paper are worked out by hand from the rows, in docs/reproductions/checked.md of the sources.
 - Papers that print pictures without numbers are compared by their words and not by readings off the picture.
 - Where a sweep is coarser than the paper's, the experiment's settings say so and why.
 """
 PRINTED, PRIVATE = FORMS["published"], FORMS["private"]
 GROUPS = (
-    "Stand as printed and in private form",
-    "Stand as printed only",
-    "Stand in private form only",
+    "Stand as printed",
+    "Stand by another reading, or as the authors coded it, and not as printed first",
     "Are contradicted",
     "Cannot be told",
 )
@@ -85,12 +90,36 @@ def _lines(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequence
         yield f"### {paper.title}"
         findings = sentences(sections)
         for words in GROUPS:
-            mine = [f"{finding.text} ({finding.section})" for finding in findings if group_of(finding) == words]
+            mine = [_line(finding, words) for finding in findings if group_of(finding) == words]
             if mine:
                 yield ""
                 yield f"{words}:"
                 yield ""
                 yield from bullets(mine)
+        yield from _private(findings)
+
+
+def _line(finding: Finding, group: str) -> str:
+    """Return a sentence, and what decided it where it does not simply stand."""
+    line = f"{finding.text} ({finding.section})"
+    if group in GROUPS[2:]:
+        line += f": {_first(finding).words}"
+    return line
+
+
+def _private(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield what the private form says of each sentence that runs were made of in it."""
+    for answer in ANSWERS:
+        mine = [
+            f"{f.text} ({f.section})"
+            for f in findings
+            if PRIVATE in f.verdicts and f.verdicts[PRIVATE].answer == answer
+        ]
+        if mine:
+            yield ""
+            yield f"In the private form, which is ours: {answer}:"
+            yield ""
+            yield from bullets(mine)
 
 
 def _contents(papers: Sequence[tuple[Paper, Sequence[Section]]]) -> TextTable:
@@ -112,19 +141,20 @@ def _totals(papers: Sequence[tuple[Paper, Sequence[Section]]]) -> TextTable:
 
 
 def group_of(finding: Finding) -> str:
-    """Return the group of the account that a sentence belongs to.
+    """Return the group of the account that a sentence belongs to, by the authors' forms alone.
 
-    One that was asked of one form only, or of no form, is taken to be the same in both. A sentence that holds in one form stands
-    there, whatever the other does; one that holds in none is contradicted if either form contradicts it.
+    One that holds as printed stands there, and one that holds by another reading of the print or as the authors coded it stands
+    by that; otherwise the printed form decides.
     """
-    answers = {form: verdict.answer for form, verdict in finding.verdicts.items()}
-    either = answers.get(EITHER)
-    printed = answers.get(PRINTED, either or answers.get(PRIVATE))
-    private = answers.get(PRIVATE, either or printed)
-    if printed == "holds" and private == "holds":
+    first = _first(finding)
+    if first.answer == "holds":
         return GROUPS[0]
-    if printed == "holds":
+    if any(verdict.answer == "holds" for form, verdict in finding.verdicts.items() if form != PRIVATE):
         return GROUPS[1]
-    if private == "holds":
-        return GROUPS[2]
-    return GROUPS[3] if "does not" in (printed, private) else GROUPS[4]
+    return GROUPS[2] if first.answer == "does not" else GROUPS[3]
+
+
+def _first(finding: Finding) -> Verdict:
+    """Return the verdict of the form that decides: the printed one, or what was found without runs."""
+    own = {form: verdict for form, verdict in finding.verdicts.items() if form != PRIVATE}
+    return own.get(PRINTED) or own.get(EITHER) or next(iter(own.values()), Verdict("not measured"))

@@ -46,7 +46,8 @@ class AllocationForest(EDPRFClassifier):
     """A forest with eDPRF's budgets or with those of another paper.
 
     With another's, every tree reads all records (published: a bootstrap sample) for an equal part of epsilon, and in the
-    published form a leaf gets its level's share, as there, and not what its path has left.
+    published form a leaf gets its level's share, as there, and not what its path has left. In the private form no forest has the
+    noisy size that stops small nodes of a single traditional tree: with a T-th of epsilon it would stop at the root.
 
     On the traditional tree the published form is a rival as eDPRF's paper describes it: tests, leaves and stops of
     ``TraditionClassifier``, the rival's level budgets, its bootstrap, and of TpDPRF the two phases.
@@ -88,7 +89,7 @@ class AllocationForest(EDPRFClassifier):
         reading: str = "halved",
         parts: str = "equal",
         n_estimators: int | None = None,
-        stop: str = "none",
+        stop: str = "auto",
         variant: str = "private",
         max_depth: int | None = None,
         max_bins: int | None = None,
@@ -121,7 +122,7 @@ class AllocationForest(EDPRFClassifier):
         own = self.allocation == "own"
         if self.tree == "tradition":
             recipe = self._traditional()._private(schema, depth)
-            return recipe if own else replace(recipe, levels=ALLOCATIONS[self.allocation])
+            return recipe if own else replace(recipe, levels=ALLOCATIONS[self.allocation], stop=None)
         recipe = super()._private(schema, depth)
         return recipe if own else replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
 

@@ -35,12 +35,15 @@ class Baseline:
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The classes, sorted."""
-        return np.asarray(self._model.classes_)
+        """The classes, as the schema has them."""
+        return np.asarray(self._schema.classes)
 
     def predict_proba(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class."""
-        return np.asarray(self._model.predict_proba(self._matrix(columns)))
+        """Return one row per record and one column per class; zeros for a class that trained nothing."""
+        known = self._model.predict_proba(self._matrix(columns))
+        out = np.zeros((len(known), len(self._schema.classes)))
+        out[:, np.flatnonzero(np.isin(self.classes_, self._model.classes_))] = known
+        return out
 
     def _matrix(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
         if not self._reads:

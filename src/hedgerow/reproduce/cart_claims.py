@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hedgerow.reproduce.claims import FLAT, LEVEL, Contrast, cells_of, combined, difference, judged, trend
+from hedgerow.reproduce.claims import Contrast, cells_of, combined, difference, judged, less_flat, trend
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Panel, Verdict
 
 __all__ = [
@@ -51,7 +51,7 @@ def _rows(results: Measured, form: Form, places: Sequence[Place]) -> Iterator[tu
             yield x, [cells[x] for cells in curves]
 
 
-def _counted(contrasts: Sequence[Contrast], sizes: Sequence[float], what: str) -> Verdict:
+def _counted(contrasts: Sequence[Contrast], sizes: Sequence[float], what: str, *, pool: bool = True) -> Verdict:
     """Return the verdict with how many contrasts are clear, and between what the sizes are."""
     if not contrasts:
         return Verdict("not measured")
@@ -61,12 +61,7 @@ def _counted(contrasts: Sequence[Contrast], sizes: Sequence[float], what: str) -
         f"{what} {min(sizes):+.3f} to {max(sizes):+.3f}; clearly so in {right} of {len(contrasts)} places, clearly not in "
         f"{wrong}"
     )
-    return judged(contrasts, words)
-
-
-def _upwards(change: Contrast) -> Contrast:
-    """Return a change, or what contradicts a rise if it is clearly less than ``FLAT``."""
-    return Contrast(-1.0) if change.gap + change.bound(LEVEL) < FLAT else change
+    return judged(contrasts, words, [what] * len(contrasts) if pool else ())
 
 
 def rise(places: Sequence[Place]) -> Check:
@@ -75,7 +70,7 @@ def rise(places: Sequence[Place]) -> Check:
     def check(results: Measured, form: Form) -> Verdict:
         curves = [list(_cells(results, form, place).values()) for place in places]
         changes = [trend(cells) for cells in curves if len(cells) > 1]
-        return _counted([_upwards(change) for change in changes], [change.gap for change in changes], "fitted change")
+        return _counted([less_flat(change) for change in changes], [change.gap for change in changes], "fitted change")
 
     return check
 
@@ -86,7 +81,7 @@ def rise_together(rows: Sequence[Sequence[Place]]) -> Check:
     def check(results: Measured, form: Form) -> Verdict:
         found = [cells for places in rows for _, cells in _rows(results, form, places)]
         changes = [trend(cells) for cells in found]
-        return _counted([_upwards(change) for change in changes], [change.gap for change in changes], "fitted change")
+        return _counted([less_flat(change) for change in changes], [change.gap for change in changes], "fitted change")
 
     return check
 
@@ -100,7 +95,7 @@ def steady_together(rows: Sequence[Sequence[Place]], most: float) -> Check:
             for _, cells in _rows(results, form, places):
                 cells.sort(key=lambda cell: cell.mean)
                 sizes.append(difference(cells[-1], cells[0]))
-        return _counted([-size + most for size in sizes], [size.gap for size in sizes], "they differ by")
+        return _counted([-size + most for size in sizes], [size.gap for size in sizes], "they differ by", pool=False)
 
     return check
 
@@ -131,7 +126,7 @@ def best_everywhere(places: Sequence[Place], x: float) -> Check:
                 contrasts += [difference(cells[x], cell) for other, cell in cells.items() if other != x]
         if not contrasts:
             return Verdict("not measured")
-        verdict = _counted(contrasts, [contrast.gap for contrast in contrasts], "ahead of another by")
+        verdict = _counted(contrasts, [contrast.gap for contrast in contrasts], "ahead of another by", pool=False)
         return Verdict(verdict.answer, f"highest at {', '.join(f'{one:g}' for one in best)}; {verdict.words}")
 
     return check
@@ -143,7 +138,7 @@ def within_everywhere(places: Sequence[Place], value: float, tolerance: float) -
     def check(results: Measured, form: Form) -> Verdict:
         cells = [cell for place in places for cell in _cells(results, form, place).values()]
         near = [Contrast(tolerance - abs(cell.mean - value), cell.error, cell.freedom) for cell in cells]
-        return _counted(near, [cell.mean - value for cell in cells], f"ours less {value:g}:")
+        return _counted(near, [cell.mean - value for cell in cells], f"ours less {value:g}:", pool=False)
 
     return check
 
@@ -181,7 +176,7 @@ def approach(rows: Sequence[Sequence[Place]], without: Sequence[Place], toleranc
         ends: list[float] = []
         for places, goal in zip(rows, without, strict=True):
             for _, (*cells, free) in _rows(results, form, (*places, goal)):
-                contrasts.append(_upwards(_closing(cells, free)))
+                contrasts.append(less_flat(_closing(cells, free)))
                 for cell in cells[-last:]:
                     gap = difference(cell, free)
                     contrasts.append(Contrast(tolerance - abs(gap.gap), gap.error, gap.freedom))
@@ -291,7 +286,8 @@ def fluctuate_more(pairs: Pairs) -> Check:
             if not rows:
                 continue
             variance = sum(sum(1 / (2 * cell.freedom) if cell.freedom else math.inf for cell in row) for row in rows)
-            contrasts.append(Contrast(_mean(logs), math.sqrt(variance) / len(rows)))
+            runs = min(len(cell.values) for row in rows for cell in row)
+            contrasts.append(Contrast(_mean(logs), math.sqrt(variance) / len(rows), max(runs - 1, 1)))
             ratios.append(math.exp(_mean(logs)))
         if not contrasts:
             return Verdict("not measured")

@@ -15,7 +15,6 @@ from hedgerow.reproduce.cart_parts import (
     DEPTH,
     EPSILON,
     EVEN,
-    FEWER,
     FREE,
     MEASURES,
     NAME,
@@ -26,10 +25,8 @@ from hedgerow.reproduce.cart_parts import (
     RECORDS,
     TEN,
     TOLERANCE,
-    TWO,
     best_panel,
     cart,
-    forms_of,
     label_of,
     only,
     rules,
@@ -61,14 +58,14 @@ def _by_depth(
             DEPTH,
             {label_of(epsilon): ("cart-dps-adaboost", TEN)},
             [task],
-            forms=forms_of(task, epsilon == BUDGETS[-1]),
+            forms=FORMS,
             epsilon=epsilon,
             measures={measure: ""},
             panel=panel(task, epsilon).name,
         )
         yield from curves
         if free and epsilon in (0.25, 1.0):
-            yield from without(curves, tuple(FORMS) if epsilon == BUDGETS[-1] else TWO)
+            yield from without(curves)
 
 
 def _panel2(task: str, epsilon: float) -> Panel:
@@ -127,7 +124,7 @@ def _figure2() -> Experiment:
     return Experiment(
         name="cart-dps-adaboost/fig2",
         title="Accuracy by tree depth",
-        settings=f"Depth 2 to 6, all six epsilons of the paper, three to a panel. {PROTOCOL} {FEWER}",
+        settings=f"Depth 2 to 6, all six epsilons of the paper, three to a panel. {PROTOCOL}",
         axis=DEPTH,
         curves=(
             *(curve for task in BEST_DEPTH for curve in _by_depth(task, BUDGETS, "accuracy", _panel2, free=True)),
@@ -151,7 +148,14 @@ def _figure2() -> Experiment:
                 for task, depth in BEST_DEPTH.items()
             ),
         ),
-        notes=(EVEN, RAW, CODED, BINS),
+        notes=(
+            "The authors' own results by depth on Census-Income, which stand beside their code, have .7992 at depth 5 and .8488 "
+            "at depth 6, at epsilon 1: they speak against depth 5 too.",
+            EVEN,
+            RAW,
+            CODED,
+            BINS,
+        ),
     )
 
 
@@ -165,19 +169,19 @@ def _figure3() -> Experiment:
             settings: Methods = {"testing": ("cart-dps-adaboost", {**TEN, "max_depth": depth})}
             testing = curves_of(RECORDS, settings, [task], forms=FORMS, panel=panel[task, depth].name)
             training = [replace(curve, label="training", own_measure="training_accuracy") for curve in testing]
-            curves += [*testing, *training, *without(testing, TWO)]
+            curves += [*testing, *training]
     for depth in depths:
         curves += rules(RECORDS, [panel[task, depth] for task in BEST_DEPTH])
     pairs = [((place, "testing"), (place, "training")) for place in panel.values()]
     adult, census = (panel[task, 4] for task in BEST_DEPTH)
-    last = RECORDS.values[-1]
+    least, last = RECORDS.values[0], RECORDS.values[-1]
     here = "4.2 (3), figure 3"
     return Experiment(
         name="cart-dps-adaboost/fig3",
         title="Accuracy by the number of records",
         settings=(
-            "Epsilon 1, depth 2, 4 and 6, and 50 to 12 800 records: the paper says neither its depths nor its numbers of records "
-            f"in words. {PROTOCOL} All test records."
+            "Epsilon 1, depth 2, 4 and 6, and the 2 to 1000 records of the authors' code: the paper says neither in words. As "
+            f"coded, the first of the file, here the first of a fixed permutation. {PROTOCOL} All test records."
         ),
         axis=RECORDS,
         curves=tuple(curves),
@@ -200,9 +204,9 @@ def _figure3() -> Experiment:
                 "noise disturbs Census-Income more than Adult (runs at each depth)",
                 own.fluctuate_more([(test["census", depth], test["adult", depth]) for depth in depths]),
             ),
-            PaperClaim(here, "Adult: begins at 35 % (within .1)", is_near("testing", adult, 50, 0.35, 0.1)),
+            PaperClaim(here, "Adult: begins at 35 % (within .1)", is_near("testing", adult, least, 0.35, 0.1)),
             PaperClaim(here, "Adult: ends at 81 % (within .02)", is_near("testing", adult, last, 0.81, TOLERANCE)),
-            PaperClaim(here, "Census-Income: begins at 60 % (within .1)", is_near("testing", census, 50, 0.60, 0.1)),
+            PaperClaim(here, "Census-Income: begins at 60 % (within .1)", is_near("testing", census, least, 0.60, 0.1)),
             PaperClaim(
                 here, "Census-Income: ends at 80 % (within .02)", is_near("testing", census, last, 0.80, TOLERANCE)
             ),
@@ -245,7 +249,7 @@ def _figure4() -> Experiment:
     return Experiment(
         name="cart-dps-adaboost/fig4",
         title="Precision, recall and F1 by tree depth",
-        settings=f"Depth 2 to 6, the five epsilons of the paper's figure. {PROTOCOL} {FEWER}",
+        settings=f"Depth 2 to 6, the five epsilons of the paper's figure. {PROTOCOL}",
         axis=DEPTH,
         curves=tuple(
             curve

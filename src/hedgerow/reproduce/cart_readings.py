@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 from hedgerow.published import boosting as published
 from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
 
-__all__ = ["EqualRoundsCART"]
+__all__ = ["EqualRoundsCART", "SharesCART", "UnsampledCART"]
 
 
 class EqualRoundsCART(CARTDPsAdaBoostClassifier):
@@ -19,3 +20,26 @@ class EqualRoundsCART(CARTDPsAdaBoostClassifier):
 
     def _published(self) -> published.PublishedBoosting:
         return replace(super()._published(), budgets=published.EqualRounds())
+
+
+class _OtherTree(CARTDPsAdaBoostClassifier):
+    """CART-DPsAdaBoost as printed with another setting of its tree."""
+
+    setting: ClassVar[dict[str, Any]]
+
+    def _published(self) -> published.PublishedBoosting:
+        recipe = super()._published()
+        assert isinstance(recipe.learner, published.CartTree)
+        return replace(recipe, learner=replace(recipe.learner, **self.setting))
+
+
+class SharesCART(_OtherTree):
+    """Noise of the scale max w / epsilon' goes onto a leaf's weighted shares, which are as small as w, not onto counts."""
+
+    setting: ClassVar[dict[str, Any]] = {"noised": "shares"}
+
+
+class UnsampledCART(_OtherTree):
+    """Every tree is grown on all records: the paper's perturbation of records is left out."""
+
+    setting: ClassVar[dict[str, Any]] = {"sampled": False}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hedgerow.errors import ConfigurationError
@@ -14,7 +14,10 @@ __all__ = ["PAPERS", "Paper", "experiments_named"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its short name, its reference, its experiments, its systems, and in short what a full run shows."""
+    """A paper: its short name, its reference, its experiments, its systems, in short what a full run shows, and its runs.
+
+    ``runs`` is how often the paper repeats what it averages; 10 where it does not say, or says less.
+    """
 
     name: str
     title: str
@@ -22,6 +25,17 @@ class Paper:
     experiments: tuple[Experiment, ...]
     systems: tuple[str, ...]
     summary: tuple[str, ...] = ()
+    runs: int = 10
+
+    @property
+    def measures(self) -> Mapping[str, frozenset[str]]:
+        """What some experiment shows of the fits on each data set."""
+        found: dict[str, set[str]] = {}
+        for experiment in self.experiments:
+            for curve in experiment.curves:
+                for _, fit in curve.points:
+                    found.setdefault(fit.data, set()).add(curve.measure)
+        return {data: frozenset(measures) for data, measures in found.items()}
 
 
 PAPERS = (
@@ -48,6 +62,7 @@ PAPERS = (
         dpada.EXPERIMENTS,
         dpada.SYSTEMS,
         dpada.SUMMARY,
+        runs=50,
     ),
 )
 

@@ -1,9 +1,13 @@
 """What a paper says of a figure, as a function of what was measured, that can be wrong.
 
 Every statement becomes contrasts: numbers that are positive where it is right, each with a standard error. It *holds* if every
-contrast is positive and nine in ten of them clearly (of fewer than ten, all), it *does not* if one is clearly negative, and
-otherwise it *cannot be told* from these runs. Clearly means at the two-sided 5 % level of Student's t, and for a contradiction at
-that level over all contrasts together: of many places that agree by chance alone, one would soon be found to contradict.
+contrast is positive and nine in ten of them clearly (of fewer than ten, all), or if none is clearly negative and their mean, the
+pooled contrast, is clearly positive; against several rivals, that with each of them. It *does not* if one is clearly negative or
+a pooled one is, and otherwise it *cannot be told* from these runs. Clearly means at the two-sided 5 % level of Student's t, and
+for a contradiction at one place at that level over all contrasts together: of many places that agree by chance alone, one would
+soon be found to contradict.
+
+What does not hold names the worst place, what cannot be told the number of runs that would tell.
 """
 
 from __future__ import annotations
@@ -31,7 +35,9 @@ __all__ = [
     "falls",
     "is_near",
     "judged",
+    "less_flat",
     "near_reported",
+    "pooled",
     "rises",
     "steady",
     "trend",
@@ -42,6 +48,7 @@ LEVEL = 0.05
 MOST = 0.9  # of many places, all of which agree, so many have to agree clearly
 ROUNDING = 1e-9  # of sums of values that are kept with four digits
 FLAT = 0.005  # a change between the ends of a curve of less than this is none
+MANY = 1000  # runs: a difference that takes more is a tie for this page
 
 Pick = Callable[[Panel], bool]
 
@@ -53,11 +60,15 @@ def everywhere(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A number that is positive where a statement is right, its standard error, and the degrees of freedom of that."""
+    """A number that is positive where a statement is right, its standard error, and the degrees of freedom of that.
+
+    ``runs`` are the values of single runs where the gap is their mean.
+    """
 
     gap: float
     error: float = 0.0
     freedom: float = math.inf
+    runs: tuple[float, ...] = ()
 
     def bound(self, level: float) -> float:
         """Return how far the gap may be off at a two-sided level."""
@@ -75,10 +86,25 @@ class Contrast:
         return self.gap <= 0 if self.error == 0 else self.gap < -self.bound(LEVEL / contrasts)
 
     def __neg__(self) -> Contrast:
-        return Contrast(-self.gap, self.error, self.freedom)
+        return Contrast(-self.gap, self.error, self.freedom, tuple(-value for value in self.runs))
 
     def __add__(self, constant: float) -> Contrast:
-        return Contrast(self.gap + constant, self.error, self.freedom)
+        return Contrast(self.gap + constant, self.error, self.freedom, tuple(value + constant for value in self.runs))
+
+    def __str__(self) -> str:
+        if self.error == 0:
+            return f"{self.gap:+.4f} (no noise)"
+        return f"{self.gap:+.4f} ± {self.error:.4f} ({self.count} runs)"
+
+    @property
+    def count(self) -> int:
+        """How many runs stand behind it."""
+        return len(self.runs) or (1 if math.isinf(self.freedom) else math.ceil(self.freedom) + 1)
+
+    def needed(self, contrasts: int = 1) -> float:
+        """Return how many runs would make it clear, if means and spreads stay."""
+        needed = self.count * (self.bound(LEVEL / contrasts) / abs(self.gap)) ** 2 if self.gap else math.inf
+        return math.inf if math.isnan(needed) else needed
 
 
 def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
@@ -92,7 +118,8 @@ def combined(weights: Sequence[float], cells: Sequence[Cell]) -> Contrast:
     if len({len(cell.values) for _, cell in noisy}) == 1 and len(noisy[0][1].values) > 1:
         runs = np.sum([weight * np.array(cell.values) for weight, cell in noisy], axis=0)
         error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
-        return Contrast(gap, error if error > ROUNDING else 0.0, len(runs) - 1)
+        single = tuple((runs - runs.mean() + gap).tolist())  # with what has no noise
+        return Contrast(gap, error if error > ROUNDING else 0.0, len(runs) - 1, single)
     variances = [(weight * cell.error) ** 2 for weight, cell in noisy]
     total = sum(variances)
     if not 0 < total < math.inf:
@@ -106,14 +133,70 @@ def difference(here: Cell, there: Cell) -> Contrast:
     return combined((1.0, -1.0), (here, there))
 
 
-def judged(contrasts: Sequence[Contrast], words: str) -> Verdict:
-    """Return what contrasts say of a statement that needs all of them to be positive."""
+def pooled(contrasts: Sequence[Contrast]) -> Contrast:
+    """Return the mean of contrasts, run by run where all have as many; otherwise as if all of them moved together."""
+    gap = sum(contrast.gap for contrast in contrasts) / len(contrasts)
+    noisy = [contrast for contrast in contrasts if contrast.error]
+    if not noisy:
+        return Contrast(gap)
+    if len({len(contrast.runs) for contrast in noisy}) == 1 and noisy[0].runs:
+        runs = np.sum([contrast.runs for contrast in noisy], axis=0) / len(contrasts)
+        error = float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
+        return Contrast(gap, error, len(runs) - 1, tuple((runs - runs.mean() + gap).tolist()))
+    error = sum(contrast.error for contrast in contrasts) / len(contrasts)
+    return Contrast(gap, error, min(contrast.freedom for contrast in noisy))
+
+
+def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = ()) -> Verdict:
+    """Return what contrasts say of a statement that needs all of them to be positive.
+
+    ``pool`` names what each contrast may be pooled with, such as its rival; without it none has a mean that means anything.
+    """
     if not contrasts:
         return Verdict("not measured")
-    if any(contrast.fails(len(contrasts)) for contrast in contrasts):
+    wholes = _pools(contrasts, pool) if len(contrasts) > 1 else []
+    if wholes:
+        words += f"; pooled {'' if len(wholes) == 1 else 'least '}{min(wholes, key=_clarity)}"
+    failing = [contrast for contrast in contrasts if contrast.fails(len(contrasts))]
+    if failing:
+        return Verdict("does not", f"{words}; worst place {min(failing, key=_clarity)}")
+    if any(whole.fails(len(wholes)) for whole in wholes):
         return Verdict("does not", words)
     clear = sum(contrast.holds for contrast in contrasts) >= MOST * len(contrasts)
-    return Verdict("holds" if clear and all(contrast.gap > 0 for contrast in contrasts) else "cannot be told", words)
+    if clear and all(contrast.gap > 0 for contrast in contrasts):
+        return Verdict("holds", words)
+    if wholes and all(whole.holds for whole in wholes):
+        return Verdict("holds", words)
+    return Verdict("cannot be told", f"{words}; {_settled(contrasts, wholes)}")
+
+
+def _pools(contrasts: Sequence[Contrast], pool: Sequence[str]) -> list[Contrast]:
+    """Return the pooled contrast of each name."""
+    groups: dict[str, list[Contrast]] = {}
+    for name, contrast in zip(pool, contrasts, strict=bool(pool)):
+        groups.setdefault(name, []).append(contrast)
+    return [pooled(group) for group in groups.values()]
+
+
+def _clarity(contrast: Contrast) -> float:
+    """Return the gap in standard errors."""
+    return contrast.gap / contrast.error if contrast.error else -math.inf
+
+
+def _settled(contrasts: Sequence[Contrast], wholes: Sequence[Contrast]) -> str:
+    """Return what would settle a sentence that cannot be told: the runs that it takes at the means and spreads so far."""
+    if any(math.isinf(contrast.error) for contrast in contrasts):
+        return "a second run of every point would give it an error"
+    wrong = [contrast.needed(len(contrasts)) for contrast in contrasts if contrast.gap <= 0]
+    right = sorted(contrast.needed() for contrast in contrasts)
+    needed = [min(wrong) if wrong else right[math.ceil(MOST * len(right)) - 1]]
+    if wholes:
+        needed.append(max(whole.needed() for whole in wholes))
+    runs = min(needed)
+    if runs > MANY:
+        nearest = min(contrasts, key=lambda contrast: abs(contrast.gap))
+        return f"a tie for this many runs: nearest {nearest}, more than {MANY} runs would tell"
+    return f"about {math.ceil(runs)} runs of every point would tell"
 
 
 def cells_of(results: Measured, form: Form, label: str, panel: Panel) -> dict[float, Cell]:
@@ -126,14 +209,18 @@ def above(first: str, others: Sequence[str], *, panels: Pick = everywhere, by: f
     """Return the check that one method is above all others (by at least so much) in every panel at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        pairs = list(_pairs(results, form, first, others, panels))
-        return compared([difference(here, there) for here, there in pairs], by)
+        found = [
+            (other, difference(here, there))
+            for other in others
+            for here, there in _pairs(results, form, first, other, panels)
+        ]
+        return compared([gap for _, gap in found], by, [other for other, _ in found])
 
     return check
 
 
-def compared(gaps: Sequence[Contrast], by: float = 0.0) -> Verdict:
-    """Return whether every gap is more than ``by``, with how many are and how large they are."""
+def compared(gaps: Sequence[Contrast], by: float = 0.0, rivals: Sequence[str] = ()) -> Verdict:
+    """Return whether every gap is more than ``by``, with how many are and how large they are; gaps to one rival are pooled."""
     if not gaps:
         return Verdict("not measured")
     contrasts = [gap + -by for gap in gaps]
@@ -143,18 +230,14 @@ def compared(gaps: Sequence[Contrast], by: float = 0.0) -> Verdict:
         f"clearly not in {sum(c.fails(len(gaps)) for c in contrasts)}); {min(sizes):+.3f} to {max(sizes):+.3f}, "
         f"{sum(sizes) / len(sizes):+.3f} on average"
     )
-    return judged(contrasts, words)
+    return judged(contrasts, words, rivals or ["all"] * len(gaps))
 
 
-def _pairs(
-    results: Measured, form: Form, first: str, others: Sequence[str], panels: Pick
-) -> Iterator[tuple[Cell, Cell]]:
-    """Yield the runs of one method and of each other, place by place."""
+def _pairs(results: Measured, form: Form, first: str, other: str, panels: Pick) -> Iterator[tuple[Cell, Cell]]:
+    """Yield the runs of one method and of another, place by place."""
     for panel in filter(panels, results.experiment.panels):
-        here = cells_of(results, form, first, panel)
-        for other in others:
-            there = cells_of(results, form, other, panel)
-            yield from ((here[x], there[x]) for x in here if x in there)
+        here, there = (cells_of(results, form, label, panel) for label in (first, other))
+        yield from ((here[x], there[x]) for x in here if x in there)
 
 
 def above_majority(label: str, *, panels: Pick = everywhere) -> Check:
@@ -191,23 +274,27 @@ def _trend(label: str, panels: Pick, sign: float) -> Check:
                 continue
             change = trend(cells)
             upwards = change if sign > 0 else -change
-            flat = upwards.gap + upwards.bound(LEVEL) < FLAT
-            contrasts.append(Contrast(-1.0) if flat else upwards)
-            sure = ", flat" if flat and not upwards.fails() else ""
+            contrasts.append(less_flat(upwards))
+            sure = ", flat" if contrasts[-1] is not upwards and not upwards.fails() else ""
             words.append(
                 f"{panel.name}: {cells[0].mean:.3f} to {cells[-1].mean:.3f}, fitted change {change.gap:+.3f} ± "
                 f"{change.error:.3f}{sure}"
             )
-        return judged(contrasts, "; ".join(words))
+        return judged(contrasts, "; ".join(words), [label] * len(contrasts))
 
     return check
+
+
+def less_flat(change: Contrast, contrasts: int = 1) -> Contrast:
+    """Return a change; if it is clearly less than ``FLAT``, what is missing of that."""
+    return change + -FLAT if change.gap + change.bound(LEVEL / contrasts) < FLAT else change
 
 
 def closest(label: str, others: Sequence[str], target: str, *, panels: Pick = everywhere) -> Check:
     """Return the check that of all methods one is closest to another, in every panel at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        contrasts, nearest, own = [], [], []
+        contrasts, pool, nearest, own = [], [], [], []
         for panel in filter(panels, results.experiment.panels):
             curves = {name: cells_of(results, form, name, panel) for name in (label, *others, target)}
             for x in results.experiment.axis.values:
@@ -220,11 +307,12 @@ def closest(label: str, others: Sequence[str], target: str, *, panels: Pick = ev
                 for name in others:  # the target's own error is in both distances; that of the methods remains
                     noise = difference(curves[label][x], curves[name][x])
                     contrasts.append(Contrast(far[name] - far[label], noise.error, noise.freedom))
+                    pool.append(name)
         if not contrasts:
             return Verdict("not measured")
         ranks = ", ".join(f"{name} {count}" for name, count in Counter(nearest).most_common())
         words = f"closest in {nearest.count(label)} of {len(nearest)} places ({ranks}); {min(own):.3f} to {max(own):.3f} away"
-        return judged(contrasts, words)
+        return judged(contrasts, words, pool)
 
     return check
 
@@ -249,7 +337,8 @@ def is_near(label: str, panel: Panel, x: float, value: float, tolerance: float =
         for rule in MAJORITY:
             trivial = results.cell(panel, rule, form, x)
             if verdict.answer == "holds" and trivial is not None and abs(trivial.mean - value) <= tolerance:
-                return Verdict("cannot be told", f"{words}; the {rule} meets it too ({trivial.mean:.3f})")
+                also = f"the {rule} meets it too ({trivial.mean:.3f}): a number that it misses would tell"
+                return Verdict("cannot be told", f"{words}; {also}")
         return verdict
 
     return check

@@ -12,11 +12,11 @@ from hedgerow.reproduce.dpada_claims import (
     all_fall,
     all_rise,
     falls_on_the_whole,
-    grows,
     same,
     settles,
     steadier,
 )
+from hedgerow.reproduce.dpada_cost import cost
 from hedgerow.reproduce.dpada_facts import FACTS, ROUNDS, SCHEDULES
 from hedgerow.reproduce.experiment import MAJORITY, Axis, Experiment, Form, Methods, PaperClaim, curves_of
 from hedgerow.reproduce.fits import Setting
@@ -35,7 +35,7 @@ THREE = ("DPAda_Swing", "DPAda_Random", "DPAda_Improved")
 VERY_LOW = 0.05  # below AdaBoost
 SPLIT = (
     "Adult: born in the US, without fnlwgt, its own test file; Bank Marketing: 70/30 by a fixed permutation. The split is fixed; "
-    "only noise and schedules differ between runs (the paper averages 50)."
+    "only noise and schedules differ between runs, of which the paper averages 50."
 )
 TIES = (
     "The paper is silent about records that tie for the largest or the least weight, nearly all after one round. Its proof of "
@@ -57,8 +57,8 @@ PRIVATE = (
     "with about a quarter of the rounds, each with four times the budget."
 )
 STRAY = (
-    "How far runs stray is the mean distance of single runs from the line through a method's means. Runs here share their coins "
-    "at all budgets, so that a curve of Random's means looks smoother than one whose points were drawn apart."
+    "How far runs stray is the mean distance of single runs from the line through a method's means. As printed each "
+    "point's runs have coins and noise of their own; in the private form runs of one number share them at all points."
 )
 NOTES = (TIES, LEARNER, HOW, PRIVATE, STRAY)
 
@@ -80,11 +80,11 @@ EACH = Reading("", "", BUDGET, ("published", "private"), {}, "All eight budgets.
 ONE = Reading(
     "-one",
     ", one record at a time",
-    FEWER,
+    BUDGET,
     ("published",),
     {"ties": "one"},
     "The same with noise on one record of those that tie for the largest weight, and on one for the least; the private form "
-    "has no ties. Four of the paper's eight budgets, so that all experiments of this paper together take an hour.",
+    "has no ties.",
 )
 
 
@@ -386,38 +386,6 @@ def _fnlwgt() -> Experiment:
     )
 
 
-def _costs(name: str, axis: Axis, words: str, settings: str, fixed: Mapping[str, Setting]) -> Experiment:
-    methods: Methods = {label: ("dpada", {"schedule": schedule}) for label, schedule in SCHEDULES.items()}
-    return Experiment(
-        name=name,
-        title=f"Seconds of a fit against {words}",
-        settings=f"Epsilon 1. {settings} {SPLIT}",
-        axis=axis,
-        curves=curves_of(axis, methods, DATA, fixed=fixed, forms=("published",), measures={"seconds": "seconds"}),
-        claims=tuple(
-            PaperClaim(
-                "3.3.2, eq. 26",
-                f"{label} takes O(mdn): in proportion to {words} (power 1 within .35)",
-                grows(label, 1.0, 0.35),
-            )
-            for label in SCHEDULES
-        ),
-        notes=(
-            "Seconds are of a whole fit on a machine that does other things too. Reading and sorting the records is a part of it "
-            "that rounds do not repeat, so that powers are somewhat below 1. The number of features d cannot be changed alone.",
-        ),
-    )
-
-
-def _every_cost() -> tuple[Experiment, ...]:
-    records = Axis("records", "training records n", (3600, 7200, 14400, 28800), (3600,), log=True)
-    rounds = Axis("n_estimators", "rounds m", ROUNDS, (30, 100))
-    return (
-        _costs("dpada/cost-records", records, "records", "m = 100 rounds.", {"n_estimators": 100}),
-        _costs("dpada/cost-rounds", rounds, "rounds", "All records.", {}),
-    )
-
-
 def _of_figures(reading: Reading) -> tuple[Experiment, ...]:
     return (
         _by_rounds(2, "adult-us", reading),
@@ -427,4 +395,4 @@ def _of_figures(reading: Reading) -> tuple[Experiment, ...]:
     )
 
 
-EXPERIMENTS = (*FACTS, *_of_figures(EACH), *_of_figures(ONE), _algorithm3(), _ties(), _fnlwgt(), *_every_cost())
+EXPERIMENTS = (*FACTS, *_of_figures(EACH), *_of_figures(ONE), _algorithm3(), _ties(), _fnlwgt(), cost(SCHEDULES))

@@ -1,4 +1,4 @@
-"""What only the paper of DPAda says of figures: several curves at once, how far runs stray, and how seconds grow."""
+"""What only the paper of DPAda says of figures: several curves at once, and how far runs stray."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from hedgerow.reproduce.claims import (
-    FLAT,
-    LEVEL,
     Contrast,
     Pick,
     cells_of,
@@ -17,6 +15,7 @@ from hedgerow.reproduce.claims import (
     difference,
     everywhere,
     judged,
+    less_flat,
     trend,
 )
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
@@ -27,7 +26,6 @@ __all__ = [
     "all_fall",
     "all_rise",
     "falls_on_the_whole",
-    "grows",
     "same",
     "settles",
     "steadier",
@@ -73,32 +71,28 @@ def _changed(changes: Sequence[Contrast], sign: float) -> Verdict:
     """Return whether every fitted change has a sign; one that is clearly smaller than ``FLAT`` has none."""
     if not changes:
         return Verdict("not measured")
-    contrasts = []
-    for change in changes:
-        wanted = change if sign > 0 else -change
-        flat = wanted.gap + wanted.bound(LEVEL / len(changes)) < FLAT
-        contrasts.append(Contrast(-1.0) if flat else wanted)
+    contrasts = [less_flat(change if sign > 0 else -change, len(changes)) for change in changes]
     sizes = [change.gap for change in changes]
     words = (
         f"{'up' if sign > 0 else 'down'} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves (clearly in "
         f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); fitted changes "
         f"{min(sizes):+.3f} to {max(sizes):+.3f}"
     )
-    return judged(contrasts, words)
+    return judged(contrasts, words, ["all"] * len(contrasts))
 
 
 def above_in_panel(first: str, others: Sequence[str], labels: Sequence[str]) -> Check:
     """Return the check that curves of the same labels are higher in one panel than in each of the others, at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
-        gaps = []
+        found = []
         for label in labels:
             curves = {panel.name: cells_of(results, form, label, panel) for panel in results.experiment.panels}
             here = curves.get(first, {})
             for other in others:
                 there = curves.get(other, {})
-                gaps += [difference(here[x], there[x]) for x in here if x in there]
-        return compared(gaps)
+                found += [(other, difference(here[x], there[x])) for x in here if x in there]
+        return compared([gap for _, gap in found], rivals=[other for other, _ in found])
 
     return check
 
@@ -148,7 +142,7 @@ def steadier(steady: Iterable[Place], others: Iterable[Place]) -> Check:
 
     def check(results: Measured, form: Form) -> Verdict:
         found = [
-            (calm, wild)
+            (calm, wild, second[1] if first[0] == second[0] else f"{first[0]} {second[0]}")
             for first, second in pairs
             for calm in [strays(results, form, first)]
             for wild in [strays(results, form, second)]
@@ -156,13 +150,13 @@ def steadier(steady: Iterable[Place], others: Iterable[Place]) -> Check:
         ]
         if not found:
             return Verdict("not measured")
-        contrasts = [difference(wild, calm) for calm, wild in found]
+        contrasts = [difference(wild, calm) for calm, wild, _ in found]
         words = (
             f"less in {sum(c.gap > 0 for c in contrasts)} of {len(contrasts)} comparisons (clearly in "
             f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); "
-            f"{_range(calm for calm, _ in found)} against {_range(wild for _, wild in found)}"
+            f"{_range(calm for calm, _, _ in found)} against {_range(wild for _, wild, _ in found)}"
         )
-        return judged(contrasts, words)
+        return judged(contrasts, words, [rival for _, _, rival in found])
 
     return check
 
@@ -199,32 +193,6 @@ def averaged(cells: Sequence[Cell]) -> Cell:
     runs = min((len(cell.values) for cell in cells if not cell.certain), default=1)
     rows = [cell.values[:1] * runs if cell.certain else cell.values[:runs] for cell in cells]
     return Cell(tuple(statistics.fmean(values) for values in zip(*rows, strict=True)), certain)
-
-
-def grows(label: str, power: float, tolerance: float) -> Check:
-    """Return the check that a curve of seconds grows with the axis as a power: the one fitted to medians, within a tolerance.
-
-    Its error is that of the powers fitted to each run.
-    """
-
-    def check(results: Measured, form: Form) -> Verdict:
-        contrasts, words = [], []
-        for panel in results.experiment.panels:
-            curve = cells_of(results, form, label, panel)
-            if len(curve) < 3:
-                continue
-            runs = min(len(cell.values) for cell in curve.values())
-            each = Cell(tuple(_power(curve, [cell.values[run] for cell in curve.values()]) for run in range(runs)))
-            found = _power(curve, [statistics.median(cell.values) for cell in curve.values()])
-            contrasts.append(Contrast(tolerance - abs(found - power), each.error, each.freedom))
-            words.append(f"{panel.name}: power {found:.2f} ± {each.error:.2f}")
-        return judged(contrasts, "; ".join(words))
-
-    return check
-
-
-def _power(sizes: Iterable[float], seconds: Sequence[float]) -> float:
-    return float(np.polyfit(np.log(list(sizes)), np.log(seconds), 1)[0])
 
 
 def _range(cells: Iterable[Cell]) -> str:

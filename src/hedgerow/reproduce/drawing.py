@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from hedgerow.plots import PrivacyUtilityDisplay
@@ -17,6 +19,9 @@ __all__ = ["draw"]
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
 FLAT, LEAST_SPAN = 2.0, 0.05
 LEAST_GAP = 0.1  # of the width of an axis
+MANY = 8  # lines of a panel, whose colors a legend makes hard to follow
+NAMES = 1.3  # inches for names beside lines
+NAME_HEIGHT = 0.075  # of a name beside a line, of the height of an axis
 WORDS = {"auc": "ROC AUC", "roc": "true positives", "f1": "F1", "training_accuracy": "accuracy in training"}
 
 
@@ -28,7 +33,8 @@ def draw(results: Results) -> Any | None:
     if len(experiment.axis.values) < 2 or not results.cells:
         return None
     panels, forms = _drawn(experiment), experiment.forms
-    figure = new_figure(max(COLUMN * len(panels), 6.0), ROW * len(forms) + LEGEND)
+    column = COLUMN + (NAMES if experiment_lines(experiment) >= MANY else 0.0)
+    figure = new_figure(max(column * len(panels), 6.0), ROW * len(forms) + LEGEND)
     grid = figure.subplots(len(forms), len(panels), squeeze=False, sharex=True)
     artists: dict[str, Any] = {}
     for row, form in enumerate(forms):
@@ -45,12 +51,56 @@ def draw(results: Results) -> Any | None:
                 ax.set_title(shown(panel.name), fontsize=10)
     for forms_of_panel in zip(*grid, strict=True):
         _same_scale([ax for ax in forms_of_panel if ax.axison])
+    if max(len(named_lines(ax, artists)) for row in grid for ax in row) >= MANY:
+        for ax in (ax for row in grid for ax in row if ax.axison):
+            _name_ends(ax, artists)
+        return figure
     longest = max(map(len, artists), default=1)
     columns = max(1, min(len(artists), int(figure.get_figwidth() / (0.6 + 0.085 * longest))))
     figure.legend(
         artists.values(), map(shown, artists), loc="outside lower center", ncols=columns, frameon=False, fontsize=9
     )
     return figure
+
+
+def experiment_lines(experiment: Experiment) -> int:
+    """Return the largest number of lines that a panel has in one form."""
+    places = Counter((curve.panel, curve.form) for curve in experiment.curves)
+    return max(places[panel, form] + places[panel, None] for panel in experiment.panels for form in experiment.forms)
+
+
+def named_lines(ax: Any, artists: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lines of a panel by the name that the figure's artists of the same color and dashes have."""
+    looks = {_look(artist): label for label, artist in artists.items()}
+    return {looks[_look(line)]: line for line in ax.lines if _look(line) in looks and len(line.get_xdata())}
+
+
+def _look(line: Any) -> tuple[object, ...]:
+    return line.get_color(), line.get_linestyle(), line.get_marker()
+
+
+def _name_ends(ax: Any, artists: Mapping[str, Any]) -> None:
+    """Write the name of each line beside its right end, those that lie close one above the other, so that no legend is needed."""
+    low, high = ax.get_ylim()
+    found = sorted((line.get_ydata()[-1], label, line) for label, line in named_lines(ax, artists).items())
+    places = [(float(y) - low) / (high - low) for y, _, _ in found]
+    for below, here in pairwise(range(len(places))):
+        places[here] = max(places[here], places[below] + NAME_HEIGHT)
+    top = 1.0
+    for here in reversed(range(len(places))):  # only those at the top that do not fit go down again
+        places[here] = min(places[here], top)
+        top = places[here] - NAME_HEIGHT
+    for (y, label, line), place in zip(found, places, strict=True):
+        ax.annotate(
+            shown(label),
+            (1.0, (float(y) - low) / (high - low)),
+            (1.04, place),
+            xycoords="axes fraction",
+            va="center",
+            fontsize=7,
+            color=line.get_color(),
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": line.get_color()},
+        )
 
 
 def _drawn(experiment: Experiment) -> tuple[Panel, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from hedgerow.reproduce.baselines import BASELINES
 from hedgerow.reproduce.fits import Fit, Setting
-from hedgerow.reproduce.tasks import TASKS
+from hedgerow.reproduce.tasks import CODED_DATA, TASKS
 
 __all__ = [
     "ANSWERS",
@@ -297,7 +297,8 @@ def _fit(
         settings = {name: value for name, value in settings.items() if name in OWN_SETTINGS[system]}
         return Fit(task, system, "none", 0.0, tuple(sorted(settings.items())), records)
     if form == "coded":
-        return Fit(task, system, "published", epsilon, tuple(sorted({**settings, "as_coded": True}.items())), records)
+        coded = tuple(sorted({**settings, "as_coded": True}.items()))
+        return Fit(CODED_DATA.get(task, task), system, "published", epsilon, coded, records)
     return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)
 
 

@@ -1,20 +1,29 @@
-"""Many fits, one line of a CSV file each: what stands there is not run again, and nothing is lost when a run is broken off."""
+"""Many fits, one line of a CSV file each: what stands there is not run again, and nothing is lost when a run is broken off.
+
+Rows of a paper that is done are packed into one compressed file, whose hash stands beside it.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import io
+import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import atomic_file
 from hedgerow.progress import Progress
 from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
 
-__all__ = ["Row", "read_rows", "run_grid"]
+__all__ = ["HASHES", "Row", "pack_rows", "read_rows", "run_grid"]
 
 Row = dict[str, str]
 FIELDS = (*KEY, *MEASURES)
+HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it
+PACKED = ".csv.xz"
 
 
 def read_rows(folder: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
@@ -23,16 +32,70 @@ def read_rows(folder: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
     Raises
     ------
     ConfigurationError
-        If a file has other columns.
+        If a file has other columns, or a packed one another hash than stands beside it.
     """
-    rows = {}
+    rows: dict[tuple[str, ...], Row] = {}
+    hashes = _hashes(Path(folder))
+    for path in sorted(Path(folder).glob(f"*{PACKED}")):
+        content = path.read_bytes()
+        if hashes.get(path.name) != hashlib.sha256(content).hexdigest():
+            raise ConfigurationError(
+                f"{path} is not the file whose hash stands in {HASHES} beside it. Get both again, or move them away."
+            )
+        rows.update(_rows(path, lzma.decompress(content).decode("utf-8")))
     for path in sorted(Path(folder).glob("*.csv")):
-        text = path.read_text(encoding="utf-8")
-        reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())  # the last line may have been cut by a crash
-        if tuple(reader.fieldnames or FIELDS) != FIELDS:
-            raise ConfigurationError(f"{path} is no file of rows of this version: it has other columns. Move it away.")
-        rows.update({tuple(row[name] for name in KEY): row for row in reader})
+        rows.update(_rows(path, path.read_text(encoding="utf-8")))
     return rows
+
+
+def _rows(path: Path, text: str) -> dict[tuple[str, ...], Row]:
+    reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())  # the last line may have been cut by a crash
+    if tuple(reader.fieldnames or FIELDS) != FIELDS:
+        raise ConfigurationError(f"{path} is no file of rows of this version: it has other columns. Move it away.")
+    return {tuple(row[name] for name in KEY): row for row in reader}
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    path = folder / HASHES
+    if not path.exists():
+        return {}
+    pairs = (line.split("  ", 1) for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: digest for digest, name in pairs}
+
+
+def pack_rows(folder: str | os.PathLike[str], sets: Mapping[str, Collection[str]]) -> list[Path]:
+    """Pack the rows of a folder into one compressed file for each paper, with hashes, and remove the files of single sets.
+
+    ``sets`` are the data sets of each paper; rows of others stay where they are. Returned is what was written.
+    """
+    home, rows = Path(folder), read_rows(folder)
+    hashes, written = _hashes(home), []
+    for paper, names in sets.items():
+        own = sorted((row for row in rows.values() if row["data"] in names), key=_place)
+        if not own:
+            continue
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(own)
+        content = lzma.compress(text.getvalue().encode("utf-8"), preset=9)
+        written.append(_written(home / f"{paper}{PACKED}", content))
+        hashes[written[-1].name] = hashlib.sha256(content).hexdigest()
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
+    written.append(_written(home / HASHES, lines.encode("utf-8")))
+    for name in {name for names in sets.values() for name in names}:
+        (home / f"{name}.csv").unlink(missing_ok=True)  # packed by now
+    return written
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return *(row[name] for name in KEY[:-1]), int(row["run"])
+
+
+def _written(path: Path, content: bytes) -> Path:
+    with atomic_file(path) as part:
+        part.write_bytes(content)
+    return path
 
 
 def run_grid(
@@ -52,7 +115,7 @@ def run_grid(
     folder : path
         Where one CSV file for each data set stands; it is made if it does not exist.
     jobs : int
-        How many fits run at once, in processes of their own.
+        How many fits run at once, in processes of their own; 0 runs none.
     work, progress : callable
         What runs a fit, and what shows how far the work is.
 
@@ -64,7 +127,7 @@ def run_grid(
     rows = read_rows(folder)
     wanted = list(dict.fromkeys(fits))
     left = [fit for fit in wanted if fit.key not in rows]
-    if not left:
+    if not left or not jobs:
         return rows
     paths = {fit.data: Path(folder) / f"{fit.data}.csv" for fit in left}
     for path in paths.values():

@@ -41,10 +41,12 @@ PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
 LEGEND = (
     "A sentence *holds* if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten "
-    "at all), it *does not* if it is clearly wrong at one, "
-    "and otherwise it *cannot be told* from these runs. Clearly is the 5 % level of Student's t over the runs, for a wrong place "
+    "at all), or clearly so in the mean over all places (pooled) and clearly wrong at none; it *does not* if it is clearly wrong "
+    "at one place or in the mean, and otherwise it *cannot be told* from these runs, and the runs that would tell are estimated "
+    "from means and errors so far. Clearly is the 5 % level of Student's t over the runs, for a wrong place "
     "over all places together; a number is met within the tolerance that the sentence names, and not where the majority rule "
-    "meets it too. Lines are means, bands one standard deviation over the runs; open circles are numbers that the paper prints; "
+    "meets it too. A value ± its standard error stands with the number of runs behind it. Lines are means, bands one standard "
+    "deviation over the runs; open circles are numbers that the paper prints; "
     "where one scale would press a row flat, each row has its own."
 )
 WORTH = (

@@ -38,7 +38,10 @@ class Results:
 
     @cached_property
     def cells(self) -> Mapping[Place, Cell]:
-        """The runs of every point that has any."""
+        """The runs of every point that has any; all points of a form as many as the one with the fewest.
+
+        A run that was broken off leaves some points with a run more than others, and only as many are compared run by run.
+        """
         found: dict[Place, Cell] = {}
         for curve in self.experiment.curves:
             for x, fit in curve.points:
@@ -47,7 +50,11 @@ class Results:
                 values = tuple(number for number in numbers if number is not None)
                 if values:
                     found[curve.panel, curve.label, curve.form, x] = Cell(values, fit.is_certain)
-        return found
+        fewest: dict[Form | None, int] = {}
+        for (_, _, form, _), cell in found.items():
+            if not cell.certain:
+                fewest[form] = min(len(cell.values), fewest.get(form, len(cell.values)))
+        return {place: cell if cell.certain else Cell(cell.values[: fewest[place[2]]]) for place, cell in found.items()}
 
     def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:
         """Return the runs of a point; of a method without privacy, whatever the form."""

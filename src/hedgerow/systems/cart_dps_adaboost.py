@@ -43,7 +43,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
-        10, as coded 30; 10 bins.
+        10, as coded with noise in Gini indices 30; 10 bins.
     max_depth : int or None
         Tests on a path. None: 2 [our choice]; published: 4.
     subspace : int or None
@@ -54,6 +54,9 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         Private form: a tree votes with one weight from its noisy error, or each leaf with its log-odds.
     as_coded : bool
         Published form: whether to follow the authors' public code where it differs from the paper.
+    coded_noise : {"votes", "gini"}
+        As coded: noise on the trees' answers, as in the four scripts that draw the paper's figures and tables, or in the Gini
+        indices and labels, as in a fifth one.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         "criterion": Choice(("max", "error", "gini")),
         "voting": Choice(tuple(VOTES)),
         "as_coded": Boolean(),
+        "coded_noise": Choice(("votes", "gini")),
     }
 
     def __init__(
@@ -84,6 +88,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         criterion: str = "max",
         voting: str = "discrete",
         as_coded: bool = False,
+        coded_noise: str = "votes",
         variant: str = "private",
         n_estimators: int | None = None,
         max_bins: int | None = None,
@@ -111,6 +116,7 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
         self.criterion = criterion
         self.voting = voting
         self.as_coded = as_coded
+        self.coded_noise = coded_noise
 
     def _private(self) -> BoostingRecipe:
         tree = Recipe(
@@ -126,10 +132,12 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     def _published(self) -> published.PublishedBoosting:
         depth = self._size(None).max_depth
         if self.as_coded:
+            noisy = self.coded_noise == "gini"
             return published.PublishedBoosting(
-                published.CodedTree(depth),
-                budgets=published.WholeRounds(),
+                published.CodedTree(depth, noisy=noisy),
+                budgets=published.WholeRounds() if noisy else published.EqualRounds(),
                 step=published.CodedStep(),
+                votes=None if noisy else published.NoisyVotes(),
                 holdout=FOR_PRUNING,
             )
         return published.PublishedBoosting(
@@ -143,5 +151,5 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
         if epsilon is None:
-            return Size(30 if self.as_coded else 10, 4, 10)
+            return Size(30 if self.as_coded and self.coded_noise == "gini" else 10, 4, 10)
         return Size(by_budget(epsilon, 4, 10, 30), 2, 10)

@@ -48,7 +48,7 @@ class CellsClassifier(PrivateClassifier):
         A specialization that would make more cells is not offered. None: 4096 from an add/remove budget of 0.5 on, otherwise
         64; published: 2**20.
     max_bins : int or None
-        Private form: places where a numeric feature may be cut, and one. None: 16.
+        Private form: places where a numeric feature may be cut, and one. None: 16; DT-Diff 64 from an add/remove budget of 1 on.
 
     Attributes
     ----------
@@ -114,8 +114,12 @@ class CellsClassifier(PrivateClassifier):
             schema,
             epsilon,
             specializations=self.specializations or (10 if enough else 4),
-            max_bins=self.max_bins or MAX_BINS,
+            max_bins=self.max_bins or self._default_bins(epsilon),
         )
+
+    def _default_bins(self, epsilon: Fraction) -> int:
+        """Return the places where a numeric feature may be cut, and one, for an add/remove budget."""
+        return MAX_BINS
 
     def _published(self, schema: Schema, epsilon: Fraction) -> PublishedCellsPlan:
         if self.criterion == "gini":

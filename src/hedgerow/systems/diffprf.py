@@ -15,7 +15,7 @@ from hedgerow.scores import SCORES
 from hedgerow.systems.forest import ASSIGNMENTS
 from hedgerow.systems.paper import BOOTSTRAPS, PaperForest, published_criterion
 from hedgerow.systems.size import Size
-from hedgerow.trees import Multiway, NoisyCounts, NoisySize, Recipe, SelectTest, Subspace, Uniform
+from hedgerow.trees import Multiway, NoisyCounts, Recipe, SelectTest, Subspace, Uniform
 
 __all__ = ["DiffPRFClassifier"]
 
@@ -27,12 +27,12 @@ class DiffPRFClassifier(PaperForest):
     ours [inferred].
 
     Releases  ``n_estimators`` trees with noisy class counts in each leaf; each tree votes for its leaf's largest.
-    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level, half of it for a noisy
-              number of records that stops small nodes (docs/proofs/diffprf.md).
+    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprf.md).
     Departs   (private) from the paper where a record may enter a bootstrap sample several times: every tree reads all
               records, or a Poisson sample of them. Selections use the one-sided range, with a public cap on the number of
-              records in place of their number, and a leaf gets all that its path has left.
-    Published bootstrap samples, and the number of records taken from the data.
+              records in place of their number, a leaf gets all that its path has left, and no noisy number of records stops small
+              nodes [our choice].
+    Published bootstrap samples, the number of records taken from the data, and noisy numbers of records.
 
     Parameters
     ----------
@@ -99,7 +99,6 @@ class DiffPRFClassifier(PaperForest):
             split=SelectTest(Exponential, SCORES[self.criterion]),
             subspace=Subspace(),
             leaf=NoisyCounts(),
-            stop=NoisySize(),
         )
 
     def _published(self) -> published.Recipe:

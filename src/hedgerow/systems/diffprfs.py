@@ -14,7 +14,7 @@ from hedgerow.schema import Schema
 from hedgerow.systems.forest import ASSIGNMENTS
 from hedgerow.systems.paper import BOOTSTRAPS, SPLITS, PaperForest
 from hedgerow.systems.size import Size
-from hedgerow.trees import Levels, Mixed, NoisyCounts, NoisySize, Recipe, Uniform
+from hedgerow.trees import Levels, Mixed, NoisyCounts, Recipe, Uniform
 
 __all__ = ["DiffPRFsClassifier", "IntervalForest"]
 
@@ -82,7 +82,6 @@ class IntervalForest(PaperForest):
             levels=self._levels(),
             split=SPLITS[self.split],
             leaf=NoisyCounts(),
-            stop=NoisySize(),
         )
 
     def _published(self) -> published.Recipe:
@@ -105,12 +104,12 @@ class DiffPRFsClassifier(IntervalForest):
     Mu, Ding, Song and Lu, "DiffPRFs: random forest under differential privacy", 2016.
 
     Releases  ``n_estimators`` trees with noisy class counts in each leaf; each tree votes for its leaf's largest.
-    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level, half of it for a noisy
-              number of records that stops small nodes (docs/proofs/diffprfs.md).
+    Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprfs.md).
     Departs   (private) from the paper: every tree reads all records or a Poisson sample, not a bootstrap sample; cuts lie on
               the grid of the schema's ranges; one selection stands in for n + 1, at the one-sided range; a leaf gets all that
-              its path has left.
-    Published bootstrap samples, intervals between the values of a node, and n + 1 selections.
+              its path has left; no noisy number of records stops small nodes [our choice: the papers' rule is inferred, and at
+              epsilon / T it makes leaves of roots].
+    Published bootstrap samples, intervals between the values of a node, n + 1 selections, and noisy numbers of records.
 
     Parameters
     ----------

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hedgerow.cells import MergedCuts
 from hedgerow.systems.cells import CellsClassifier
 
 __all__ = ["DTDiffClassifier"]
+
+FINE = 64  # bins where the budget can tell them apart: one selection over all cuts costs no more for many
 
 
 class DTDiffClassifier(CellsClassifier):
@@ -43,3 +47,6 @@ class DTDiffClassifier(CellsClassifier):
 
     _cuts = MergedCuts()
     _published_criterion = "max"
+
+    def _default_bins(self, epsilon: Fraction) -> int:
+        return FINE if epsilon >= 1 else super()._default_bins(epsilon)

@@ -18,7 +18,11 @@ from hedgerow.trees import Harmonic, Multiway, NoisyMinority, PerRecord, Recipe,
 
 __all__ = ["EDPRFClassifier", "PFDPDTClassifier"]
 
-STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": NoisyMinority()}
+SMALL = NoisyMinority(
+    Fraction(3, 10), Fraction(1, 2)
+)  # chosen on parts of the training data (docs/decisions/0005-edprf-defaults.md)
+STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
+SHALLOW = 3  # tests on a path that one tree grows to the end at any budget
 MAX_BINS = 5
 
 
@@ -50,13 +54,13 @@ class PFDPDTClassifier(PaperTree):
     (False, True)
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {**PaperTree._constraints, "stop": Choice(tuple(STOPS))}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {**PaperTree._constraints, "stop": Choice(("auto", *STOPS))}
 
     def __init__(
         self,
         epsilon: float = 1.0,
         *,
-        stop: str = "none",
+        stop: str = "auto",
         variant: str = "private",
         max_depth: int | None = None,
         max_bins: int | None = None,
@@ -86,8 +90,12 @@ class PFDPDTClassifier(PaperTree):
             levels=Harmonic(),  # equations 9 and 10
             split=SelectTest(PermuteAndFlip, Gini()),  # at range 2; the paper: 4, half the signal
             leaf=SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
-            stop=STOPS[self.stop],  # the paper: nodes of a single class
+            stop=self._stop(depth),  # the paper: nodes of a single class
         )
+
+    def _stop(self, depth: int) -> Stop | None:
+        """Return the stop of trees with so many tests on a path."""
+        return STOPS["noisy-minority" if depth > SHALLOW else "none"] if self.stop == "auto" else STOPS[self.stop]
 
     def _published(self) -> published.Recipe:
         return published.Recipe(
@@ -131,9 +139,10 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
         more for a single tree (``n_estimators=1``) [our choice]; published: 5.
     max_bins : int or None
         Equal-width bins of a numeric feature. None: 5 [our choice, the paper is silent].
-    stop : {"none", "noisy-minority"}
+    stop : {"auto", "none", "noisy-minority"}
         Private form: grow every path to its end, or make a node a leaf where its noisy minority count is small. The stop
-        owns a part of each level's budget, which small trees cannot spare.
+        owns three tenths of each level's budget. Auto: a single tree of more than 3 tests on a path has it, trees that are
+        small, or that share the records, cannot spare it.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the plan runs at half the budget.
     records_per_person : int
@@ -171,7 +180,7 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
         epsilon: float = 1.0,
         *,
         n_estimators: int | None = None,
-        stop: str = "none",
+        stop: str = "auto",
         variant: str = "private",
         max_depth: int | None = None,
         max_bins: int | None = None,
@@ -194,6 +203,9 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
             ledger=ledger,
         )
         self.n_estimators = n_estimators
+
+    def _stop(self, depth: int) -> Stop | None:
+        return None if self.stop == "auto" and self.n_estimators != 1 else super()._stop(depth)
 
     def _default_size(self, epsilon: Fraction | None) -> Size:
         if epsilon is None:

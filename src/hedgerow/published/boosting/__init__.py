@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hedgerow.published.boosting.cart import CartTree
     from hedgerow.published.boosting.coded import CodedTree
     from hedgerow.published.boosting.model import BinaryTrees, PublishedBoosted
+    from hedgerow.published.boosting.noisy_votes import NoisyVotes
     from hedgerow.published.boosting.perturbation import PerturbExtremes, noise_scales
     from hedgerow.published.boosting.plan import PublishedBoosting, PublishedBoostingPlan
     from hedgerow.published.boosting.rounds import (
@@ -36,6 +37,7 @@ _HOME = {
     "EqualRounds": "hedgerow.published.boosting.rounds",
     "ExactStump": "hedgerow.published.boosting.stumps",
     "LessLogAlpha": "hedgerow.published.boosting.rounds",
+    "NoisyVotes": "hedgerow.published.boosting.noisy_votes",
     "PerturbExtremes": "hedgerow.published.boosting.perturbation",
     "PublishedBoosted": "hedgerow.published.boosting.model",
     "PublishedBoosting": "hedgerow.published.boosting.plan",
@@ -57,6 +59,7 @@ __all__ = [
     "EqualRounds",
     "ExactStump",
     "LessLogAlpha",
+    "NoisyVotes",
     "PerturbExtremes",
     "PublishedBoosted",
     "PublishedBoosting",

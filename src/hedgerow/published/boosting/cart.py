@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -54,11 +54,19 @@ class CartTree:
         k, how many features a node may test.
     pruning : WeakestLink or None
         What cuts trees back; None leaves them as they are.
+    sampled : bool
+        Whether a tree is grown on a sample by weight, as the paper has it, or on all records: an ablation, in which weights
+        reach no tree.
+    noised : {"counts", "shares"}
+        What the noise of a leaf is added to: the numbers of its records, or their shares of the whole sample, which are as
+        small as the weights that the noise is scaled to.
     """
 
     max_depth: int = 4
     subspace: int = 5
     pruning: WeakestLink | None = field(default_factory=WeakestLink)
+    sampled: bool = True
+    noised: Literal["counts", "shares"] = "counts"
 
     tests: ClassVar[BranchingRule] = CutRanges()
 
@@ -85,11 +93,12 @@ class CartTree:
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what is read unprotected."""
-        yield (
-            "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be in "
-            "it many times, and one record changes the chances of all others. With 1000 records and a hard one more these "
-            "differ by .0089 in total after 1 round, and by .983 of at most 1 after 5"
-        )
+        if self.sampled:
+            yield (
+                "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be "
+                "in it many times, and one record changes the chances of all others. With 1000 records and a hard one more these "
+                "differ by .0089 in total after 1 round, and by .983 of at most 1 after 5"
+            )
         if self.max_depth > 0:
             yield (
                 "a node becomes a leaf when its records are of a single class, without noise: with records of one class the "
@@ -128,10 +137,13 @@ class CartFitter:
     def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
         """Return one tree."""
         level_budget = self.learner.level_budget(Fraction(budget))
-        sample: Integers = randomness.draw(Resample(), weights, 1)[0]
+        sample: Integers = np.arange(len(weights))
+        if self.learner.sampled:
+            sample = randomness.draw(Resample(), weights, 1)[0]
         sketch = CartGrower(self.learner, self.training, level_budget, randomness).grow(sample)
         counts, own = np.array(sketch.counts), float(level_budget) * (0.5 + sketch.heights())
-        noisy = counts + weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
+        one = 1.0 if self.learner.noised == "counts" else float(len(sample))  # a record, in units of what is noised
+        noisy = counts + one * weights.max() / own[:, None] * randomness.draw(UNIT, np.zeros(counts.shape))
         tree = sketch.tree(noisy.argmax(axis=1))
         if self.learner.pruning is None:
             return tree

@@ -29,23 +29,33 @@ __all__ = ["CodedTree"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 CLASSES = 2
+_LACKING = ", and a class that a node lacks gets no noise"
 NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again
 
 
 @dataclass(frozen=True)
 class CodedTree:
-    """A binary tree on all records, by noisy weighted Gini indices of every single test.
+    """A binary tree on all records, by weighted Gini indices of every single test, with noise or without.
 
     Tests are x_j <= c for the midpoints c of a node's numbers and x_j == v for its codes; the last one of the least index
-    wins. Every sum of weights gets the mean of 100 draws of Laplace(1 / epsilon), anew for every candidate, a side's class
-    only if a record has it. A child of one class is a leaf. A node's label is that of the larger count of records, with the
-    same noise, among the classes that it has.
+    wins. A child of one class is a leaf, and a node's label is that of its larger class.
+
+    With noise, every sum of weights gets the mean of 100 draws of Laplace(1 / epsilon), anew for every candidate, a side's
+    class only if a record has it; and so does each count of records that a label follows from.
 
     Departs   from the code: labels are drawn once, which it draws anew at every look; missing numbers go right, which it does
-              not know; training goes on after a tree without an error on the records that are held out, where it ends.
+              not know.
+
+    Parameters
+    ----------
+    max_depth : int
+        The tests on a path.
+    noisy : bool
+        Whether indices and labels get noise: one script of the authors'. Their others grow trees without.
     """
 
     max_depth: int = 4
+    noisy: bool = True
 
     tests: ClassVar[BranchingRule] = RawNumbers()
     pruning: ClassVar[WeakestLink] = WeakestLink(as_coded=True)
@@ -54,25 +64,32 @@ class CodedTree:
         """Return the learner with its records."""
         return CodedFitter(self, Ranked.of(training), holdout)
 
-    def stated(self, case: Case) -> Event:
-        """Return what one count costs as the code has it, for tests and for labels."""
+    def stated(self, case: Case) -> Event | None:
+        """Return what one count costs as the code has it, for tests and for labels; None without noise."""
+        if not self.noisy:
+            return None
         noise = "mean of 100 Laplace draws in floating point"
         test = Pure(case.epsilon, noise, "each sum of weights of each test, as coded")
         return Sequence((test, Pure(case.epsilon, noise, "each class count of each node, as coded")))
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what is read unprotected."""
-        yield (
-            "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: a "
-            "change of 1 in a count loses up to 100 epsilon"
-        )
+        if self.noisy:
+            yield (
+                "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: "
+                "a change of 1 in a count loses up to 100 epsilon"
+            )
+        else:
+            yield (
+                "trees are grown and labelled without any noise: the best test by raw weighted Gini indices, the larger raw "
+                "class of each leaf, an infinite loss"
+            )
         yield (
             "the midpoints between the node's own numbers, and its own codes, are the tests, and the model stores one: a "
             "number that one record alone has can be seen, an infinite loss"
         )
         yield (
-            "a child whose records are of a single class becomes a leaf, and a class that a node lacks gets no noise, an "
-            "infinite loss"
+            f"a child whose records are of a single class becomes a leaf{_LACKING if self.noisy else ''}, an infinite loss"
         )
         yield "trees are cut back by the raw accuracy on the records that are held out, an infinite loss"
 
@@ -104,8 +121,9 @@ class CodedFitter:
         noise, training = MeanLaplace(budget), self.records.data
         sketch = self._grow(weights, noise, randomness)
         counts = np.array(sketch.counts)
-        noisy = np.where(counts > 0, randomness.draw(noise, counts), -np.inf)
-        tree = sketch.tree(noisy.argmax(axis=1))
+        if self.learner.noisy:
+            counts = np.where(counts > 0, randomness.draw(noise, counts), -np.inf)
+        tree = sketch.tree(counts.argmax(axis=1))
         everyone = np.arange(len(weights))
         held = errors_by_node(tree, self.holdout, np.arange(len(self.holdout.labels)))
         return self.learner.pruning.apply(tree, errors_by_node(tree, training, everyone), held)
@@ -135,7 +153,9 @@ class CodedFitter:
         whole = np.bincount(labels, weights=weights[rows], minlength=CLASSES)
         left, right = found.weights, whole - found.weights
         has = (found.counts > 0, np.bincount(labels, minlength=CLASSES) > found.counts)
-        drawn = randomness.draw(noise, np.zeros((len(left), NOISES)))
+        drawn = np.zeros((len(left), NOISES))
+        if self.learner.noisy:
+            drawn = randomness.draw(noise, drawn)
         sides = np.stack((left.sum(axis=1), right.sum(axis=1), np.full(len(left), whole.sum()))) + drawn[:, :3].T
         with np.errstate(all="ignore"):
             index = sides[0] / sides[2] * _noisy_gini(left, has[0], drawn[:, 3:6])

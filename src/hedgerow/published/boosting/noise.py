@@ -29,7 +29,11 @@ class MeanLaplace:
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
         """Return the counts, of any shape, each with noise of its own."""
-        up, down = float_generator(stream).standard_gamma(self.draws, size=(2, *counts.shape))
+        return self.added(counts, float_generator(stream))
+
+    def added(self, counts: npt.NDArray[Any], generator: np.random.Generator) -> Floats:
+        """Return the counts with noise from a generator."""
+        up, down = generator.standard_gamma(self.draws, size=(2, *counts.shape))
         return np.asarray(counts + (up - down) / (self.draws * self.epsilon))
 
     def law(self, count: float, threshold: float) -> Floats:

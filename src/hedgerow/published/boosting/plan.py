@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import RawPlan
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Sequence, Unprotected
 from hedgerow.published.boosting.learner import Learner
 from hedgerow.published.boosting.model import BinaryTrees, PublishedBoosted, most_codes
+from hedgerow.published.boosting.noisy_votes import KEY_WORDS, AnswerKey, NoisyAnswers, NoisyVotes
 from hedgerow.published.boosting.perturbation import PerturbExtremes
 from hedgerow.published.boosting.rounds import AdaBoostStep, EqualRounds, RoundBudgets, Step
 from hedgerow.published.case import Case
@@ -43,6 +44,8 @@ class PublishedBoosting:
         What a tree weighs in the vote, and when training ends.
     perturbation : PerturbExtremes or None
         What noise the weights get between rounds.
+    votes : NoisyVotes or None
+        What noise the trees' answers get.
     holdout : Fraction
         The share of the records, drawn at random and rounded down, that prunes trees and trains none.
     """
@@ -51,6 +54,7 @@ class PublishedBoosting:
     budgets: RoundBudgets = field(default_factory=EqualRounds)
     step: Step = field(default_factory=AdaBoostStep)
     perturbation: PerturbExtremes | None = None
+    votes: NoisyVotes | None = None
     holdout: Fraction = Fraction(0)
 
     def event(self, case: Case) -> Event:
@@ -62,6 +66,8 @@ class PublishedBoosting:
         yield from self.learner.reasons(case)
         if self.perturbation is not None:
             yield from self.perturbation.reasons(case)
+        if self.votes is not None:
+            yield from self.votes.reasons(case)
         yield from self.budgets.reasons(case)
         yield from self.step.reasons(case)
         yield FLOATS
@@ -74,6 +80,8 @@ class PublishedBoosting:
         weights = None if self.perturbation is None else self.perturbation.stated(case)
         if weights is not None:
             yield weights
+        if self.votes is not None:
+            yield self.votes.stated(case)
 
 
 class PublishedBoostingPlan(RawPlan):
@@ -138,11 +146,21 @@ class PublishedBoostingPlan(RawPlan):
         training, holdout = self._divided(data, randomness)
         trees, alphas = self._boost(training, holdout, randomness) if len(training.labels) else ([], [])
         joined = BinaryTrees.joined(trees, most_codes(self._branching))
-        return PublishedBoosted(self._branching, joined, np.array(alphas, dtype=np.float64))
+        model = PublishedBoosted(self._branching, joined, np.array(alphas, dtype=np.float64))
+        return model if self._recipe.votes is None else self._answering(model, randomness.draw(AnswerKey()))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> PublishedBoosted:
         """Return the model whose trees stand in the arrays, or raise FileFormatError."""
-        return PublishedBoosted.from_arrays(arrays, self._branching, self._rounds)
+        model = PublishedBoosted.from_arrays(arrays, self._branching, self._rounds)
+        if self._recipe.votes is None:
+            return model
+        key = arrays.get("key")
+        if key is None or key.shape != (KEY_WORDS,) or key.dtype != np.int64 or np.any(key < 0):
+            raise FileFormatError("the key of the noise of the file's answers is damaged; fit the model again.")
+        return self._answering(model, key)
+
+    def _answering(self, model: PublishedBoosted, key: npt.NDArray[np.int64]) -> NoisyAnswers:
+        return NoisyAnswers(model.branching, model.trees, model.alphas, key, float(self._epsilon))
 
     def _divided(self, data: RawRecords, randomness: Randomness) -> tuple[RawRecords, RawRecords]:
         """Return the records that train and those that prune."""
@@ -173,11 +191,19 @@ class PublishedBoostingPlan(RawPlan):
                 break
             alphas.append(recipe.step.alpha(error))
             trees.append(tree)
+            if recipe.step.ends_without_error and self._is_right(tree, holdout):
+                break
+            if recipe.step.ends_without_error and self._is_right(tree, holdout):
+                break
             weights = weights * np.exp(-alphas[-1] * sign * vote)
             weights /= weights.sum()
             if number in self._marked and recipe.perturbation is not None:
                 weights = recipe.perturbation.apply(weights, epsilon, self._rounds, randomness)
         return trees, alphas
+
+    def _is_right(self, tree: BinaryTrees, data: RawRecords) -> bool:
+        """Return whether a tree has no error on some records."""
+        return bool(np.all(tree.labels(0, data.columns, self._branching) == data.labels))
 
 
 def _some(data: RawRecords, rows: npt.NDArray[np.int64]) -> RawRecords:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,10 @@ class Step(Protocol):
     def alpha(self, error: float) -> float:
         """Return the weight of a tree with such an error."""
 
+    @property
+    def ends_without_error(self) -> bool:
+        """Whether training ends with a tree that has no error on the records that are held out."""
+
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what is read unprotected."""
 
@@ -142,6 +146,8 @@ class AdaBoostStep:
 
     An error below 1e-10 is taken as that, so that no weight is infinite [our choice, the papers are silent].
     """
+
+    ends_without_error: ClassVar[bool] = False
 
     def start(self, records: int) -> Floats:
         """Return the weights (records,) of the first round."""
@@ -172,10 +178,12 @@ class AdaBoostStep:
 
 @dataclass(frozen=True)
 class CodedStep:
-    """The code of CART-DPsAdaBoost: half the decimal log-odds of the unweighted error, weights that start at 1, no end.
+    """The code of CART-DPsAdaBoost: half the decimal log-odds of the unweighted error, and weights that start at 1.
 
-    An error of 0 is taken as .001 and one of 1 as .999.
+    An error of 0 is taken as .001 and one of 1 as .999. Training ends with a tree without an error on the held-out records.
     """
+
+    ends_without_error: ClassVar[bool] = True
 
     def start(self, records: int) -> Floats:
         """Return the weights (records,) of the first round."""

@@ -58,7 +58,7 @@ def test_numpy_numbers_as_parameters_survive_a_file(variant, tmp_path):
         "n_estimators": 3,
         "max_bins": 8,
         "max_depth": 2,
-        "stop": "none",
+        "stop": "auto",
         "adjacency": "add-remove",
         "records_per_person": None,
         "random_state": 5,

@@ -26,11 +26,11 @@ TOLERANCE = 0.05
 NONE = Axis("", "", (), ())
 
 
-@dataclass(eq=False)
 class Steps:
     """How many times a weight is read or a candidate is looked at."""
 
-    count: int = 0
+    def __init__(self) -> None:
+        self.count = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -325,14 +325,14 @@ def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
     course, clear = course_at(1e5), np.array([40.0])
     for _ in range(RULES.first):
         assert course.next_cuts() == 0
-        course.saw(clear, offered=False)
+        course.saw(clear, 0, offered=False)
     for evidence, expected in (([1.0], 1), ([1.0, 50.0], 2), ([1.0, 50.0, 60.0], 3)):
-        course.saw(np.array(evidence), offered=True)
+        course.saw(np.array(evidence), 0, offered=True)
         assert course.next_cuts() == expected
     for expected in (3, 3):  # the deepest of the last three
-        course.saw(np.array([80.0, 50.0, 60.0, 0.0]), offered=True)
+        course.saw(np.array([80.0, 50.0, 60.0, 0.0]), 0, offered=True)
         assert course.next_cuts() == expected
-    course.saw(clear, offered=False)
+    course.saw(clear, 0, offered=False)
     assert course.next_cuts() == 3  # a round without cuts says nothing of them
 
 
@@ -340,7 +340,7 @@ def test_cuts_that_do_not_matter_are_offered_seldom():
     course, offered = course_at(1e5), []
     while len(offered) < 60:
         offered.append(course.next_cuts())
-        course.saw(np.array([40.0, 0.0]), offered=offered[-1] > 0)
+        course.saw(np.array([40.0, 0.0]), 0, offered=offered[-1] > 0)
     assert set(offered) == {0, 1}
     assert sum(offered[-30:]) == 30 // SELDOM
     assert sum(offered[RULES.first : RULES.first + MEMORY]) == MEMORY
@@ -350,7 +350,7 @@ def test_cuts_that_do_not_matter_are_offered_seldom():
 def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough(precision, most):
     course = course_at(precision)
     for _ in range(3):
-        course.saw(np.array([-5.0]), offered=False)
+        course.saw(np.array([-5.0]), 0, offered=False)
         assert course.next_cuts() == most
 
 
@@ -400,3 +400,18 @@ def test_a_plan_is_made_in_few_steps(monkeypatch):
     monkeypatch.setattr(AdditivePlan, "_stages", lambda self, budget: made.append(budget) or right(self, budget))
     plan_of(1, Fraction(1, 10**6))
     assert len(made) <= 12
+
+
+@pytest.mark.parametrize("found", [1.0, -0.5])
+def test_many_features_that_matter_ask_for_smaller_rounds(found):
+    """After six rounds in a row on a new feature each that is likely to matter; at most to a quarter."""
+    course = Course(plan_of(20, Fraction(1, 10**6)), precision=400.0, spread=1.0)
+    sizes = []
+    for feature in [*range(14), *range(14)]:
+        sizes.append(course.next_units())
+        course.saw(np.array([found]), feature, offered=False)
+    first = sizes[0]
+    later = [first // 2, max(first // 4, round(UNITS / MOST_ROUNDS))] if found > 0 else [first, first]
+    assert sizes[:6] == [first] * 6
+    assert sizes[6:12] == [later[0]] * 6
+    assert sizes[12] == later[1] or found < 0

@@ -33,6 +33,7 @@ Integers = npt.NDArray[np.int64]
 
 UNITS = 240  # in which rounds spend what the opening leaves
 MEMORY = 3  # rounds with cuts by whose depth the next one's is chosen
+MANY_NEW = 6  # rounds in a row, each of which found a feature that none before did
 SELDOM = 3  # where these found no cut that matters, only each so many-th round may have one
 ROUNDING = Fraction(1, 2**24)
 
@@ -267,7 +268,7 @@ class AdditivePlan:
             cuts = min(course.next_cuts(), self._affordable(fit))
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            course.saw(found.evidence, offered=cuts > 0)
+            course.saw(found.evidence, term.feature, offered=cuts > 0)
             fit.terms.append(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
         margins = start.margins
         if self._weights:
@@ -316,6 +317,8 @@ class Course:
         wanted = float(np.clip(factor * (precision * spread) ** power, FEWEST, MOST_ROUNDS))
         self._size = 1 if plan._rounds is not None else max(1, round(UNITS / wanted))
         self._fixed = plan._rounds is not None
+        self._smallest = max(self._size // 4, 1 if self._fixed else round(UNITS / MOST_ROUNDS))
+        self._new_in_a_row, self._features = 0, set[int]()
         self._may_cut = precision >= self._rules.cuts_from
         self._cutting = False
         self._depths: list[int] = []
@@ -337,10 +340,14 @@ class Course:
             return 0
         return min(self._most, 1 + deepest)
 
-    def saw(self, evidence: npt.NDArray[np.float64], *, offered: bool) -> None:
-        """Take note of what a round found: its log evidence, and the depth that is most likely."""
+    def saw(self, evidence: npt.NDArray[np.float64], feature: int, *, offered: bool) -> None:
+        """Take note of what a round found: its log evidence, the depth that is most likely, and whether its feature is new."""
         found = float(logsumexp(evidence) - math.log(len(evidence)))
         self._rounds += 1
+        self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and found >= 0 else 0
+        self._features.add(feature)
+        if self._new_in_a_row == MANY_NEW:  # many features matter a little: more rounds, of half as much each
+            self._size, self._new_in_a_row = max(self._size // 2, self._smallest), 0
         if offered:
             self._depths.append(int(np.argmax(evidence)))
         if found <= -1 or self._rounds >= self._rules.first:

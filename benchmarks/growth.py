@@ -72,16 +72,9 @@ def draw(path: str, sizes: list[int], rows: dict[str, dict[str, list[float]]]) -
     figure, every = plt.subplots(1, len(rows), figsize=(4.2 * len(rows), 3.4), sharex=True, squeeze=False)
     for ax, (shape, lines) in zip(every[0], rows.items(), strict=True):
         for name, values in lines.items():
-            grey = not name.startswith("epsilon")
-            ax.plot(
-                sizes,
-                values,
-                marker="o",
-                markersize=3,
-                label=name,
-                linestyle=":" if grey else "-",
-                color="grey" if grey else None,
-            )
+            style = {"HistGradientBoosting": ":", "LightGBM": "--"}.get(name, "-")
+            color = None if style == "-" else "grey"
+            ax.plot(sizes, values, marker="o", markersize=3, label=name, linestyle=style, color=color)
         ax.set(xscale="log", title=shape, xlabel="records")
         ax.spines[["top", "right"]].set_visible(False)
     every[0][0].set_ylabel("ROC AUC")

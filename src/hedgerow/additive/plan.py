@@ -240,7 +240,7 @@ class AdditivePlan:
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
             course.saw(found.evidence)
-            fit.terms.append(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
+            fit.add(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
         margins = start.margins
         if self._weights:
             margins = margins + self._opening.loss.weighted(self._weights.array())

@@ -17,7 +17,11 @@ __all__ = ["Estimate", "Visits", "denoised", "estimated"]
 Floats = npt.NDArray[np.float64]
 
 SPREADS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, each as likely as the others
-REACHES = ((False, 0.1), (True, 0.3), (True, 1.0))  # whether curves are smooth, and how far steps depend, as a share of the bins
+REACHES = (
+    (False, 0.1),
+    (True, 0.3),
+    (True, 1.0),
+)  # whether curves are smooth, and how far steps depend, as a share of the bins
 COMMON = 1.0  # the prior standard deviation of what all steps of a curve share
 SAME = 0.5  # the trust in one curve below which later visits are taken together with the last alone
 TINY = 1e-9

@@ -17,7 +17,7 @@ from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator import Model, PrivateClassifier, read_given
+from hedgerow.estimator import ClassModel, PrivateClassifier, read_given
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import cost
@@ -131,7 +131,8 @@ def evaluate(
         ledger=ledger,
     )
     bins = _checked_bins(bins)
-    schema, columns, labels, _, persons = read_given(X, y, groups, model.schema_)
+    schema = model.schema_
+    columns, labels, _, persons = read_given(X, y, groups, schema)
     grid = ScoreGrid(len(schema.classes), bins)
     budget = Budget.of(claim, lambda amount: _event(grid, amount.noise(grid.histograms)))
     noise = budget.noise(grid.histograms)
@@ -178,7 +179,7 @@ def _event(grid: ScoreGrid, noise: Noise) -> Event:
 class Scored(OneClass):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
-    model: Model
+    model: ClassModel
     grid: ScoreGrid
 
     @property

@@ -65,16 +65,7 @@ class ReleasedSchema(Schema):
     @classmethod
     def of(cls, schema: Schema, certificate: Certificate, ranges: Mapping[str, ReleasedRange]) -> ReleasedSchema:
         """Return a schema with what was released beside it."""
-        made = cls(
-            schema.features,
-            schema.classes,
-            missing=schema.missing,
-            target=schema.target,
-            person=schema.person,
-            records_per_person=schema.records_per_person,
-            classes_origin=schema.classes_origin,
-            classes_release=schema.classes_release,
-        )
+        made = cls(schema.features, missing=schema.missing, **schema._columns_from(), **schema._labels_from())
         object.__setattr__(made, "_certificate", certificate)
         object.__setattr__(made, "_ranges", MappingProxyType(dict(ranges)))
         return made

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,17 @@ import numpy.typing as npt
 from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.curator.contest import SCORE, Contest
 from hedgerow.engines.records import table_of
-from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins, RawPlan, answered, draw_coins, plan_of
+from hedgerow.estimator import (
+    ClassModel,
+    Model,
+    Plan,
+    PrivateClassifier,
+    PublicCoins,
+    RawPlan,
+    answered,
+    draw_coins,
+    plan_of,
+)
 from hedgerow.mechanisms import (
     Coins,
     Geometric,
@@ -71,7 +81,7 @@ class Right(OneClass):
         codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
         for rows, block in blocks_of(columns):
             for place, model in enumerate(self.models):
-                codes[rows, place] = model.probabilities(block).argmax(axis=1) == known[rows]
+                codes[rows, place] = cast(ClassModel, model).probabilities(block).argmax(axis=1) == known[rows]
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from hedgerow.analysis import ReportCard, evaluate, hold_out
 from hedgerow.analysis.held_out import rows_of
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted
@@ -63,7 +63,7 @@ def both_of(card: ReportCard) -> str:
     return OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
 
 
-def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float) -> ReportCard:
+def ask_privately(model: PrivateEstimator, testing: Columns, epsilon: float) -> ReportCard:
     """Return the report card of a fitted model on held-out lines, booked where its fit was."""
     label = str(model.schema_.target)
     X = {name: cells for name, cells in testing.items() if name != label}
@@ -78,7 +78,7 @@ def ask_privately(model: PrivateClassifier, testing: Columns, epsilon: float) ->
     )
 
 
-def measure(model: PrivateClassifier, testing: Columns) -> Score:
+def measure(model: PrivateEstimator, testing: Columns) -> Score:
     """Return how a fitted model does on held-out lines."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])

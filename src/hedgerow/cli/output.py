@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from hedgerow.analysis import ReportCard
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.certificate import Certificate
 
 __all__ = ["card_values", "certificate_values", "check_stdout", "model_values", "write_json"]
@@ -34,7 +34,7 @@ def check_stdout() -> None:
         raise OSError(error.errno, error.strerror, "stdout") from error
 
 
-def model_values(model: PrivateClassifier) -> dict[str, Any]:
+def model_values(model: PrivateEstimator) -> dict[str, Any]:
     """Return what is public about a fitted model, but for what it learned, as plain values for JSON."""
     return {
         "class": type(model).__name__,

@@ -25,7 +25,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.errors import SchemaError
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.sources.table_file import Columns, TableFile, places_of
 from hedgerow.sources.tables import open_table
@@ -99,7 +99,7 @@ def predict(
         click.echo(f"wrote {out}", err=True)
 
 
-def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) -> None:
+def _check_features(table: TableFile, estimator: PrivateEstimator, data: Path) -> None:
     there = places_of(table.header)
     check_single(estimator.schema_.names, there, data)
     lacking = [name for name in estimator.schema_.names if name not in there]
@@ -130,7 +130,7 @@ def _header(classes: Sequence[Any], proba: bool, keep: Sequence[str]) -> list[st
 
 
 def _rows(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     tables: Sequence[TableFile],
     sizes: Sequence[int],
     proba: bool,
@@ -146,7 +146,7 @@ def _rows(
             yield from _answers(estimator, block, proba, keep)
 
 
-def _answers(estimator: PrivateClassifier, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:
+def _answers(estimator: PrivateEstimator, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:
     X = {name: block[name] for name in estimator.schema_.names}
     answers = estimator.predict_proba(X).tolist() if proba else [[label] for label in estimator.predict(X).tolist()]
     kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())

@@ -180,7 +180,7 @@ def _objects(cells: Cells, absent: CategoryReader) -> Cells:
     return result
 
 
-def _inferred(columns: Columns, labels: Cells, **options: int) -> Schema:
+def _inferred(columns: Columns, labels: Cells, **options: Any) -> Schema:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)  # the command says it at length
         return Schema.infer(columns, labels, **options)

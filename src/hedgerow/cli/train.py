@@ -32,7 +32,7 @@ from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
 from hedgerow.engines.records import Records
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
@@ -186,7 +186,7 @@ def train(
         )  # a function of its own: freeing many records takes time, in which an interruption must say what it cost
 
 
-def _fit(spending: Spending, model: PrivateClassifier, records: Records) -> None:
+def _fit(spending: Spending, model: PrivateEstimator, records: Records) -> None:
     """Fit a private form, and show on a terminal how far it is."""
     with ShareProgress() as progress:
         spending.fit(model, records.with_progress(progress), None)
@@ -199,7 +199,7 @@ def _read(path: Path, schema: Schema, separator: str) -> Columns:
     return columns
 
 
-def _claim(model: PrivateClassifier) -> str:
+def _claim(model: PrivateEstimator) -> str:
     """Return the budget of a fit in words."""
     delta = exact_delta(getattr(model, "delta", 0))
     return f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
@@ -214,7 +214,7 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateClassifier, out: Path, score: Score | ReportCard | None, as_json: bool) -> None:
+def _report(model: PrivateEstimator, out: Path, score: Score | ReportCard | None, as_json: bool) -> None:
     """Write the result to stdout, and to stderr where the model went."""
     if as_json:
         test: dict[str, Any] | None = None

@@ -272,7 +272,7 @@ def check_records(schema: Schema, X: Any, y: Any) -> SchemaReport:
     if y is None:
         columns = read_columns(X, schema.features, allow_empty=False)
     else:
-        columns, labels = read_records(X, y, schema.features, schema.classes)
+        columns, labels = read_records(X, y, schema.features, schema.labels)
     checker = Checker(schema, labels=None if y is None else "y", remedy="pass the right labels")
     for start in range(0, columns.n_rows, BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, columns.n_rows))

@@ -11,7 +11,7 @@ from typing import Any
 from hedgerow.archive import file_content, unpacked
 from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMATS, PrivateClassifier, restored, result_of
+from hedgerow.estimator import FORMATS, PrivateEstimator, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
 from hedgerow.limits import Allowance
 
@@ -167,16 +167,16 @@ def list_systems() -> tuple[SystemInfo, ...]:
     return _SYSTEMS
 
 
-def system_class(name: str) -> type[PrivateClassifier]:
+def system_class(name: str) -> type[PrivateEstimator]:
     """Return the class of a system by its name, or raise ConfigurationError with the names that exist."""
     for info in _SYSTEMS:
         if name in (info.name, info.class_name):
-            found: type[PrivateClassifier] = getattr(import_module(info.module), info.class_name)
+            found: type[PrivateEstimator] = getattr(import_module(info.module), info.class_name)
             return found
     raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in _SYSTEMS)}.")
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateClassifier:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateEstimator:
     """Return the model that ``save`` wrote to a file, or the text of ``to_json``; nothing in the file is executed.
 
     A file from a stranger takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size where that is
@@ -216,7 +216,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
     return restored(_kind(path, document), document, arrays, arrays.allowed)
 
 
-def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateClassifier:
+def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateEstimator:
     """Return the model of a JSON text, whose parts must say the same."""
     if len(content) > allowed.document:
         raise FileFormatError(
@@ -238,7 +238,7 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
     return model
 
 
-def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateClassifier]:
+def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateEstimator]:
     """Return the class of a model file, or raise FileFormatError where this version does not know it."""
     if document.get("format") not in FORMATS:
         raise FileFormatError(

@@ -1,214 +1,189 @@
-"""The plan of HedgerowRegressor: an opening, rounds, histograms of residuals between them, and the mean of what is left."""
+"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip released histograms set, and the mean of what is left."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
-from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
-from hedgerow.additive.squared import STEPS, Distances, Spread, Squared
-from hedgerow.additive.terms import Term
+from hedgerow.additive.outcome_model import RegressionModel
+from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
+from hedgerow.additive.round import Fit
+from hedgerow.additive.squared import Distances, Spread, Squared
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
-from hedgerow.mechanisms import Budget, Noise, PublicChoice
-from hedgerow.privacy.accounting import Cost, cost
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Sequence
-from hedgerow.schema import Encoder, Schema
-from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
+from hedgerow.mechanisms import Budget, Noise
+from hedgerow.privacy.events import Event, Sequence
+from hedgerow.survey import SurveyRecipe, too_few
 
-UNITS = 400
-MEMORY = 3
-ROUNDING = Fraction(1, 2**24)
-LEAST_BINS, MOST_BINS = 8, 40
-FEWEST, MOST_ROUNDS = 2.0, 80.0
+__all__ = ["RegressionPlan", "RegressionRules"]
 
 
 @dataclass(frozen=True)
-class Rules:
-    rounds: tuple[float, float] = (0.8, 0.45)
-    pure_rounds: tuple[float, float] = (0.1, 0.55)
-    bins: tuple[float, float] = (2.5, 0.3)
-    pure_bins: tuple[float, float] = (1.65, 0.3)
-    most_cuts: int = 5
-    first: int = 12
-    cuts_from: float = 300.0
-    largest: int = 2
-    drawn: int = 2
-    thousandths: int = 500
-    pure_thousandths: int = 250
-    clip_cells: float = 10.0
-    milestone: int = 4  # units
-    last: int = 8  # units
-    doubling: float = 1.5
-    fallback: float = 20.0
+class RegressionRules(Rules):
+    """What decides about a regression, from released values alone; see ``Rules``.
+
+    Parameters
+    ----------
+    opening : Fraction
+        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with its root.
+    most_opening : Fraction
+        The largest share of the opening.
+    survey : Fraction
+        The share of the histograms of features.
+    renewal : Fraction
+        The share of each histogram of residuals.
+    renewals : int
+        How many of these there are at most, the last before the final mean.
+    later : float
+        After so many times as many rounds as before the last histogram of residuals there is another one.
+    final : float
+        The share of the rounds' budget that the final mean gets.
+    learns_from : float
+        The precision from which there are rounds; below it the model is the mean.
+    multiple, pure_multiple : int
+        What a record adds to the count, in thousandths of the largest residual, with normal and other noise.
+    cells : float
+        The clip is set for a cell that holds one in so many records.
+    """
+
+    opening: Fraction = Fraction(1, 50)
+    most_opening: Fraction = Fraction(1, 10)
     survey: Fraction = Fraction(1, 20)
+    renewal: Fraction = Fraction(1, 100)
+    renewals: int = 7
+    later: float = 1.7
+    final: float = 0.02
+    learns_from: float = 20.0
+    multiple: int = 500
+    pure_multiple: int = 250
+    cells: float = 10.0
 
 
-RULES = Rules()
+@dataclass(frozen=True, eq=False)
+class OutcomeOpening(Opening):
+    """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds.
 
+    ``anchor`` is the point of the grid next to zero, around which bins of the outcome are narrow.
+    """
 
-class RegressionPlan:
-    def __init__(self, rules, schema, claim, *, rounds=None, bins=None, most_cuts=None, anchor=0):
-        self.rules, self.rounds_given, self.bins_given, self.anchor = rules, rounds, bins, anchor
-        self.encoder = fine_encoder(schema)
-        limit = rules.most_cuts if most_cuts is None else min(most_cuts, rules.most_cuts)
-        self.most_cuts = max(0, min(limit, len(schema.names) - 1))
-        self.budget = Budget.of_whole(claim, self._event)
-        self.stages(self.budget)
-
-    def stages(self, budget):
-        noise = float(Budget(budget.amount, budget.concentrated).noise().deviation)
-        share = Fraction(min(0.1, 0.02 * math.sqrt(noise))).limit_denominator(1000)
-        self.opening_noise = (budget * share).noise()
-        self.survey = SurveyRecipe(histograms=self.rules.survey).survey(budget, self.encoder, counts=False)
-        self.left = budget * (1 - share - self.rules.survey if self.survey.histogram_noise else 1 - share)
-        numeric = np.array(self.encoder.schema.is_numeric)
-        most = MOST_BINS if self.bins_given is None else self.bins_given
-        codes = np.where(numeric, np.minimum(self.encoder.n_codes, most + 1), self.encoder.n_codes)
-        self.most_codes = max(int(codes.max()), Distances().channels)
-        self.made = {}
-        self.thousandths = self.rules.thousandths if budget.concentrated else self.rules.pure_thousandths
-        self.any_loss = Squared(1, 1.0, 1.0, self.thousandths)
-        self.unit = OneRound(self.any_loss, self.left / UNITS, self.most_cuts, self.most_codes)
-
-    def _event(self, budget):
-        self.stages(budget)
-        return self.event
+    anchor: int
+    rules: RegressionRules
 
     @property
-    def event(self):
-        rule = Distances(signed=True)
-        first = self.opening_noise.event("histogram of the outcome", draws=rule.channels)
-        return Sequence((first, *self.survey.event.parts, Sequence((self.unit.event,) * UNITS)))
+    def left(self) -> Budget:
+        """What it leaves of the budget."""
+        return self.budget * (self.survey.left - self.share - self.rules.renewals * self.rules.renewal)
 
-    def one(self, loss, units, cuts):
-        key = units, cuts
-        if key not in self.made:
-            self.made[key] = self.afford(units, lambda b: OneRound(self.any_loss, b, cuts, self.most_codes), lambda m: m.event)
-        return replace(self.made[key], loss=loss)
+    @cached_property
+    def _watching(self) -> Noise:
+        return (self.budget * self.rules.renewal).noise()
 
-    def afford(self, units, make, event):
-        budget = self.left * Fraction(units, UNITS)
-        most = cost(self.unit.event).times(units)
-        made = make(budget)
-        n = 0
-        while not cost(event(made)).at_most(most):
-            budget *= 1 - ROUNDING
-            made = make(budget)
-            n += 1
-            if n % 100 == 0: print("afford", n)
-        return made
+    @property
+    def event(self) -> Event:
+        """What it costs."""
+        asked = self._noise.event("histogram of the outcome", draws=Distances(signed=True).channels)
+        watched = self._watching.event("histogram of absolute residuals", draws=Distances().channels)
+        return Sequence((asked, *self.survey.event.parts, *(watched,) * self.rules.renewals))
 
-    def fit(self, curator):
-        R = self.rules
+    def outcome(self, curator: Queryable) -> Spread:
+        """Return how far outcomes are from the anchor."""
         rule = Distances(signed=True, anchor=self.anchor)
-        released = curator.open_round(rule, whole=True).whole_sums(self.opening_noise)
-        spread = Spread.of(rule, released, self.opening_noise.deviation)
-        start = self.anchor + spread.mean
-        records = spread.records
-        left = float(self.left.amount)
-        precision = records * (math.sqrt(2 * left) if self.budget.concentrated else left)
-        factor, power = R.bins if self.budget.concentrated else R.pure_bins
-        bins = int(np.clip(round(factor * precision**power), LEAST_BINS, MOST_BINS)) if self.bins_given is None else self.bins_given
-        merges = self.survey.merges(curator.open_round(Ones()), bins)
-        curator.merge(merges)
-        encoder = self.survey.encoder.merged(merges)
-        fit = Fit(encoder, np.array([records]))
-        fit.begin(np.array([round(start)]))
-        factor, power = R.rounds if self.budget.concentrated else R.pure_rounds
-        wanted = float(np.clip(factor * precision ** power, FEWEST, MOST_ROUNDS))
-        if self.rounds_given:
-            wanted = self.rounds_given
-        units_left = UNITS
-        self.log = []
-        last = R.last
-        around = spread.about(spread.mean)
-        if precision < R.fallback:
-            wanted = 0
-            last = 200
-        size = max(1, round((UNITS - last - 5 * R.milestone) / max(wanted, 1)))
-        noise_of = lambda units: float(self.one(self.any_loss, units, 0).noise.deviation) / UNIT
-        loss = around.loss(noise_of(size), R.clip_cells, self.thousandths)
-        self.loss = loss
-        depths, cutting, done, next_milestone = [], False, 0, 1.0
-        votes = None
-        pending = True
-        while wanted and units_left - last >= size:
-            if done >= next_milestone and units_left - last - R.milestone >= size:
-                old = loss
-                loss = self.renew(curator, fit, R.milestone, noise_of(size))
-                fit.visits.rescale(old.unit / loss.unit)
-                units_left -= R.milestone
-                next_milestone *= R.doubling
-                pending = False
-            cuts = min(self.most_cuts, 1 + max(depths[-MEMORY:], default=0)) if cutting and precision >= R.cuts_from else 0
-            cuts = min(cuts, self.affordable(fit))
-            by = self.cut_by(curator, fit) if cuts else []
-            term, found = self.one(loss, size, cuts).run(curator, fit, by)
-            units_left -= size
-            fit.add(term)
-            done += 1
-            ev = found.evidence
-            depths.append(int(np.argmax(ev)))
-            self.log.append((term.features, float(logsumexp(ev) - math.log(len(ev))), loss.clip, round(loss.spread), round(loss.inside, 2)))
-            if self.log[-1][1] <= -1 or done >= R.first:
-                cutting = True
-        # the rest: half for the clip, half for the mean
-        self.final(curator, fit, units_left)
-        self.start, self.encoder_fitted, self.terms = np.array([round(start) + self.shift]), encoder, fit.terms
-        return self
+        released = curator.open_round(rule, whole=True).whole_sums(self._noise)
+        curator.doubts += too_few(int(released.sum()), self._noise, rule.channels)
+        return Spread.of(rule, released, self._noise.deviation)
 
-    def residuals(self, curator, fit, units):
+    def residuals(self, curator: Queryable, fit: Fit) -> Spread:
+        """Return how absolute residuals spread; at most ``renewals`` times."""
         rule = Distances()
-        votes = fit.take() 
-        noise = self.afford(units, lambda b: b.noise(), lambda m: m.event('x', draws=rule.channels))
-        released = curator.open_round(rule, votes, whole=True).whole_sums(noise)
-        return Spread.of(rule, released, noise.deviation)
+        released = curator.open_round(rule, fit.take(), whole=True).whole_sums(self._watching)
+        return Spread.of(rule, released, self._watching.deviation)
 
-    def renew(self, curator, fit, units, noise):
-        return self.residuals(curator, fit, units).loss(noise, self.rules.clip_cells, self.thousandths)
 
-    def final(self, curator, fit, units):
-        around = self.residuals(curator, fit, units // 2)
-        noise = self.afford(units - units // 2, lambda b: b.noise_for(self.any_loss.l1, self.any_loss.l2_squared), lambda m: m.event('x', draws=2))
-        d = noise.deviation / UNIT
-        best = min(around.edges[1:], key=lambda clip: (clip * d / around.records) ** 2 + self.bias(around, clip) ** 2)
-        loss = replace(self.any_loss, clip=int(best))
-        total, count = curator.open_round(loss, whole=True).whole_sums(noise) / UNIT
-        count = max(count / loss.curvature, d / loss.curvature, 1)
-        self.shift = int(total * best / count)
-        self.log.append(("final", int(best), self.shift, d, count, around.records))
+class RegressionPlan(AdditivePlan):
+    """Additive boosting of a number that is about to be fitted; parameters are those of ``AdditivePlan``."""
 
-    def bias(self, around, clip):
-        middle = (around.edges[:-1] + around.edges[1:]) / 2
-        return float(around.counts @ np.maximum(middle - clip, 0)) / around.counts.sum()
+    _rules: RegressionRules
+    _opening: OutcomeOpening
 
-    def affordable(self, fit):
-        sums = int(fit.offsets[-1]) * 2 * 4 * 10
-        return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MOST_SUMS / sums, 1))))
+    def _opening_of(self, budget: Budget) -> OutcomeOpening:
+        rules, grid = self._rules, self._encoder.schema.outcome_grid
+        share = Fraction(math.sqrt(budget.noise().deviation)).limit_denominator(1 << 10) * rules.opening
+        survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
+        loss = Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple)
+        anchor = int(grid.codes(np.array([0.0]))[0])
+        return OutcomeOpening(loss, budget, min(share, rules.most_opening), survey, anchor, rules)
 
-    def cut_by(self, curator, fit):
-        may = fit.numeric | (fit.encoder.n_codes <= MOST_VALUES + 2)
-        by = fit.largest(may, self.rules.largest)
-        others = may.copy()
-        others[by] = False
-        for _ in range(min(self.rules.largest + self.rules.drawn - len(by), int(others.sum()))):
-            drawn = int(curator.draw_public(PublicChoice(), others[None].astype(np.int64))[0])
-            by.append(drawn)
-            others[drawn] = False
-        return by
+    def _units_for(self, rounds: int) -> int:
+        return rounds + self._final_units(rounds)
 
-    def predict(self, X):
-        from hedgerow.additive.terms import AdditiveModel
-        m = AdditiveModel(self.encoder_fitted, self.any_loss, self.start, tuple(self.terms))
-        out = [m.margins(codes) for _, codes in self.encoder_fitted.blocks(X, 1 << 16)]
-        return np.clip(np.concatenate(out)[:, 0], 0, STEPS) / STEPS
+    def _final_units(self, units: int) -> int:
+        return math.ceil(units * self._rules.final)
+
+    def fit(self, curator: Queryable) -> RegressionModel:
+        """Boost by asking a curator."""
+        opening = self._opening
+        outcome = opening.outcome(curator)
+        precision = self._precision(outcome.records)
+        fit = Fit(opening.merge(curator, self._bins_at(precision)), np.array([outcome.records]))
+        start = opening.anchor + round(outcome.mean)
+        fit.begin(np.array([start]))
+        units = self._stage.units - self._final_units(self._stage.units)
+        if precision < self._rules.learns_from:
+            units = 0
+        course = Course(self, precision, units, may_cut=precision >= self._rules.cuts_from)
+        clips = Clips(self, course.size, outcome.around(outcome.mean))
+        while size := course.next_units():
+            clips.renew(curator, fit)
+            cuts = min(course.next_cuts(), self._affordable(fit))
+            by = self._cut_by(curator, fit) if cuts else []
+            one = replace(self._stage.one(size, cuts), loss=clips.loss)
+            term, found = one.run(curator, fit, by)
+            course.saw(found.evidence)
+            fit.add(self._kept(term, fit))
+        start += self._shift(curator, fit, self._stage.units - units)
+        return RegressionModel(fit.encoder, opening.loss, np.array([start]), tuple(fit.terms), self._signs)
+
+    def _shift(self, curator: Queryable, fit: Fit, units: int) -> int:
+        """Return the mean residual, by what so many units leave when nothing is selected.
+
+        Residuals are clipped where the noise and what is cut off, which may have one sign, are least together.
+        """
+        spread, noise = self._opening.residuals(curator, fit), self._stage.one(units, 0).noise
+        loss = replace(self._opening.loss, clip=spread.wide_clip(noise.deviation / UNIT))
+        total, count = curator.open_round(loss, whole=True).whole_sums(noise)
+        records = max(count / loss.constant, noise.deviation / loss.constant, 1.0)
+        return int(np.clip(total / UNIT / records, -1, 1) * loss.clip)
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> RegressionModel:
+        """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
+        model = super().restore(arrays)
+        return RegressionModel(model.encoder, self._opening.loss, model.start, model.terms, model.signs)
+
+
+class Clips:
+    """The clip of residuals as rounds go on: renewed after numbers of rounds that grow by a factor."""
+
+    def __init__(self, plan: RegressionPlan, size: int, outcome: Spread) -> None:
+        self._plan, self._rules = plan, plan._rules
+        self._noise = plan._stage.one(size, 0).noise.deviation / UNIT
+        self._rounds, self._next, self._left = 0, 1.0, self._rules.renewals - 1
+        self.loss = self._loss(outcome)
+
+    def _loss(self, spread: Spread) -> Squared:
+        return spread.loss(self._noise, self._rules.cells, self._plan._opening.loss.thousandths)
+
+    def renew(self, curator: Queryable, fit: Fit) -> None:
+        """Ask for the residuals if it is time."""
+        if self._left and self._rounds >= self._next:
+            before, self.loss = self.loss, self._loss(self._plan._opening.residuals(curator, fit))
+            fit.visits.rescale(before.unit / self.loss.unit)
+            self._left -= 1
+            self._next *= self._rules.later
+        self._rounds += 1

@@ -195,7 +195,7 @@ class Spread:
         """The mean."""
         return float(self.counts @ (self.edges[:-1] + self.edges[1:])) / 2 / float(self.counts.sum())
 
-    def about(self, center: float) -> Spread:
+    def around(self, center: float) -> Spread:
         """Return how absolute distances from a value spread, of signed ones."""
         ends = np.sort(np.abs(self.edges - center).astype(np.int64))
         ends = np.unique(np.append(0, ends))
@@ -210,6 +210,13 @@ class Spread:
         share = self.counts / self.counts.sum()
         inside = np.clip((clip - self.edges[:-1]) / np.diff(self.edges), 0, 1)
         return float(share @ np.minimum(middle, clip) ** 2), float(share @ inside)
+
+    def wide_clip(self, noise: float) -> int:
+        """Return the clip of a mean: its noise, of this deviation in units of the clip, and what it cuts off are least."""
+        middle, share = (self.edges[:-1] + self.edges[1:]) / 2, self.counts / self.counts.sum()
+        clips = self.edges[1:]
+        cut_off = np.maximum(middle - clips[:, None], 0) @ share
+        return int(clips[np.argmin((clips * noise / self.records) ** 2 + cut_off**2)])
 
     def loss(self, noise: float, cells: float, thousandths: int) -> Squared:
         """Return the loss of the clip that leaves the most information of a shift of the residuals in a cell.

@@ -54,6 +54,8 @@ class Rules:
         Rounds without cuts before the first with one, but for those that come after a round that found nothing.
     cuts_from : float
         The precision from which rounds may cut.
+    most_rounds : float
+        There are at most so many rounds.
     """
 
     opening: Fraction = Fraction(1, 50)
@@ -64,12 +66,13 @@ class Rules:
     most_cuts: int = 5
     first: int = 12
     cuts_from: float = 300.0
+    most_rounds: float = 60.0
     largest: int = 2
     drawn: int = 2
 
 
 LEAST_BINS, MOST_BINS = 8, 40
-FEWEST, MOST_ROUNDS = 2.0, 60.0
+FEWEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +300,7 @@ class Course:
     def __init__(self, plan: AdditivePlan, precision: float, units: int, *, may_cut: bool) -> None:
         self._rules, self._left, self._most = plan._rules, units, plan._most_cuts
         factor, power = self._rules.rounds if plan._budget.concentrated else self._rules.pure_rounds
-        wanted = float(np.clip(factor * precision**power, FEWEST, MOST_ROUNDS))
+        wanted = float(np.clip(factor * precision**power, FEWEST, self._rules.most_rounds))
         self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
         self._may_cut = may_cut

@@ -51,19 +51,24 @@ class RegressionRules(Rules):
         What a record adds to the count, in thousandths of the largest residual, with normal and other noise.
     cells : float
         The clip is set for a cell that holds one in so many records.
+    skew : float
+        The share of what a clip cuts off that is taken to have one sign in a cell.
     """
 
     opening: Fraction = Fraction(1, 50)
+    rounds: tuple[float, float] = (1.2, 0.45)
     most_opening: Fraction = Fraction(1, 10)
     survey: Fraction = Fraction(1, 20)
     renewal: Fraction = Fraction(1, 100)
     renewals: int = 7
-    later: float = 1.7
+    later: float = 1.5
+    most_rounds: float = 120.0
     final: float = 0.02
     learns_from: float = 20.0
     multiple: int = 500
     pure_multiple: int = 250
     cells: float = 10.0
+    skew: float = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +182,7 @@ class Clips:
         self.loss = self._loss(outcome)
 
     def _loss(self, spread: Spread) -> Squared:
-        return spread.loss(self._noise, self._rules.cells, self._plan._opening.loss.thousandths)
+        return spread.loss(self._noise, self._rules.cells, self._rules.skew, self._plan._opening.loss.thousandths)
 
     def renew(self, curator: Queryable, fit: Fit) -> None:
         """Ask for the residuals if it is time."""

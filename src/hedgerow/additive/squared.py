@@ -211,23 +211,27 @@ class Spread:
         inside = np.clip((clip - self.edges[:-1]) / np.diff(self.edges), 0, 1)
         return float(share @ np.minimum(middle, clip) ** 2), float(share @ inside)
 
+    def cut_off(self, clip: float) -> float:
+        """Return the mean of what a clip takes from residuals."""
+        middle = (self.edges[:-1] + self.edges[1:]) / 2
+        return float(np.maximum(middle - clip, 0) @ self.counts / self.counts.sum())
+
     def wide_clip(self, noise: float) -> int:
         """Return the clip of a mean: its noise, of this deviation in units of the clip, and what it cuts off are least."""
-        middle, share = (self.edges[:-1] + self.edges[1:]) / 2, self.counts / self.counts.sum()
-        clips = self.edges[1:]
-        cut_off = np.maximum(middle - clips[:, None], 0) @ share
-        return int(clips[np.argmin((clips * noise / self.records) ** 2 + cut_off**2)])
+        error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
+        return int(self.edges[1 + int(np.argmin(error))])
 
-    def loss(self, noise: float, cells: float, thousandths: int) -> Squared:
-        """Return the loss of the clip that leaves the most information of a shift of the residuals in a cell.
+    def loss(self, noise: float, cells: float, skew: float, thousandths: int) -> Squared:
+        """Return the loss of the clip under which the step of a cell has the least error.
 
-        ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records.
+        ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a share
+        ``skew`` is taken to have one sign there.
         """
-        best, found = -1.0, (1, 1.0, 1.0)
-        for clip in self.edges[1:]:
-            square, inside = self.clipped(float(clip))
-            information = inside**2 / (square + cells / self.records * (noise * clip) ** 2)
-            if information > best:
-                best, found = information, (int(clip), math.sqrt(square), inside)
+        records, least, found = self.records / cells, math.inf, (1, 1.0, 1.0)
+        for clip in self.edges[1:].tolist():
+            square, inside = self.clipped(clip)
+            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (skew * self.cut_off(clip)) ** 2
+            if error < least:
+                least, found = error, (clip, math.sqrt(square), inside)
         clip, spread, inside = found
         return Squared(max(clip, 1), max(spread, 1.0), max(inside, 0.05), thousandths)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
 from hedgerow.additive.round import Fit
-from hedgerow.additive.squared import Distances, Spread, Squared
+from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
@@ -32,19 +32,20 @@ class RegressionRules(Rules):
     Parameters
     ----------
     opening : Fraction
-        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with its root.
+        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with its root. That of
+        the rounds' budget that the final mean gets is the same.
     most_opening : Fraction
         The largest share of the opening.
     survey : Fraction
         The share of the histograms of features.
     renewal : Fraction
-        The share of each histogram of residuals.
-    renewals : int
-        How many of these there are at most, the last before the final mean.
+        The share of each histogram of residuals, likewise.
+    most_renewal : Fraction
+        The largest share of one.
+    all_renewals : Fraction
+        The share of all of them; there are at least two, the last before the final mean.
     later : float
         After so many times as many rounds as before the last histogram of residuals there is another one.
-    final : float
-        The share of the rounds' budget that the final mean gets.
     learns_from : float
         The precision from which there are rounds; below it the model is the mean.
     multiple, pure_multiple : int
@@ -60,10 +61,10 @@ class RegressionRules(Rules):
     most_opening: Fraction = Fraction(1, 10)
     survey: Fraction = Fraction(1, 20)
     renewal: Fraction = Fraction(1, 100)
-    renewals: int = 7
+    most_renewal: Fraction = Fraction(1, 20)
+    all_renewals: Fraction = Fraction(7, 100)
     later: float = 1.5
     most_rounds: float = 120.0
-    final: float = 0.02
     learns_from: float = 20.0
     multiple: int = 500
     pure_multiple: int = 250
@@ -75,40 +76,42 @@ class RegressionRules(Rules):
 class OutcomeOpening(Opening):
     """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds.
 
-    ``anchor`` is the point of the grid next to zero, around which bins of the outcome are narrow.
+    ``of_outcomes`` and ``of_residuals`` say what the histograms count, ``renewals`` how many of the latter there are at most, each
+    with the share ``renewal``.
     """
 
-    anchor: int
-    rules: RegressionRules
+    of_outcomes: Counts
+    of_residuals: Counts
+    renewals: int
+    renewal: Fraction
 
     @property
     def left(self) -> Budget:
         """What it leaves of the budget."""
-        return self.budget * (self.survey.left - self.share - self.rules.renewals * self.rules.renewal)
+        return self.budget * (self.survey.left - self.share - self.renewals * self.renewal)
 
     @cached_property
     def _watching(self) -> Noise:
-        return (self.budget * self.rules.renewal).noise()
+        return (self.budget * self.renewal).noise()
 
     @property
     def event(self) -> Event:
         """What it costs."""
-        asked = self._noise.event("histogram of the outcome", draws=Distances(signed=True).channels)
-        watched = self._watching.event("histogram of absolute residuals", draws=Distances().channels)
-        return Sequence((asked, *self.survey.event.parts, *(watched,) * self.rules.renewals))
+        asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
+        watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
+        return Sequence((asked, *self.survey.event.parts, *(watched,) * self.renewals))
 
     def outcome(self, curator: Queryable) -> Spread:
-        """Return how far outcomes are from the anchor."""
-        rule = Distances(signed=True, anchor=self.anchor)
-        released = curator.open_round(rule, whole=True).whole_sums(self._noise)
-        curator.doubts += too_few(int(released.sum()), self._noise, rule.channels)
-        return Spread.of(rule, released, self._noise.deviation)
+        """Return how outcomes spread."""
+        released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
+        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels)
+        return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
-    def residuals(self, curator: Queryable, fit: Fit) -> Spread:
-        """Return how absolute residuals spread; at most ``renewals`` times."""
-        rule = Distances()
-        released = curator.open_round(rule, fit.take(), whole=True).whole_sums(self._watching)
-        return Spread.of(rule, released, self._watching.deviation)
+    def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
+        """Return how absolute residuals spread, as ``before`` where the noise hides them; at most ``renewals`` times."""
+        released = curator.open_round(self.of_residuals, fit.take(), whole=True).whole_sums(self._watching)
+        found = Spread.of(self.of_residuals, released, self._watching.deviation)
+        return found if found.records > before.records / 2 else before
 
 
 class RegressionPlan(AdditivePlan):
@@ -119,17 +122,26 @@ class RegressionPlan(AdditivePlan):
 
     def _opening_of(self, budget: Budget) -> OutcomeOpening:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
-        share = Fraction(math.sqrt(budget.noise().deviation)).limit_denominator(1 << 10) * rules.opening
+        growth = Fraction(math.sqrt(budget.noise().deviation)).limit_denominator(1 << 10)
+        self._final = float(min(rules.most_opening, rules.opening * growth))
+        renewal = min(rules.most_renewal, max(1, growth) * rules.renewal)
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
-        loss = Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple)
-        anchor = int(grid.codes(np.array([0.0]))[0])
-        return OutcomeOpening(loss, budget, min(share, rules.most_opening), survey, anchor, rules)
+        return OutcomeOpening(
+            loss=Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple),
+            budget=budget,
+            share=min(rules.most_opening, rules.opening * growth),
+            survey=survey,
+            of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0])),
+            of_residuals=counts_of_residuals(grid.steps),
+            renewals=max(2, int(rules.all_renewals / renewal)),
+            renewal=renewal,
+        )
 
     def _units_for(self, rounds: int) -> int:
         return rounds + self._final_units(rounds)
 
     def _final_units(self, units: int) -> int:
-        return math.ceil(units * self._rules.final)
+        return math.ceil(units * self._final)
 
     def fit(self, curator: Queryable) -> RegressionModel:
         """Boost by asking a curator."""
@@ -137,7 +149,7 @@ class RegressionPlan(AdditivePlan):
         outcome = opening.outcome(curator)
         precision = self._precision(outcome.records)
         fit = Fit(opening.merge(curator, self._bins_at(precision)), np.array([outcome.records]))
-        start = opening.anchor + round(outcome.mean)
+        start = round(outcome.mean)
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)
         if precision < self._rules.learns_from:
@@ -152,15 +164,15 @@ class RegressionPlan(AdditivePlan):
             term, found = one.run(curator, fit, by)
             course.saw(found.evidence)
             fit.add(self._kept(term, fit))
-        start += self._shift(curator, fit, self._stage.units - units)
+        start += self._shift(curator, fit, clips.spread, self._stage.units - units)
         return RegressionModel(fit.encoder, opening.loss, np.array([start]), tuple(fit.terms), self._signs)
 
-    def _shift(self, curator: Queryable, fit: Fit, units: int) -> int:
+    def _shift(self, curator: Queryable, fit: Fit, before: Spread, units: int) -> int:
         """Return the mean residual, by what so many units leave when nothing is selected.
 
         Residuals are clipped where the noise and what is cut off, which may have one sign, are least together.
         """
-        spread, noise = self._opening.residuals(curator, fit), self._stage.one(units, 0).noise
+        spread, noise = self._opening.residuals(curator, fit, before), self._stage.one(units, 0).noise
         loss = replace(self._opening.loss, clip=spread.wide_clip(noise.deviation / UNIT))
         total, count = curator.open_round(loss, whole=True).whole_sums(noise)
         records = max(count / loss.constant, noise.deviation / loss.constant, 1.0)
@@ -176,18 +188,19 @@ class Clips:
     """The clip of residuals as rounds go on: renewed after numbers of rounds that grow by a factor."""
 
     def __init__(self, plan: RegressionPlan, size: int, outcome: Spread) -> None:
-        self._plan, self._rules = plan, plan._rules
+        self._plan, self._rules, self.spread = plan, plan._rules, outcome
         self._noise = plan._stage.one(size, 0).noise.deviation / UNIT
-        self._rounds, self._next, self._left = 0, 1.0, self._rules.renewals - 1
-        self.loss = self._loss(outcome)
+        self._rounds, self._next, self._left = 0, 1.0, plan._opening.renewals - 1
+        self.loss = self._loss()
 
-    def _loss(self, spread: Spread) -> Squared:
-        return spread.loss(self._noise, self._rules.cells, self._rules.skew, self._plan._opening.loss.thousandths)
+    def _loss(self) -> Squared:
+        return self.spread.loss(self._noise, self._rules.cells, self._rules.skew, self._plan._opening.loss.thousandths)
 
     def renew(self, curator: Queryable, fit: Fit) -> None:
         """Ask for the residuals if it is time."""
         if self._left and self._rounds >= self._next:
-            before, self.loss = self.loss, self._loss(self._plan._opening.residuals(curator, fit))
+            self.spread, before = self._plan._opening.residuals(curator, fit, self.spread), self.loss
+            self.loss = self._loss()
             fit.visits.rescale(before.unit / self.loss.unit)
             self._left -= 1
             self._next *= self._rules.later

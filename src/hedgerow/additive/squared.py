@@ -1,6 +1,6 @@
 """The squared loss of regression: clipped residuals in units of the clip, and what is asked to set the clip.
 
-Outcomes and margins are whole steps of one public grid, from 0 to ``STEPS`` at the ends of the outcome's range
+Outcomes and margins are whole steps of one public grid, from 0 at the low end of the outcome's range
 (docs/proofs/regression.md).
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +16,19 @@ from hedgerow.margins import UNIT
 from hedgerow.shapes import check_shape
 from hedgerow.table.rules import Margins
 
-__all__ = ["STEPS", "Distances", "Spread", "Squared"]
+__all__ = ["Counts", "Spread", "Squared", "counts_of_outcomes", "counts_of_residuals"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.signedinteger]
 
-STEPS = 1 << 20  # of the range of an outcome
 LONGEST = 3.0  # step, in deviations of a residual
-PARTS = 4  # bins of a histogram of distances to a factor of two
+PARTS = 2  # bins of a histogram to a factor of two
+EVEN_PARTS = 16  # of a bin, of which each is at one distance
+EVEN = 32  # bins of one width of an outcome
 NARROWEST = 4  # the power of two of the first bin's end
 CLEAR = 2.5  # deviations of its noise that a count stands out by
+FEWEST = 4  # bins that are left when bins are merged
 BELOW = 0.1  # of the records that stand out, as many as others may be
 
 
@@ -107,19 +108,19 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class Distances:
-    """Every record counts one, in a bin of how far its outcome is from its margin: bins are wider the farther they are.
+class Counts:
+    """Every record counts one, in one of some public bins.
 
     Parameters
     ----------
-    signed : bool
-        Whether outcomes below the margin have bins of their own.
-    anchor : int
-        What is added to the margin.
+    edges : tuple of int
+        The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is beyond.
+    residuals : bool
+        Whether the absolute residual is counted, or the outcome.
     """
 
-    signed: bool = False
-    anchor: int = 0
+    edges: tuple[int, ...]
+    residuals: bool
 
     columns = 1
     scored = 0
@@ -128,28 +129,32 @@ class Distances:
     l2_squared = 1
 
     @property
-    def edges(self) -> Integers:
-        """The ends of the bins, (bins + 1,): bin b holds edges[b] to edges[b + 1] - 1, and the first and last what is beyond."""
-        return edges_of(self.signed)
-
-    @property
     def channels(self) -> int:
         """How many bins there are."""
         return len(self.edges) - 1
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return the channels of each record, (records, bins)."""
-        distance = labels.astype(np.int64) - margins[:, 0] - self.anchor
-        place = np.searchsorted(self.edges, distance if self.signed else np.abs(distance), side="right") - 1
-        hot = np.clip(place, 0, self.channels - 1)[:, None] == np.arange(self.channels)
-        return np.asarray((hot & (labels[:, None] >= 0)).astype(np.int64))
+        """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing), (records, bins)."""
+        known = labels.astype(np.int64)
+        values = np.abs(known - margins[:, 0]) if self.residuals else known
+        place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
+        hot = (place[:, None] == np.arange(self.channels)) & (labels[:, None] >= 0)
+        return np.asarray(hot.astype(np.int64))
 
 
-@lru_cache(maxsize=2)
-def edges_of(signed: bool) -> Integers:
-    """Return the ends of bins of distances in steps of the grid, ascending."""
-    above = np.ceil(2.0 ** (np.arange(PARTS * NARROWEST, PARTS * STEPS.bit_length() + 1) / PARTS)).astype(np.int64)
-    return np.concatenate([-above[::-1], [0], above] if signed else [[0], above])
+def counts_of_residuals(steps: int) -> Counts:
+    """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
+    above = np.ceil(2.0 ** (np.arange(PARTS * NARROWEST, PARTS * steps.bit_length() + 1) / PARTS))
+    return Counts((0, *map(int, above)), residuals=True)
+
+
+def counts_of_outcomes(steps: int, zero: int) -> Counts:
+    """Return the counts of outcomes on a grid of so many steps, in bins of one width that are narrower near ``zero``."""
+    width = steps // EVEN
+    narrow = np.ceil(width / 2.0 ** (np.arange(1, PARTS * (width.bit_length() - NARROWEST)) / PARTS)).astype(np.int64)
+    edges = np.concatenate([np.arange(EVEN) * width, zero - narrow, [zero], zero + narrow])
+    inner = np.unique(edges[(edges > 0) & (edges < steps)])
+    return Counts((0, *map(int, inner), steps + 1), residuals=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,53 +173,55 @@ class Spread:
     counts: Floats
 
     @classmethod
-    def of(cls, rule: Distances, released: Integers, noise: float) -> Spread:
-        """Return what released counts with noise of this deviation say: neighboring bins are merged until most records stand out."""
-        edges, merge = rule.edges, 1
+    def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
+        """Return what released counts with noise of this deviation say.
+
+        Neighboring bins are merged until most records are in bins that stand out of the noise; the others count none.
+        """
+        merge, edges = 1, np.array(rule.edges)
         while True:
             starts = np.arange(0, len(released), merge)
             counts = np.add.reduceat(released, starts).astype(np.float64)
             clear = counts > CLEAR * noise * math.sqrt(merge)
             kept, others = counts[clear].sum(), counts[~clear].sum()
             unsure = noise * math.sqrt(merge * np.count_nonzero(~clear))
-            if (kept > 0 and others - unsure <= BELOW * kept) or 4 * merge >= len(released):
-                break
+            if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= FEWEST:
+                return cls(np.append(edges[starts], edges[-1]), np.where(clear, counts, 0))
             merge *= 2
-        ends = np.append(edges[starts], edges[-1])
-        if not clear.any():
-            return cls(ends, np.maximum(counts, 0) + 1e-3)
-        return cls(ends, np.where(clear, counts, 0))
 
     @property
     def records(self) -> float:
-        """How many records there are."""
+        """How many records there are, at least 1."""
         return max(float(self.counts.sum()), 1.0)
+
+    @property
+    def share(self) -> Floats:
+        """The share of each bin, (bins,); where nothing stands out of the noise as if all were alike."""
+        return self.counts / self.counts.sum() if self.counts.any() else np.diff(self.edges) / (self.edges[-1] - self.edges[0])
 
     @property
     def mean(self) -> float:
         """The mean."""
-        return float(self.counts @ (self.edges[:-1] + self.edges[1:])) / 2 / float(self.counts.sum())
+        return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
 
     def around(self, center: float) -> Spread:
-        """Return how absolute distances from a value spread, of signed ones."""
-        ends = np.sort(np.abs(self.edges - center).astype(np.int64))
-        ends = np.unique(np.append(0, ends))
-        parts = np.linspace(0, 1, 17)
-        places = np.abs(self.edges[:-1, None] + (np.diff(self.edges)[:, None] * (parts[:-1] + parts[1:]) / 2) - center)
-        weights = np.repeat(self.counts[:, None] / 16, 16, axis=1)
+        """Return how absolute distances from a value spread; each bin is even."""
+        ends = np.unique(np.append(0, np.abs(self.edges - round(center))))
+        parts = (np.arange(EVEN_PARTS) + 0.5) / EVEN_PARTS
+        places = np.abs(self.edges[:-1, None] + np.diff(self.edges)[:, None] * parts - center)
+        weights = np.repeat(self.records * self.share[:, None] / EVEN_PARTS, EVEN_PARTS, axis=1)
         return Spread(ends, np.histogram(places, bins=ends, weights=weights)[0])
 
     def clipped(self, clip: float) -> tuple[float, float]:
         """Return the mean square of residuals clipped at a value, and the share of those below it."""
         middle = np.sqrt((self.edges[:-1] ** 2 + self.edges[:-1] * self.edges[1:] + self.edges[1:] ** 2) / 3)
-        share = self.counts / self.counts.sum()
         inside = np.clip((clip - self.edges[:-1]) / np.diff(self.edges), 0, 1)
-        return float(share @ np.minimum(middle, clip) ** 2), float(share @ inside)
+        return float(self.share @ np.minimum(middle, clip) ** 2), float(self.share @ inside)
 
     def cut_off(self, clip: float) -> float:
         """Return the mean of what a clip takes from residuals."""
         middle = (self.edges[:-1] + self.edges[1:]) / 2
-        return float(np.maximum(middle - clip, 0) @ self.counts / self.counts.sum())
+        return float(np.maximum(middle - clip, 0) @ self.share)
 
     def wide_clip(self, noise: float) -> int:
         """Return the clip of a mean: its noise, of this deviation in units of the clip, and what it cuts off are least."""

@@ -32,14 +32,14 @@ class RegressionRules(Rules):
     Parameters
     ----------
     opening : Fraction
-        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with its root. That of
-        the rounds' budget that the final mean gets is the same.
+        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with the power 3/4 of
+        this noise. That of the rounds' budget that the final mean gets is the same.
     most_opening : Fraction
         The largest share of the opening.
     survey : Fraction
         The share of the histograms of features.
     renewal : Fraction
-        The share of each histogram of residuals, likewise.
+        The share of each histogram of residuals where that noise is at most 1; it grows with its root.
     most_renewal : Fraction
         The largest share of one.
     all_renewals : Fraction
@@ -58,7 +58,7 @@ class RegressionRules(Rules):
 
     opening: Fraction = Fraction(1, 50)
     rounds: tuple[float, float] = (1.2, 0.45)
-    most_opening: Fraction = Fraction(1, 10)
+    most_opening: Fraction = Fraction(3, 20)
     survey: Fraction = Fraction(1, 20)
     renewal: Fraction = Fraction(1, 100)
     most_renewal: Fraction = Fraction(1, 20)
@@ -122,14 +122,15 @@ class RegressionPlan(AdditivePlan):
 
     def _opening_of(self, budget: Budget) -> OutcomeOpening:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
-        growth = Fraction(math.sqrt(budget.noise().deviation)).limit_denominator(1 << 10)
-        self._final = float(min(rules.most_opening, rules.opening * growth))
-        renewal = min(rules.most_renewal, max(1, growth) * rules.renewal)
+        noise = budget.noise().deviation
+        share = min(rules.most_opening, rules.opening * _rational(noise**0.75))
+        self._final = float(share)
+        renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
         return OutcomeOpening(
             loss=Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple),
             budget=budget,
-            share=min(rules.most_opening, rules.opening * growth),
+            share=share,
             survey=survey,
             of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0])),
             of_residuals=counts_of_residuals(grid.steps),
@@ -205,3 +206,7 @@ class Clips:
             self._left -= 1
             self._next *= self._rules.later
         self._rounds += 1
+
+
+def _rational(number: float) -> Fraction:
+    return Fraction(number).limit_denominator(1 << 10)

@@ -22,7 +22,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.signedinteger]
 
-LONGEST = 3.0  # step, in deviations of a residual
+LONGEST = 2.0  # step, in deviations of a residual
+LARGEST_VOTE = 1 << 20
+LEAST_INSIDE = 0.25  # of the residuals within a clip, below which noise made it
 PARTS = 2  # bins of a histogram to a factor of two
 EVEN_PARTS = 16  # of a bin, of which each is at one distance
 EVEN = 32  # bins of one width of an outcome
@@ -95,8 +97,9 @@ class Squared:
         return measured
 
     def votes(self, steps: Floats) -> Integers:
-        """Return steps as whole steps of the grid, none too long."""
-        return np.asarray(np.trunc(np.clip(steps, -LONGEST, LONGEST) * self.unit), dtype=np.int64)
+        """Return steps as whole steps of the grid, none too long: 1000 rounds of the largest fit the 32 bits of a margin."""
+        longest = min(LONGEST * self.unit, LARGEST_VOTE)
+        return np.asarray(np.trunc(np.clip(steps * self.unit, -longest, longest)), dtype=np.int64)
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
@@ -241,4 +244,4 @@ class Spread:
             if error < least:
                 least, found = error, (clip, math.sqrt(square), inside)
         clip, spread, inside = found
-        return Squared(max(clip, 1), max(spread, 1.0), max(inside, 0.05), thousandths)
+        return Squared(max(clip, 1), max(spread, 1.0), max(inside, LEAST_INSIDE), thousandths)

@@ -195,7 +195,7 @@ class Schema:
 
     @property
     def releases(self) -> dict[str, list[str]]:
-        """The names of the entries that were released, by the hash of their release's certificate, "classes" or "outcome" last."""
+        """The names of the entries that were released, by the hash of the certificate, "classes" or "outcome" last."""
         found: dict[str, list[str]] = {}
         entries = [(name, feature.release) for name, feature in self._features.items()]
         for name, release in [*entries, (self._labels_name, self._labels.release)]:

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
     from hedgerow.systems.forest import ForestClassifier
     from hedgerow.systems.hedgerow import HedgerowClassifier
+    from hedgerow.systems.regressor import HedgerowRegressor
     from hedgerow.systems.pinq_id3 import PINQID3Classifier
     from hedgerow.systems.random_trees import RandomTreesClassifier
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier
@@ -114,6 +115,7 @@ _HOME = {
     "FitPlan": "hedgerow.analysis",
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
+    "HedgerowRegressor": "hedgerow.systems.regressor",
     "HedgerowError": "hedgerow.errors",
     "HeldOut": "hedgerow.analysis",
     "ImportancesDisplay": "hedgerow.plots",
@@ -185,6 +187,7 @@ __all__ = [
     "FitPlan",
     "ForestClassifier",
     "HedgerowClassifier",
+    "HedgerowRegressor",
     "HedgerowError",
     "HeldOut",
     "ImportancesDisplay",

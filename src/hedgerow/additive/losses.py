@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,14 @@ class Loss(ChannelRule, Protocol):
     def start(self, released: Integers, deviation: float) -> Start:
         """Return what the released sums of the opening say; ``deviation`` is that of the noise of each."""
 
+    @property
+    def deviation(self) -> float:
+        """About the root of what a record adds to the variance of a gradient, where it adds 1 to the curvature."""
+
+    @property
+    def unit(self) -> float:
+        """How many votes a step of 1 is."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
 
@@ -99,6 +107,9 @@ class Logistic:
     n_classes: int
     normal: bool
     tenths: int = 8
+
+    deviation: ClassVar[float] = 1.0
+    unit: ClassVar[float] = VOTE_STEPS
 
     @property
     def columns(self) -> int:

@@ -17,7 +17,7 @@ from hedgerow.additive.files import restored
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.terms import AdditiveModel, Term
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -204,15 +204,23 @@ class AdditivePlan:
     def _stages(self, budget: Budget) -> tuple[Opening, Rounds]:
         if budget in self._known:
             return self._known[budget]
-        loss = Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
-        survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
-        opening = Opening(loss, budget, self._rules.opening, survey)
-        units = UNITS if self._rounds is None else self._rounds
+        opening = self._opening_of(budget)
+        units = UNITS if self._rounds is None else self._units_for(self._rounds)
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        self._known = {budget: (opening, Rounds(loss, opening.left, units, self._most_cuts, int(codes.max())))}
+        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
+        self._known = {budget: (opening, rounds)}
         return self._known[budget]
+
+    def _opening_of(self, budget: Budget) -> Opening:
+        loss = Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
+        survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
+        return Opening(loss, budget, self._rules.opening, survey)
+
+    def _units_for(self, rounds: int) -> int:
+        """Return how many units so many rounds of one unit each take."""
+        return rounds
 
     def _event(self, budget: Budget) -> Event:
         opening, rounds = self._stages(budget)
@@ -234,17 +242,21 @@ class AdditivePlan:
         precision = self._precision(start.records)
         fit = Fit(self._opening.merge(curator, self._bins_at(precision)), start.curvature)
         fit.begin(start.margins)
-        course = Course(self, precision, start.spread)
+        course = Course(self, precision * start.spread, self._stage.units, may_cut=precision >= self._rules.cuts_from)
         while units := course.next_units():
             cuts = min(course.next_cuts(), self._affordable(fit))
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
             course.saw(found.evidence)
-            fit.terms.append(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
+            fit.add(self._kept(term, fit))
         margins = start.margins
         if self._weights:
             margins = margins + self._opening.loss.weighted(self._weights.array())
         return AdditiveModel(fit.encoder, self._opening.loss, margins, tuple(fit.terms), self._signs)
+
+    def _kept(self, term: Term, fit: Fit) -> Term:
+        """Return a round's term as it is kept."""
+        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
 
     def _precision(self, records: float) -> float:
         """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
@@ -282,20 +294,20 @@ class AdditivePlan:
 class Course:
     """How a fit goes on: the units and the cuts of its next round, by what the last rounds found."""
 
-    def __init__(self, plan: AdditivePlan, precision: float, spread: float) -> None:
-        self._rules, self._left, self._most = plan._rules, plan._stage.units, plan._most_cuts
+    def __init__(self, plan: AdditivePlan, precision: float, units: int, *, may_cut: bool) -> None:
+        self._rules, self._left, self._most = plan._rules, units, plan._most_cuts
         factor, power = self._rules.rounds if plan._budget.concentrated else self._rules.pure_rounds
-        wanted = float(np.clip(factor * (precision * spread) ** power, FEWEST, MOST_ROUNDS))
-        self._size = 1 if plan._rounds is not None else max(1, round(UNITS / wanted))
+        wanted = float(np.clip(factor * precision**power, FEWEST, MOST_ROUNDS))
+        self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
-        self._may_cut = precision >= self._rules.cuts_from
+        self._may_cut = may_cut
         self._cutting = False
         self._depths: list[int] = []
         self._rounds = 0
 
     def next_units(self) -> int:
         """Return what the next round spends, 0 where nothing is left."""
-        size = self._size if self._fixed or self._left >= 2 * self._size else self._left
+        size = self.size if self._fixed or self._left >= 2 * self.size else self._left
         size = min(size, self._left)
         self._left -= size
         return size

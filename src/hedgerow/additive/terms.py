@@ -155,7 +155,13 @@ class AdditiveModel:
     terms: tuple[Term, ...]
     signs: tuple[int, ...] = field(default=())
 
+    scale: ClassVar[str] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+
+    @property
+    def vote_steps(self) -> float:
+        """How many votes a unit of what the model says is, here a log-odds of 1."""
+        return VOTE_STEPS
 
     @cached_property
     def offsets(self) -> Integers:
@@ -173,7 +179,7 @@ class AdditiveModel:
 
     def curve(self, feature: int) -> Floats:
         """Return the terms of one feature without cuts added up by code, (codes, columns), in log-odds."""
-        return np.asarray(self.curves[self.offsets[feature] : self.offsets[feature + 1]] / VOTE_STEPS)
+        return np.asarray(self.curves[self.offsets[feature] : self.offsets[feature + 1]] / self.vote_steps)
 
     def margins(self, codes: Codes) -> Integers:
         """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
@@ -188,11 +194,11 @@ class AdditiveModel:
     def decision(self, X: Any) -> Floats:
         """Return the margins of records, (records, classes), or for two classes the second's log-odds, (records,)."""
         blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
-        return self.shown(np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *blocks]) / VOTE_STEPS)
+        return self.shown(np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *blocks]) / self.vote_steps)
 
     def shown(self, values: Floats) -> Floats:
         """Return values (..., columns) as ``decision`` shows them: without the only column of two classes."""
-        return values[..., 0] if len(self.encoder.schema.classes) == 2 else values
+        return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
 
     def probabilities(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (records, classes)."""
@@ -206,7 +212,7 @@ class AdditiveModel:
         margins = np.tile(self.start, (len(codes), 1))
         for term in self.terms:
             term(codes, margins)
-            yield margins / VOTE_STEPS
+            yield margins / self.vote_steps
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` of the first terms, one more each time."""

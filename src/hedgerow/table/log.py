@@ -351,10 +351,10 @@ class Sums:
 
     def cells(self, n_codes: int, n_classes: int) -> int:
         """Return how many integers the answer has."""
-        return self.layout.n_parts * n_codes * self.layout.channels(self.rule)
+        return self.layout.n_parts * (1 if self.layout.whole else n_codes) * self.layout.channels(self.rule)
 
     def answer(self, records: Records) -> Integers:
-        """Return it, of shape (parts, codes of all features, channels)."""
+        """Return it, of shape (parts, codes of all features, channels), or (1, 1, channels)."""
         return records.sums(self.rule, self.layout)
 
 

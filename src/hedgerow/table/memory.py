@@ -180,7 +180,7 @@ class MemoryTable:
         layout = Layout() if layout is None else layout
         columns = rule.columns if votes is None else votes.columns
         margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), layout.channels(rule)
-        shape = layout.n_parts, int(self._offsets[-1])
+        shape = layout.n_parts, 1 if layout.whole else int(self._offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
         parts_of = cells.by, cells.side, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
@@ -200,6 +200,9 @@ class MemoryTable:
                     votes(codes, seen)
                 channels = rule(seen, self._labels[block])
                 check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
+                if layout.whole:
+                    out[0, 0] += channels[:, :used].sum(axis=0)
+                    continue
                 if unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0

@@ -100,5 +100,6 @@ class Table(Protocol):
     def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
         """Add votes to the margins, then return the sums of a rule's channels by part and code.
 
-        The answer is of shape (parts, codes of all features, channels); without a ``layout`` all records are one part.
+        The answer is of shape (parts, codes of all features, channels), for a whole layout (1, 1, channels); without a ``layout``
+        all records are one part.
         """

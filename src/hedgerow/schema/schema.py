@@ -402,7 +402,7 @@ class Schema:
         return {**result, "features": entries}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
+    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Self:
         """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
         known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
         labels = OUTCOME if OUTCOME in values else CLASSES
@@ -420,7 +420,7 @@ class Schema:
         rest = {key: value for key, value in values.items() if key != "features"}
         if labels == OUTCOME:
             rest[OUTCOME] = read_outcome(values[OUTCOME], place)
-        schema: Schema = made_at(place, cls, features, **rest)
+        schema: Self = made_at(place, cls, features, **rest)
         return schema
 
     def to_toml(self) -> str:

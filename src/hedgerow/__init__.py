@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FitPlan,
         HeldOut,
         PrivateSearchCV,
+        RegressionCard,
         ReleasedSchema,
         ReportCard,
         evaluate,
@@ -70,9 +71,9 @@ if TYPE_CHECKING:
     from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
     from hedgerow.systems.forest import ForestClassifier
     from hedgerow.systems.hedgerow import HedgerowClassifier
-    from hedgerow.systems.regressor import HedgerowRegressor
     from hedgerow.systems.pinq_id3 import PINQID3Classifier
     from hedgerow.systems.random_trees import RandomTreesClassifier
+    from hedgerow.systems.regressor import HedgerowRegressor
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier
     from hedgerow.systems.sulq_id3 import SuLQID3Classifier
     from hedgerow.systems.tpdprf import TpDPRFClassifier
@@ -137,6 +138,7 @@ _HOME = {
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
     "ReleasedSchema": "hedgerow.analysis",
+    "RegressionCard": "hedgerow.analysis",
     "ReportCard": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
@@ -187,8 +189,8 @@ __all__ = [
     "FitPlan",
     "ForestClassifier",
     "HedgerowClassifier",
-    "HedgerowRegressor",
     "HedgerowError",
+    "HedgerowRegressor",
     "HeldOut",
     "ImportancesDisplay",
     "Integer",
@@ -208,6 +210,7 @@ __all__ = [
     "ROCDisplay",
     "RandomTreesClassifier",
     "Records",
+    "RegressionCard",
     "ReleasedSchema",
     "ReportCard",
     "Schema",

@@ -17,7 +17,17 @@ from hedgerow.estimator.planning import (
     run,
     with_result,
 )
-from hedgerow.estimator.plans import ClassModel, Draw, Fitted, Model, OutcomeModel, Plan, PublicCoins, RawPlan
+from hedgerow.estimator.plans import (
+    ClassModel,
+    Draw,
+    Fitted,
+    Model,
+    OutcomeModel,
+    Plan,
+    PublicCoins,
+    RawPlan,
+    model_digest,
+)
 from hedgerow.estimator.regressor import PrivateRegressor
 
 __all__ = [
@@ -38,6 +48,7 @@ __all__ = [
     "certificate_of",
     "claim_of",
     "draw_coins",
+    "model_digest",
     "plan_of",
     "read_given",
     "restored",

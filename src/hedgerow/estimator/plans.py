@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,18 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 
-__all__ = ["ClassModel", "Draw", "FineBins", "Fitted", "Model", "OutcomeModel", "Plan", "PublicCoins", "RawPlan"]
+__all__ = [
+    "ClassModel",
+    "Draw",
+    "FineBins",
+    "Fitted",
+    "Model",
+    "OutcomeModel",
+    "Plan",
+    "PublicCoins",
+    "RawPlan",
+    "model_digest",
+]
 
 
 class Model(Protocol):
@@ -51,6 +63,15 @@ class OutcomeModel(Model, Protocol):
 
     def predictions(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted outcome of each record, within the schema's range."""
+
+
+def model_digest(model: Model) -> str:
+    """Return the SHA-256 of all that a model released, in hexadecimal."""
+    found = hashlib.sha256()
+    for name, array in sorted(model.to_arrays().items()):
+        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 class Plan(Protocol):

@@ -374,7 +374,7 @@ def one_column(y: Any, what: str = "y") -> AnyPart:
 
 
 def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature | None) -> tuple[Columns, Cells]:
-    """Return at least one record as columns in the order of the schema's features, and the records' labels, which are what ``entry`` declares.
+    """Return at least one record as columns in the order of the schema's features, and the labels, as ``entry`` declares them.
 
     Raises
     ------

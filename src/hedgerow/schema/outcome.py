@@ -58,7 +58,7 @@ class Grid:
         return np.where(np.isnan(found), -1, codes)
 
     def values(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return what codes stand for, of the same shape; codes beyond the ends, or between two points, stand for what lies there."""
+        """Return what codes stand for, of the same shape; a code beyond the ends, or between two points, for what lies there."""
         share = np.asarray(codes, dtype=np.float64) / self.steps
         return np.asarray(self.low * (1 - share) + self.high * share)
 

@@ -195,7 +195,7 @@ class Schema:
 
     @property
     def releases(self) -> dict[str, list[str]]:
-        """The names of the entries that were released, by the hash of their release's certificate, "classes" or "outcome" last."""
+        """The names of the entries that were released, by the hash of the certificate, "classes" or "outcome" last."""
         found: dict[str, list[str]] = {}
         entries = [(name, feature.release) for name, feature in self._features.items()]
         for name, release in [*entries, (self._labels_name, self._labels.release)]:
@@ -402,7 +402,7 @@ class Schema:
         return {**result, "features": entries}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
+    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Self:
         """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
         known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
         labels = OUTCOME if OUTCOME in values else CLASSES
@@ -420,7 +420,7 @@ class Schema:
         rest = {key: value for key, value in values.items() if key != "features"}
         if labels == OUTCOME:
             rest[OUTCOME] = read_outcome(values[OUTCOME], place)
-        schema: Schema = made_at(place, cls, features, **rest)
+        schema: Self = made_at(place, cls, features, **rest)
         return schema
 
     def to_toml(self) -> str:

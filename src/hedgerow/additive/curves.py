@@ -102,7 +102,9 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     terms = [term for term in model.terms if feature in term.features]
     mass, seen = _held(model, [term for term in terms if term.feature == feature], codes)
     rows = [averaged(term, (feature,))[places(term, feature)] for term in terms]
-    values = sum((row @ steps_of(model, term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns)))
+    values = sum(
+        (row @ steps_of(model, term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns))
+    )
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
         deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass)))

@@ -53,18 +53,11 @@ class Start:
 
 
 class Loss(ChannelRule, Protocol):
-    """What the engine knows of a task: gradients and curvatures of one record, where a model starts, and how steps become votes."""
+    """What the engine knows of a task: gradients and curvatures of one record, and how steps become votes."""
 
     @property
     def curvature(self) -> float:
         """The multiple of the curvature that is measured."""
-
-    @property
-    def opening(self) -> ChannelRule:
-        """What is asked of all records before the first round."""
-
-    def start(self, released: Integers, deviation: float) -> Start:
-        """Return what the released sums of the opening say; ``deviation`` is that of the noise of each."""
 
     @property
     def deviation(self) -> float:
@@ -79,9 +72,6 @@ class Loss(ChannelRule, Protocol):
 
     def votes(self, steps: Floats) -> Integers:
         """Return steps (..., columns) as whole votes, none too long."""
-
-    def probabilities(self, margins: Floats) -> Floats:
-        """Return what margins (records, columns) say of each class."""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.terms import BLOCK, AdditiveModel
+from hedgerow.errors import ConfigurationError
+from hedgerow.export import ScoringForm
 
 __all__ = ["RegressionModel"]
 
@@ -20,12 +22,19 @@ Floats = npt.NDArray[np.float64]
 class RegressionModel(AdditiveModel):
     """A start and terms, whose votes add up to outcomes; parameters are those of ``AdditiveModel``."""
 
-    scale: ClassVar[str] = "outcome"
+    scale: ClassVar[Literal["log-odds", "outcome"]] = "outcome"
 
     @property
     def vote_steps(self) -> float:
         """How many votes a unit of the outcome is."""
         return 1 / self.encoder.schema.outcome_grid.step
+
+    def scoring(self) -> ScoringForm:
+        """Refuse: exports answer for classes so far."""
+        raise ConfigurationError("a regressor's model is not exported yet; save it with save(path).")
+
+    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {}
 
     def predictions(self, X: Any) -> Floats:
         """Return the outcomes of records, (records,), within the schema's range."""

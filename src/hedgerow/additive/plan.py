@@ -79,7 +79,7 @@ FEWEST = 2.0
 class Opening:
     """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged."""
 
-    loss: Loss
+    loss: Logistic
     budget: Budget
     share: Fraction
     survey: Survey

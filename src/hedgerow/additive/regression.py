@@ -1,4 +1,4 @@
-"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip released histograms set, and the mean of what is left."""
+"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip is released, and the mean of what is left."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class RegressionRules(Rules):
     Parameters
     ----------
     opening : Fraction
-        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with the power 3/4 of
-        this noise. That of the rounds' budget that the final mean gets is the same.
+        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with the power 3/4
+        of this noise. That of the rounds' budget that the final mean gets is the same.
     most_opening : Fraction
         The largest share of the opening.
     survey : Fraction
@@ -76,10 +76,11 @@ class RegressionRules(Rules):
 class OutcomeOpening(Opening):
     """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds.
 
-    ``of_outcomes`` and ``of_residuals`` say what the histograms count, ``renewals`` how many of the latter there are at most, each
-    with the share ``renewal``.
+    ``of_outcomes`` and ``of_residuals`` say what the histograms count, ``renewals`` how many of the latter there are at most,
+    each with the share ``renewal``.
     """
 
+    loss: Squared  # type: ignore[assignment]  # its rounds' loss before there is a clip
     of_outcomes: Counts
     of_residuals: Counts
     renewals: int

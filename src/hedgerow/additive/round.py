@@ -16,7 +16,8 @@ from hedgerow.additive.terms import Term
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
-from hedgerow.privacy.events import Event, Sequence as InSequence
+from hedgerow.privacy.events import Event
+from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.schema import Encoder
 
 __all__ = ["Fit", "OneRound"]

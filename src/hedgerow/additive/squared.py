@@ -38,7 +38,8 @@ BELOW = 0.1  # of the records that stand out, as many as others may be
 class Squared:
     """The channels of a round of regression: a residual clipped at C, as a share of C, and a constant.
 
-    A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round costs.
+    A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round
+    costs.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class Squared:
         residual = np.clip(labels.astype(np.int64) - margins[:, 0], -self.clip, self.clip)
         share = np.sign(residual) * (np.abs(residual) * UNIT // self.clip)
         found = np.stack([share, np.full(len(labels), self.constant)], axis=1)
-        return np.where(labels[:, None] >= 0, found, 0)
+        return np.asarray(np.where(labels[:, None] >= 0, found, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Counts:
         values = np.abs(known - margins[:, 0]) if self.residuals else known
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
         hot = (place[:, None] == np.arange(self.channels)) & (labels[:, None] >= 0)
-        return np.asarray(hot.astype(np.int64))
+        return np.asarray(hot, dtype=np.int64)
 
 
 def counts_of_residuals(steps: int) -> Counts:
@@ -200,7 +201,11 @@ class Spread:
     @property
     def share(self) -> Floats:
         """The share of each bin, (bins,); where nothing stands out of the noise as if all were alike."""
-        return self.counts / self.counts.sum() if self.counts.any() else np.diff(self.edges) / (self.edges[-1] - self.edges[0])
+        return (
+            self.counts / self.counts.sum()
+            if self.counts.any()
+            else np.diff(self.edges) / (self.edges[-1] - self.edges[0])
+        )
 
     @property
     def mean(self) -> float:
@@ -240,7 +245,9 @@ class Spread:
         records, least, found = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():
             square, inside = self.clipped(clip)
-            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (skew * self.cut_off(clip)) ** 2
+            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (
+                skew * self.cut_off(clip)
+            ) ** 2
             if error < least:
                 least, found = error, (clip, math.sqrt(square), inside)
         clip, spread, inside = found

@@ -150,8 +150,25 @@ _SYSTEMS = (
 )
 
 
-def list_systems() -> tuple[SystemInfo, ...]:
-    """Return every system that this version holds.
+_REGRESSORS = (
+    SystemInfo(
+        "hedgerow-regressor",
+        "HedgerowRegressor",
+        "hedgerow.systems.regressor",
+        "ours: boosting of a number with clips from released histograms",
+        ("private",),
+        PURE_OR_DELTA,
+    ),
+)
+
+
+def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
+    """Return every classifier that this version holds, or every regressor.
+
+    Parameters
+    ----------
+    regressors : bool
+        Whether to list regressors.
 
     Returns
     -------
@@ -164,16 +181,17 @@ def list_systems() -> tuple[SystemInfo, ...]:
     >>> [info.name for info in hr.list_systems()][:3]
     ['hedgerow', 'forest', 'edprf']
     """
-    return _SYSTEMS
+    return _REGRESSORS if regressors else _SYSTEMS
 
 
 def system_class(name: str) -> type[PrivateEstimator]:
     """Return the class of a system by its name, or raise ConfigurationError with the names that exist."""
-    for info in _SYSTEMS:
+    systems = _SYSTEMS + _REGRESSORS
+    for info in systems:
         if name in (info.name, info.class_name):
             found: type[PrivateEstimator] = getattr(import_module(info.module), info.class_name)
             return found
-    raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in _SYSTEMS)}.")
+    raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in systems)}.")
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateEstimator:

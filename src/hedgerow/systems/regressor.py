@@ -33,11 +33,11 @@ class HedgerowRegressor(PrivateRegressor):
     """The library's own ensemble for numbers: boosting with few noisy queries, one term a round.
 
     First it measures a histogram of the outcome, where the model starts, and one of each numeric feature, which places the bins.
-    Rounds are those of ``HedgerowClassifier``: each selects a feature, or cuts of other features and a feature in bins, and measures
-    the sums of residuals and the numbers of records of these cells. Residuals are clipped. The clip follows from noisy histograms of
-    absolute residuals, which are renewed as residuals shrink: a wide clip needs more noise, a narrow one loses what it cuts off. In
-    the end the mean of what is left is measured under a wide clip. Where the noisy number of records says that nothing can be
-    learned, the model is the mean alone.
+    Rounds are those of ``HedgerowClassifier``: each selects a feature, or cuts of other features and a feature in bins, and
+    measures the sums of residuals and the numbers of records of these cells. Residuals are clipped. The clip follows from noisy
+    histograms of absolute residuals, which are renewed as residuals shrink: a wide clip needs more noise, a narrow one loses what
+    it cuts off. In the end the mean of what is left is measured under a wide clip. Where the noisy number of records says that
+    nothing can be learned, the model is the mean alone.
 
     Releases  the bins, and one term for each round: a step function of one feature in each cell of up to five cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``), whatever the clips are (docs/proofs/regression.md).
@@ -51,7 +51,7 @@ class HedgerowRegressor(PrivateRegressor):
         The delta of the guarantee, from 0 to below 1. A small one, far below one over the number of records, makes the model
         markedly more accurate.
     n_estimators : int or None
-        Rounds. None: from 2 to 60, by the budget and the noisy number of records.
+        Rounds. None: from 2 to 120, by the budget and the noisy number of records.
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
     interaction_cst : {"no_interactions", "pairwise"} or None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FitPlan,
         HeldOut,
         PrivateSearchCV,
+        RegressionCard,
         ReleasedSchema,
         ReportCard,
         evaluate,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.hedgerow import HedgerowClassifier
     from hedgerow.systems.pinq_id3 import PINQID3Classifier
     from hedgerow.systems.random_trees import RandomTreesClassifier
+    from hedgerow.systems.regressor import HedgerowRegressor
     from hedgerow.systems.smooth_boost import SmoothBoostClassifier
     from hedgerow.systems.sulq_id3 import SuLQID3Classifier
     from hedgerow.systems.tpdprf import TpDPRFClassifier
@@ -115,6 +117,7 @@ _HOME = {
     "FitPlan": "hedgerow.analysis",
     "ForestClassifier": "hedgerow.systems.forest",
     "HedgerowClassifier": "hedgerow.systems.hedgerow",
+    "HedgerowRegressor": "hedgerow.systems.regressor",
     "HedgerowError": "hedgerow.errors",
     "HeldOut": "hedgerow.analysis",
     "ImportancesDisplay": "hedgerow.plots",
@@ -136,6 +139,7 @@ _HOME = {
     "RandomTreesClassifier": "hedgerow.systems.random_trees",
     "Records": "hedgerow.engines.records",
     "ReleasedSchema": "hedgerow.analysis",
+    "RegressionCard": "hedgerow.analysis",
     "ReportCard": "hedgerow.analysis",
     "Schema": "hedgerow.schema",
     "SchemaError": "hedgerow.errors",
@@ -188,6 +192,7 @@ __all__ = [
     "ForestClassifier",
     "HedgerowClassifier",
     "HedgerowError",
+    "HedgerowRegressor",
     "HeldOut",
     "ImportancesDisplay",
     "Integer",
@@ -207,6 +212,7 @@ __all__ = [
     "ROCDisplay",
     "RandomTreesClassifier",
     "Records",
+    "RegressionCard",
     "ReleasedSchema",
     "ReportCard",
     "Schema",

@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow import __version__
 from hedgerow.errors import MissingExtraError
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import load
 
@@ -25,7 +25,7 @@ FILE, CERTIFICATE = "model.hedgerow", "certificate.txt"
 class LoadedModel:
     """What MLflow holds of a model: it answers with labels, and ``model`` is the classifier."""
 
-    def __init__(self, model: PrivateClassifier) -> None:
+    def __init__(self, model: PrivateEstimator) -> None:
         self.model = model
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
@@ -34,7 +34,7 @@ class LoadedModel:
         return self.model.predict(model_input[names] if hasattr(model_input, "columns") else model_input)
 
 
-def log_model(model: PrivateClassifier, name: str = "model", **given: Any) -> Any:
+def log_model(model: PrivateEstimator, name: str = "model", **given: Any) -> Any:
     """Log a fitted model in the active MLflow run, as a pyfunc model with its certificate.
 
     The files are those of ``model.save`` and the certificate as text. Tags of the run say what was claimed and whether it holds.
@@ -42,7 +42,7 @@ def log_model(model: PrivateClassifier, name: str = "model", **given: Any) -> An
 
     Parameters
     ----------
-    model : PrivateClassifier
+    model : PrivateEstimator
         The model.
     name : str
         Its name in the run.
@@ -80,7 +80,7 @@ def log_model(model: PrivateClassifier, name: str = "model", **given: Any) -> An
     return info
 
 
-def _about(model: PrivateClassifier) -> dict[str, str]:
+def _about(model: PrivateEstimator) -> dict[str, str]:
     """Return what a model claims, as text."""
     certificate = model.certificate_
     claim = certificate.claim

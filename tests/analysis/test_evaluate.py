@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import matplotlib
@@ -16,7 +17,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, 
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate, private_schema
-from hedgerow.analysis.card import MOST_BINS, ReportCard
+from hedgerow.analysis.card import MOST_BINS
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.mechanisms import Geometric, Randomness
 from hedgerow.privacy.accounting import cost
@@ -93,7 +94,7 @@ def coverage(model, cards, truths, sampling, deviation=1.0):
     """How many of the cards' intervals cover; ``deviation`` plants a wrong one."""
     found = dict.fromkeys(FIGURES, 0)
     for card, truth in zip(cards, truths, strict=True):
-        planted = ReportCard(card.classes, card.grid, card.counts, card.deviation * deviation, card.certificate_)
+        planted = replace(card, deviation=card.deviation * deviation)
         for name in FIGURES:
             low, high = planted.interval(name, sampling=sampling)
             found[name] += low <= truth[name] <= high
@@ -117,7 +118,7 @@ def widths_over_deviations(cards, name, deviation=1.0):
     """How many deviations of the figure over cards half of an interval is; ``deviation`` plants a wrong noise."""
     half = []
     for card in cards[:8]:  # their widths are nearly the same
-        planted = ReportCard(card.classes, card.grid, card.counts, card.deviation * deviation, card.certificate_)
+        planted = replace(card, deviation=card.deviation * deviation)
         low, high = planted.interval(name, sampling=False)
         figure = planted.figure(name)  # what bins leave open is no noise
         half.append((high - low - (figure.high - figure.low)) / 2)

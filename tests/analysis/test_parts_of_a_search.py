@@ -70,7 +70,7 @@ def law_of_a_run(labels, monkeypatch):
     claim = Claim(Fraction(2 * EPSILON))  # of which a run has half
 
     def once(replay):
-        held = Tables(SCHEMA, *read_records(columns(labels), labels, SCHEMA.features, SCHEMA.classes))
+        held = Tables(SCHEMA, *read_records(columns(labels), labels, SCHEMA.features, SCHEMA.labels))
         search = PrivateSearchCV(*CANDIDATES, epsilon=2 * EPSILON)
         candidates = search._candidates([{"max_bins": 2}, {"max_bins": 3}], claim)
         score, found = Stopping(Trials(candidates, SCHEMA, held, replay), claim, 0.25, RandomStopping(3)).trial()

@@ -135,7 +135,7 @@ def test_shares_are_divided_whole_and_evenly():
 
 def trials(size):
     X, y = sample(size)
-    return Trials((), SCHEMA, Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.classes)), Randomness(3))
+    return Trials((), SCHEMA, Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.labels)), Randomness(3))
 
 
 def test_one_record_more_moves_no_other_and_is_in_one_part():

@@ -205,7 +205,7 @@ def one_run(data, adjacency, claim):
     X, y = data
 
     def once(replay):
-        held = Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.classes))
+        held = Tables(SCHEMA, *read_records(X, y, SCHEMA.features, SCHEMA.labels))
         search = PrivateSearchCV(*CANDIDATES, epsilon=1, adjacency=adjacency)
         candidates = search._candidates([{"max_bins": 2}, {"max_bins": 3}], claim)
         stopping = Stopping(Trials(candidates, SCHEMA, held, replay), claim, 0.25, RandomStopping(3))

@@ -95,17 +95,17 @@ def test_there_is_a_record_where_there_must_be_one(X):
     with pytest.raises(ConfigurationError, match="a minimum of 1 is required"):
         read_columns(X, FEATURES, allow_empty=False)
     with pytest.raises(ConfigurationError, match="a minimum of 1 is required"):
-        read_records(X, [], FEATURES, ["no", "yes"])
+        read_records(X, [], FEATURES, Categorical(["no", "yes"]))
 
 
 def test_every_record_has_a_label_and_every_label_a_record():
     X, y = {"a": ["x", "z"], "b": ["z", "x"]}, ["no", "yes"]
-    columns, labels = read_records(X, y, FEATURES, ["no", "yes"])
+    columns, labels = read_records(X, y, FEATURES, Categorical(["no", "yes"]))
     assert columns.n_rows == 2
     assert labels.tolist() == y
     for wrong in (y[:1], [*y, "no"], []):
         with pytest.raises(ConfigurationError, match="X and y have different lengths"):
-            read_records(X, wrong, FEATURES, ["no", "yes"])
+            read_records(X, wrong, FEATURES, Categorical(["no", "yes"]))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_a_structured_array_is_refused():
     with pytest.raises(SchemaError, match="'a' has a type whose cells are lists"):
         read_columns({"a": X, "b": [1]}, FEATURES)
     with pytest.raises(SchemaError, match="y has a type of lists"):
-        read_labels(X, ["x"])
+        read_labels(X, Categorical(["x"]))
 
 
 MOMENTS = np.array(["2020-01-01", "NaT"], dtype="M8[D]")
@@ -354,8 +354,8 @@ def test_times_are_no_numbers_by_their_type(kind):
     assert read_columns({"a": times}, {"a": Categorical([1, "2020-01-01"])}).n_rows == 2
     assert read_columns({"a": times}).n_rows == 2
     with pytest.raises(SchemaError, match="y has a type of dates"):
-        read_labels(times, [0, "1"])
-    assert len(read_labels(times, [0, "2020-01-01"])) == 2
+        read_labels(times, Categorical([0, "1"]))
+    assert len(read_labels(times, Categorical([0, "2020-01-01"]))) == 2
 
 
 def test_a_matrix_of_times_is_no_table_of_numbers():
@@ -393,17 +393,17 @@ def test_labels_whose_type_is_a_number_need_a_class_that_is_one(kind):
         with pytest.raises(
             SchemaError, match=f"y has a type of numbers, but the schema declares the classes '{classes[0]}'"
         ):
-            read_labels(labels, classes)
+            read_labels(labels, Categorical(classes))
     for classes in (["no", 1], ["0", "1"], ["true", "x"]):
-        assert len(read_labels(labels, classes)) == 2
+        assert len(read_labels(labels, Categorical(classes))) == 2
     objects = list(np.asarray(labels).ravel())
     for untyped in (objects, np.array(objects, dtype=object), pd.Series(objects, dtype=object)):
-        assert len(read_labels(untyped, ["no", "yes"])) == 2
+        assert len(read_labels(untyped, Categorical(["no", "yes"]))) == 2
 
 
 def test_many_classes_are_not_all_listed():
     with pytest.raises(SchemaError, match="'i', 'j' and 16 more"):
-        read_labels(np.ones(2), list("abcdefghijklmnopqrstuvwxyz"))
+        read_labels(np.ones(2), Categorical(list("abcdefghijklmnopqrstuvwxyz")))
 
 
 @pytest.mark.parametrize(

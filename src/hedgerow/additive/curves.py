@@ -91,9 +91,9 @@ def places(term: Term, feature: int) -> Integers:
     return sides.get(feature, np.arange(term.votes.shape[1]))
 
 
-def steps_of(term: Term) -> Floats:
-    """Return the votes of a term in log-odds, (cells * codes, columns)."""
-    return np.asarray(term.votes.reshape(-1, term.columns) / VOTE_STEPS)
+def steps_of(model: AdditiveModel, term: Term) -> Floats:
+    """Return the votes of a term in what the model says, log-odds or outcomes, (cells * codes, columns)."""
+    return np.asarray(term.votes.reshape(-1, term.columns) / model.vote_steps)
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
@@ -102,7 +102,9 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     terms = [term for term in model.terms if feature in term.features]
     mass, seen = _held(model, [term for term in terms if term.feature == feature], codes)
     rows = [averaged(term, (feature,))[places(term, feature)] for term in terms]
-    values = sum((row @ steps_of(term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns)))
+    values = sum(
+        (row @ steps_of(model, term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns))
+    )
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
         deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass)))
@@ -136,7 +138,7 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
             continue
         rows, at = _centred(term, first, second), np.ix_(places(term, first), places(term, second))
         parts = len(held_by(term, first)), len(held_by(term, second))
-        values += (rows @ steps_of(term)).reshape(*parts, -1)[at]
+        values += (rows @ steps_of(model, term)).reshape(*parts, -1)[at]
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
@@ -180,9 +182,9 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
     return Explanation(
         names=tuple(encoder.schema.names),
         classes=tuple(encoder.schema.classes),
-        scale="log-odds",
-        baseline=model.shown(baseline / VOTE_STEPS),
-        contributions=model.shown(contributions / VOTE_STEPS),
+        scale=model.scale,
+        baseline=model.shown(baseline / model.vote_steps),
+        contributions=model.shown(contributions / model.vote_steps),
         cells=cells_in_words(encoder, codes),
         deviation=None if deviation is None else model.shown(deviation),
         rule=RULE,

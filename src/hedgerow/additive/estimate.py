@@ -5,7 +5,7 @@ Everything here is post-processing of released sums by public rules (docs/proofs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -167,6 +167,16 @@ class Visits:
 
     def __init__(self) -> None:
         self._pools: dict[int, list[_Visit]] = {}
+
+    def rescale(self, factor: float) -> None:
+        """Tell gradients, and curves, in other units: so many times what they were."""
+        self._pools = {
+            feature: [
+                replace(visit, gradient=factor * visit.gradient, said=factor * visit.said, noise=factor * visit.noise)
+                for visit in pool
+            ]
+            for feature, pool in self._pools.items()
+        }
 
     def steps(
         self,

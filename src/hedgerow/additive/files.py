@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import AdditiveModel, Term
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
@@ -33,7 +34,9 @@ NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the mode
 NOT_ITS_SUMS = "the file's released sums are damaged; fit the model again."
 
 
-def restored(arrays: Arrays, fine: Encoder, loss: Logistic, max_terms: int, signs: Sequence[int]) -> AdditiveModel:
+def restored(
+    arrays: Arrays, fine: Encoder, loss: Logistic | Squared, max_terms: int, signs: Sequence[int]
+) -> AdditiveModel:
     """Return the model of at most so many terms whose arrays, of any format, these are.
 
     Parameters
@@ -42,7 +45,7 @@ def restored(arrays: Arrays, fine: Encoder, loss: Logistic, max_terms: int, sign
         What ``AdditiveModel.to_arrays`` wrote, or version 0.1 or 0.2.
     fine : Encoder
         How records are read before bins are merged.
-    loss : Logistic
+    loss : Logistic or Squared
         That of the plan.
     max_terms : int
         How many terms the plan can make.
@@ -56,11 +59,12 @@ def restored(arrays: Arrays, fine: Encoder, loss: Logistic, max_terms: int, sign
     """
     encoder = merged_encoder(arrays, fine)
     if "cap" in arrays:
+        if not isinstance(loss, Logistic):
+            raise FileFormatError(NOT_ITS_CAP)
         loss = replace(loss, tenths=OLD_TENTHS)
         if not np.array_equal(arrays["cap"], [loss.cap]):
             raise FileFormatError(NOT_ITS_CAP)
-    read = _terms if "terms" in arrays else _old_terms
-    terms = tuple(read(arrays, encoder, loss))
+    terms = tuple(_terms(arrays, encoder, loss) if "terms" in arrays else _old_terms(arrays, encoder, loss))
     if len(terms) > max_terms:
         raise FileFormatError(DAMAGED)
     if any(signs) and not holds(terms, signs):
@@ -107,7 +111,7 @@ def _table(array: npt.NDArray[Any] | None, columns: int) -> Integers:
     return array
 
 
-def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic) -> Iterator[Term]:
+def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
     """Yield the terms of a file of this version."""
     feature, cuts, measured, noise = _table(arrays.get("terms"), 4).T
     features = len(encoder.n_codes)
@@ -151,9 +155,11 @@ def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
         yield Cut.at(j, last, int(encoder.n_codes[j]), ordered=bool(numeric[j]))
 
 
-def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic) -> Iterator[Term]:
+def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
     """Yield the terms of a file of version 0.1 or 0.2: trees of up to two cuts, one on each level, above a feature."""
     candidates = multiway_or_binary(encoder.n_codes, encoder.schema.is_numeric)
+    if not isinstance(loss, Logistic):  # these versions had no regressors
+        raise FileFormatError(DAMAGED)
     classes, features = len(encoder.schema.classes), len(encoder.n_codes)
     forest = Forest.from_arrays(arrays, candidates, classes)
     votes = _votes(arrays.get("votes"), (forest.n_nodes, classes))
@@ -184,7 +190,7 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic) -> Iterator[Ter
         yield _distinct(Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums))
 
 
-def _old_masses(arrays: Arrays, nodes: int, loss: Logistic) -> Integers | None:
+def _old_masses(arrays: Arrays, nodes: int, loss: Logistic | Squared) -> Integers | None:
     """Return the released sums of each node of old trees, (nodes, channels), for masses; None where there are none.
 
     Cells could hold several codes, which share what it holds alike. So their noise is not known, and such models have no bands.

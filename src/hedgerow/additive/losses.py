@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -61,20 +61,18 @@ class Loss(ChannelRule, Protocol):
         """The multiple of the curvature that is measured."""
 
     @property
-    def opening(self) -> ChannelRule:
-        """What is asked of all records before the first round."""
+    def deviation(self) -> float:
+        """About the root of what a record adds to the variance of a gradient, where it adds 1 to the curvature."""
 
-    def start(self, released: Integers, deviation: float) -> Start:
-        """Return what the released sums of the opening say; ``deviation`` is that of the noise of each."""
+    @property
+    def unit(self) -> float:
+        """How many votes a step of 1 is."""
 
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
 
     def votes(self, steps: Floats) -> Integers:
         """Return steps (..., columns) as whole votes, none too long."""
-
-    def probabilities(self, margins: Floats) -> Floats:
-        """Return what margins (records, columns) say of each class."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,9 @@ class Logistic:
     n_classes: int
     normal: bool
     tenths: int = 8
+
+    deviation: ClassVar[float] = 1.0
+    unit: ClassVar[float] = VOTE_STEPS
 
     @property
     def columns(self) -> int:

@@ -50,7 +50,7 @@ def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) ->
                 f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric, hr.Integer or hr.Date, "
                 "or leave it out."
             )
-    if any(signs) and len(schema.classes) != 2:
+    if any(signs) and len(schema.classes) not in (0, 2):
         raise ConfigurationError(
             f"monotonic_cst says how the odds of the second of two classes go, but there are {len(schema.classes)}; leave "
             "it out, or declare two classes."

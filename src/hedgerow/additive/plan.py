@@ -17,7 +17,7 @@ from hedgerow.additive.files import restored
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.terms import AdditiveModel, Term
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Budget, PublicChoice
@@ -56,6 +56,8 @@ class Rules:
         Rounds without cuts before the first with one, but for those that come after a round that found nothing.
     cuts_from : float
         The precision from which rounds may cut.
+    most_rounds : float
+        There are at most so many rounds.
     """
 
     opening: Fraction = Fraction(1, 50)
@@ -66,19 +68,20 @@ class Rules:
     most_cuts: int = 5
     first: int = 12
     cuts_from: float = 300.0
+    most_rounds: float = 60.0
     largest: int = 2
     drawn: int = 2
 
 
 LEAST_BINS, MOST_BINS = 8, 40
-FEWEST, MOST_ROUNDS = 2.0, 60.0
+FEWEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Opening:
     """What is asked before the first round: what the loss starts with, and histograms by which fine bins are merged."""
 
-    loss: Loss
+    loss: Logistic
     budget: Budget
     share: Fraction
     survey: Survey
@@ -105,10 +108,15 @@ class Opening:
         curator.doubts += too_few(int(released.sum()), self._noise, self.loss.opening.channels)
         return start
 
+    @property
+    def _n_counts(self) -> int:
+        """Of how many noisy counts the number of records is the sum."""
+        return self.loss.opening.channels
+
     def merge(self, curator: Queryable, bins: int, records: float) -> Encoder:
         """Merge the records' fine bins to about so many, and return how records are read then."""
         histograms = self.survey.histograms(curator.open_round(Ones()))
-        deviation = self._noise.deviation * math.sqrt(self.loss.opening.channels)
+        deviation = self._noise.deviation * math.sqrt(self._n_counts)
         curator.doubts += self.survey.column_doubts(histograms, records, deviation)
         merges = self.survey.merged(histograms, bins)
         curator.merge(merges)
@@ -206,7 +214,7 @@ class AdditivePlan:
         self._known: dict[Budget, tuple[Opening, Rounds]] = {}  # the search for the budget ends at the one that is used
         self._budget = Budget.of_whole(claim, self._event)
         self._opening, self._stage = self._stages(self._budget)
-        self._loss = self._loss_of(self._budget)
+        self._loss = self._opening.loss
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
@@ -227,21 +235,28 @@ class AdditivePlan:
     def _stages(self, budget: Budget) -> tuple[Opening, Rounds]:
         if budget in self._known:
             return self._known[budget]
-        loss = self._loss_of(budget)
-        survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
-        opening = Opening(loss, budget, self._rules.opening, survey)
-        units = UNITS if self._rounds is None else self._rounds
+        opening = self._opening_of(budget)
+        units = UNITS if self._rounds is None else self._units_for(self._rounds)
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        rounds = Rounds(
-            loss, opening.left, units, units if self._rounds is None else 1, self._most_cuts, int(codes.max())
-        )
+        largest = units if self._rounds is None else self._largest_round(units)
+        rounds = Rounds(opening.loss, opening.left, units, largest, self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
-    def _loss_of(self, budget: Budget) -> Logistic:
-        return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
+    def _opening_of(self, budget: Budget) -> Opening:
+        loss = Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
+        survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
+        return Opening(loss, budget, self._rules.opening, survey)
+
+    def _units_for(self, rounds: int) -> int:
+        """Return how many units so many rounds of one unit each take."""
+        return rounds
+
+    def _largest_round(self, units: int) -> int:
+        """Return the most units of one round where their number is given."""
+        return 1
 
     def _event(self, budget: Budget) -> Event:
         opening, rounds = self._stages(budget)
@@ -263,17 +278,21 @@ class AdditivePlan:
         precision = self._precision(start.records)
         fit = Fit(self._opening.merge(curator, self._bins_at(precision), start.records), start.curvature)
         fit.begin(start.margins)
-        course = Course(self, precision, start.spread)
+        course = Course(self, precision * start.spread, self._stage.units, may_cut=precision >= self._rules.cuts_from)
         while units := course.next_units():
             cuts = min(course.next_cuts(), self._affordable(fit))
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
             course.saw(found.evidence, term.feature, offered=cuts > 0)
-            fit.terms.append(projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0]))
+            fit.add(self._kept(term, fit))
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
         return AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
+
+    def _kept(self, term: Term, fit: Fit) -> Term:
+        """Return a round's term as it is kept."""
+        return projected(term, self._signs, fit.curve(term.feature, term.columns)[:, 0])
 
     def _precision(self, records: float) -> float:
         """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
@@ -311,22 +330,22 @@ class AdditivePlan:
 class Course:
     """How a fit goes on: the units and the cuts of its next round, by what the last rounds found."""
 
-    def __init__(self, plan: AdditivePlan, precision: float, spread: float) -> None:
-        self._rules, self._left, self._most = plan._rules, plan._stage.units, plan._most_cuts
+    def __init__(self, plan: AdditivePlan, precision: float, units: int, *, may_cut: bool) -> None:
+        self._rules, self._left, self._most = plan._rules, units, plan._most_cuts
         factor, power = self._rules.rounds if plan._budget.concentrated else self._rules.pure_rounds
-        wanted = float(np.clip(factor * (precision * spread) ** power, FEWEST, MOST_ROUNDS))
-        self._size = 1 if plan._rounds is not None else max(1, round(UNITS / wanted))
+        wanted = float(np.clip(factor * precision**power, FEWEST, self._rules.most_rounds))
+        self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
-        self._smallest = max(self._size // 4, 1 if self._fixed else round(UNITS / MOST_ROUNDS))
+        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / self._rules.most_rounds))
         self._new_in_a_row, self._features = 0, set[int]()
-        self._may_cut = precision >= self._rules.cuts_from
+        self._may_cut = may_cut
         self._cutting = False
         self._depths: list[int] = []
         self._rounds = 0
 
     def next_units(self) -> int:
         """Return what the next round spends, 0 where nothing is left."""
-        size = self._size if self._fixed or self._left >= 2 * self._size else self._left
+        size = self.size if self._fixed or self._left >= 2 * self.size else self._left
         size = min(size, self._left)
         self._left -= size
         return size
@@ -347,7 +366,7 @@ class Course:
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and found >= 0 else 0
         self._features.add(feature)
         if self._new_in_a_row == MANY_NEW:  # many features matter a little: more rounds, of half as much each
-            self._size, self._new_in_a_row = max(self._size // 2, self._smallest), 0
+            self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(int(np.argmax(evidence)))
         if found <= -1 or self._rounds >= self._rules.first:

@@ -14,7 +14,7 @@ from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
-from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.events import Sequence as InSequence
@@ -50,19 +50,24 @@ class Fit:
         self.encoder, self.curvature = encoder, curvature
         self.terms: list[Term] = []
         self.visits = Visits()
-        self._start: Term | None = None
+        self._untold: Term | None = None
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
 
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
         votes = np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))
-        self._start = Term((), 0, votes)
+        self._untold = Term((), 0, votes)
 
-    @property
-    def last(self) -> Term | None:
-        """What the records' margins do not hold yet."""
-        return self.terms[-1] if self.terms else self._start
+    def add(self, term: Term) -> None:
+        """Add a round's term."""
+        self.terms.append(term)
+        self._untold = term
+
+    def take(self) -> Term | None:
+        """Return what the records' margins do not hold yet; they do from now on."""
+        untold, self._untold = self._untold, None
+        return untold
 
     def curve(self, feature: int, columns: int) -> Integers:
         """Return the terms of one feature without cuts added up, (codes, columns)."""
@@ -124,7 +129,7 @@ class OneRound:
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
         """Return the round's term, and what its sums say; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
-        last = fit.last
+        last = fit.take()
         for _ in range(self.cuts - 1):
             asked = curator.open_round(self.loss, last, cuts)
             cuts.append(asked.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
@@ -146,7 +151,7 @@ class OneRound:
         offered[:, [cut.by for cut in cuts]] = False
         cells = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        chance = UNIT * np.sqrt(np.maximum(fit.curvature, 0)).sum()
+        chance = UNIT * self.loss.deviation * np.sqrt(np.maximum(fit.curvature, 0)).sum()
         lost = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
         if splits is not None:
             many = MANY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
@@ -156,15 +161,16 @@ class OneRound:
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
         """Return the term of released sums (cells, codes, channels), and keep what they say of all records."""
         scored, multiple = self.loss.scored, self.loss.curvature
-        gradient, curvature = sums[..., :scored] / UNIT, sums[..., scored:] / (UNIT * multiple)
+        of_one = UNIT * self.loss.deviation
+        gradient, curvature = sums[..., :scored] / of_one, sums[..., scored:] / (UNIT * multiple)
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
-        noise = self.noise.deviation / UNIT
-        deviations, numeric = (noise, noise / multiple), bool(fit.numeric[feature])
+        noise = self.noise.deviation
+        deviations, numeric = (noise / of_one, noise / (UNIT * multiple)), bool(fit.numeric[feature])
         if cuts:
             found = estimated(gradient, curvature, *deviations, numeric=numeric)
             steps = found.steps
         else:
-            said = fit.curve(feature, self.loss.columns) / VOTE_STEPS
+            said = fit.curve(feature, self.loss.columns) / self.loss.unit
             found, alone = fit.visits.steps(feature, (gradient[0], curvature[0]), deviations, said, numeric=numeric)
             steps = alone[None]
         return Term(cuts, feature, self.loss.votes(steps), sums, round(self.noise.deviation)), found

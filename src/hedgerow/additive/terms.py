@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.squared import Squared
 from hedgerow.additive.trees import scoring
 from hedgerow.curator import Cut, cells_of
 from hedgerow.export import ScoringForm, Softmax
@@ -139,7 +140,7 @@ class AdditiveModel:
     ----------
     encoder : Encoder
         How records are read.
-    loss : Logistic
+    loss : Logistic or Squared
         What margins say.
     start : ndarray of shape (columns,), int64
         The margin of every record before the first term.
@@ -150,12 +151,18 @@ class AdditiveModel:
     """
 
     encoder: Encoder
-    loss: Logistic
+    loss: Logistic | Squared
     start: Integers
     terms: tuple[Term, ...]
     signs: tuple[int, ...] = field(default=())
 
+    scale: ClassVar[Literal["log-odds", "outcome"]] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+
+    @property
+    def vote_steps(self) -> float:
+        """How many votes a unit of what the model says is, here a log-odds of 1."""
+        return VOTE_STEPS
 
     @cached_property
     def offsets(self) -> Integers:
@@ -173,7 +180,7 @@ class AdditiveModel:
 
     def curve(self, feature: int) -> Floats:
         """Return the terms of one feature without cuts added up by code, (codes, columns), in log-odds."""
-        return np.asarray(self.curves[self.offsets[feature] : self.offsets[feature + 1]] / VOTE_STEPS)
+        return np.asarray(self.curves[self.offsets[feature] : self.offsets[feature + 1]] / self.vote_steps)
 
     def margins(self, codes: Codes) -> Integers:
         """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
@@ -188,17 +195,17 @@ class AdditiveModel:
     def decision(self, X: Any) -> Floats:
         """Return the margins of records, (records, classes), or for two classes the second's log-odds, (records,)."""
         blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
-        return self.shown(np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *blocks]) / VOTE_STEPS)
+        return self.shown(np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *blocks]) / self.vote_steps)
 
     def shown(self, values: Floats) -> Floats:
         """Return values (..., columns) as ``decision`` shows them: without the only column of two classes."""
-        return values[..., 0] if len(self.encoder.schema.classes) == 2 else values
+        return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
 
     def probabilities(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (records, classes)."""
         blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
         none = np.empty((0, len(self.encoder.schema.classes)))
-        return np.concatenate([none, *(self.loss.probabilities(margins / VOTE_STEPS) for margins in blocks)])
+        return np.concatenate([none, *(self._logistic.probabilities(margins / VOTE_STEPS) for margins in blocks)])
 
     def staged_margins(self, X: Any) -> Iterator[Floats]:
         """Yield the margins (records, columns) of the start with the first terms, one more each time, in log-odds."""
@@ -206,7 +213,7 @@ class AdditiveModel:
         margins = np.tile(self.start, (len(codes), 1))
         for term in self.terms:
             term(codes, margins)
-            yield margins / VOTE_STEPS
+            yield margins / self.vote_steps
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` of the first terms, one more each time."""
@@ -214,7 +221,7 @@ class AdditiveModel:
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
         """Yield ``probabilities`` of the first terms, one more each time."""
-        return map(self.loss.probabilities, self.staged_margins(X))
+        return map(self._logistic.probabilities, self.staged_margins(X))
 
     def importances(self) -> Floats:
         """Return the share of each feature in the spread of all terms, (features,); zeros where none has a slope."""
@@ -225,7 +232,15 @@ class AdditiveModel:
 
     def scoring(self) -> ScoringForm:
         """Return how the model answers, for programs that do not know this library."""
-        return scoring(self.encoder, self.start, joined(self.terms), Softmax(VOTE_STEPS, self.loss.cap / UNIT))
+        return scoring(self.encoder, self.start, joined(self.terms), Softmax(VOTE_STEPS, self._logistic.cap / UNIT))
+
+    @property
+    def _logistic(self) -> Logistic:
+        assert isinstance(self.loss, Logistic), "a number has no classes"
+        return self.loss
+
+    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything as named arrays: those of format 3 of the model files, which ``files.restored`` reads."""
@@ -239,7 +254,7 @@ class AdditiveModel:
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
-            **({} if self.loss.tenths == USUAL else {"cap": np.array([self.loss.cap], dtype=np.int64)}),
+            **self._cap_to_arrays(),
             **merged_to_arrays(self.encoder),
         }
 

@@ -6,6 +6,7 @@ from hedgerow.analysis.card import ReportCard
 from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.held_out import HeldOut, hold_out
 from hedgerow.analysis.outlook import FitPlan, plan
+from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.analysis.release import ReleasedSchema, private_schema
 from hedgerow.analysis.search import PrivateSearchCV
 
@@ -13,6 +14,7 @@ __all__ = [
     "FitPlan",
     "HeldOut",
     "PrivateSearchCV",
+    "RegressionCard",
     "ReleasedSchema",
     "ReportCard",
     "evaluate",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
+from hedgerow.analysis.figures import CLEAR, Card, Figure
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
@@ -22,16 +22,6 @@ __all__ = ["MOST_BINS", "Calibration", "Curve", "Figure", "ReportCard"]
 Floats = npt.NDArray[np.float64]
 
 MOST_BINS = 1024  # of a probability
-STEP = 0.5  # of a count, where a figure's change is measured
-CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
-
-
-class Figure(NamedTuple):
-    """A figure, and between which values it may lie by what bins leave open."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Curve(NamedTuple):
@@ -51,7 +41,7 @@ class Calibration(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ReportCard:
+class ReportCard(Card):
     """How good a model is on records that it was not fitted on, by one private question.
 
     Parameters
@@ -60,14 +50,8 @@ class ReportCard:
         The labels, in the order of probabilities; of two, the second is the positive one.
     grid : ScoreGrid
         The public bins.
-    counts : ndarray
-        The noisy counts of all cells, all histograms in a row: everything that was released.
-    deviation : float
-        The standard deviation of each count's noise, nearly.
-    certificate_ : Certificate
-        What the evaluation cost.
-    model_unit : Unit or None
-        Whom the model's own guarantee is for; None where it is not known.
+    counts, deviation, certificate_, model_unit
+        As for ``Card``; all histograms stand in a row.
 
     Examples
     --------
@@ -82,12 +66,10 @@ class ReportCard:
     (True, (2, 2))
     """
 
-    classes: Sequence[Value]
-    grid: ScoreGrid
-    counts: Floats = field(repr=False)
-    deviation: float
-    certificate_: Certificate = field(repr=False)
-    model_unit: Unit | None = None
+    FIGURES: ClassVar[tuple[str, ...]] = ("accuracy", "roc_auc", "brier_score")
+
+    classes: Sequence[Value] = field(kw_only=True)
+    grid: ScoreGrid = field(kw_only=True)
 
     @property
     def records(self) -> float:
@@ -114,51 +96,6 @@ class ReportCard:
         """The mean squared error of the probability of the second class; of three or more, the sum over all classes."""
         return self.figure("brier_score").value
 
-    def figure(self, name: str) -> Figure:
-        """Return a figure by its name, within 0 and 1 (a Brier score of more than two classes: 2)."""
-        value, low, high = self._function(name)(self.counts)
-        most = self._most(name)
-        return Figure(_clipped(value, most), _clipped(low, most), _clipped(high, most))
-
-    def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
-        """Return an interval that covers a figure with a probability of about ``level``, what bins leave open included.
-
-        Parameters
-        ----------
-        name : {"accuracy", "roc_auc", "brier_score"}
-            Which figure.
-        level : float
-            The probability.
-        sampling : bool, default True
-            Whether it covers the figure of the population that the records were drawn from; otherwise noise alone counts, and
-            it covers the figure of these very records.
-
-        Notes
-        -----
-        It follows from released counts and costs nothing. It is a normal approximation: the noise and the sampling of every
-        cell, through the figure's rates of change (docs/proofs/report-card.md). Where some class's number does not stand out
-        from its noise the interval says nothing: it is everything.
-        """
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.95.")
-        function, most = self._function(name), self._most(name)
-        guard = self._guard(name)
-        if guard is None:
-            return 0.0, most
-        _, low, high = function(self.counts)
-        # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
-        drawn = self.certificate_.records_per_person * np.maximum(self.counts, 0.0)
-        variance = self.deviation**2 + (drawn if sampling else 0.0)
-        slopes = self._slopes(function) ** 2
-        spread = float((variance * slopes).sum())
-        if not spread:
-            return _clipped(low, most), _clipped(high, most)
-        # Cornish and Fisher's second term: a sum of few two-sided geometric draws, of kurtosis 6, has longer tails than a normal.
-        kurtosis = 3 * float(((self.deviation**2 * slopes) ** 2).sum()) / spread**2
-        z = -float(ndtri((1 - level) / 2))
-        wide = (z + max(z**3 - 3 * z, 0.0) * kurtosis / 24) * guard * math.sqrt(spread)
-        return _clipped(low - wide, most), _clipped(high + wide, most)
-
     def roc_curve(self, label: Value | None = None) -> Curve:
         """Return the true positive rate (y) by the false positive rate (x) of a class, the positive one unless named."""
         own, others = self._descending(label)
@@ -183,14 +120,6 @@ class ReportCard:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was released, and the figures that follow from it, as plain values for JSON."""
-        figures = {
-            name: {
-                "value": self.figure(name).value,
-                "interval_of_noise": list(self.interval(name, sampling=False)),
-                "interval_of_noise_and_sampling": list(self.interval(name)),
-            }
-            for name in FIGURES
-        }
         return {
             "classes": list(self.classes),
             "bins": self.grid.bins,
@@ -198,7 +127,7 @@ class ReportCard:
             "deviation": self.deviation,
             "records": self.records,
             **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
-            "figures": figures,
+            "figures": self.figures_to_dict(),
             "confusion_matrix": self.confusion_matrix.tolist(),
         }
 
@@ -218,30 +147,14 @@ class ReportCard:
         if not sound or counts.shape != (int(grid.n_codes.sum()),) or not np.isfinite([*counts, deviation]).all():
             raise ValueError("no counts of a report card")
         unit = Unit(**values["model_unit"]) if "model_unit" in values else None
-        return cls(classes, grid, counts, deviation, Certificate.from_dict(values["certificate"]), unit)
+        certificate = Certificate.from_dict(values["certificate"])
+        return cls(counts, deviation, certificate, classes=classes, grid=grid, model_unit=unit)
 
-    def __str__(self) -> str:
-        about = f"about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"
-        units = f". It protects {self.certificate_.unit}; its model protects {self.model_unit}."
-        rows = [
-            f"Report card on {about}{'' if self.model_unit in (None, self.certificate_.unit) else units}",
-            "",
-            f"  {'':<12}{'':>8}  {'95 %, of these records':<24}{'95 %, of their population':<24}",
-        ]
-        for name in FIGURES:
-            noise, both = (self.interval(name, sampling=sampling) for sampling in (False, True))
-            rows.append(
-                f"  {name:<12}{self.figure(name).value:>8.4f}  {_between(noise):<24}{_between(both):<24}".rstrip()
-            )
-        return "\n".join(rows)
+    def _figure(self, name: str, counts: Floats) -> Figure:
+        return FIGURES[name](self.grid, counts)
 
-    def _function(self, name: str) -> Callable[[Floats], Figure]:
-        if name not in FIGURES:
-            raise ConfigurationError(f"there is no figure {shown(name)}; ask for one of {', '.join(FIGURES)}.")
-        return lambda counts: FIGURES[name](self.grid, counts)
-
-    def _most(self, name: str) -> float:
-        return 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0
+    def _bounds(self, name: str) -> tuple[float, float]:
+        return 0.0, 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0
 
     def _guard(self, name: str) -> float | None:
         """Return by how much an interval widens since the numbers it divides by are noisy, None where they may be nothing."""
@@ -254,16 +167,6 @@ class ReportCard:
         if any(total <= CLEAR * deviation for (total, _), deviation in zip(parts, off, strict=True)):
             return None
         return 1 + max(deviation / total for (total, _), deviation in zip(parts, off, strict=True))
-
-    def _slopes(self, function: Callable[[Floats], Figure]) -> Floats:
-        """Return how fast a figure changes with each count."""
-        slopes = np.empty(len(self.counts))
-        for i in range(len(self.counts)):
-            more, less = self.counts.copy(), self.counts.copy()
-            more[i] += STEP
-            less[i] -= STEP
-            slopes[i] = (function(more).value - function(less).value) / (2 * STEP)
-        return slopes
 
     def _place(self, label: Value | None) -> int:
         if label is None and self.grid.n_classes == 2:
@@ -279,14 +182,6 @@ class ReportCard:
     @property
     def _thresholds(self) -> Floats:
         return np.concatenate(([1.0], self.grid.ends[0][::-1]))
-
-
-def _clipped(value: float, most: float) -> float:
-    return min(max(value, 0.0), most)
-
-
-def _between(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
 def _shares(counts: Floats) -> Floats:

@@ -13,17 +13,20 @@ import numpy.typing as npt
 from hedgerow.analysis.card import MOST_BINS, ReportCard
 from hedgerow.analysis.questions import promised
 from hedgerow.analysis.readings import OneClass, blocks_of
+from hedgerow.analysis.regression_card import RegressionCard
+from hedgerow.analysis.residuals import ResidualGrid
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator import Model, PrivateClassifier, read_given
-from hedgerow.mechanisms import Budget, Noise, PerRecordCoin
+from hedgerow.estimator import ClassModel, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest, read_given
+from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.certificate import certify, warn_of_delta
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import Columns
 from hedgerow.table import classes_of, keep_of
@@ -32,6 +35,7 @@ from hedgerow.table.reading import Codes, Labels
 __all__ = ["evaluate"]
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",
@@ -40,7 +44,7 @@ ASSUMPTIONS = (
 
 
 def evaluate(
-    model: PrivateClassifier,
+    model: PrivateClassifier | PrivateRegressor,
     X: Any,
     y: Any = None,
     *,
@@ -52,16 +56,17 @@ def evaluate(
     ledger: Ledger | None = None,
     groups: Any = None,
     records_per_person: int | None = None,
-) -> ReportCard:
+) -> ReportCard | RegressionCard:
     """Ask how good a fitted model is on records that it was not fitted on.
 
-    Releases  noisy counts of the records by label and by bins of the model's probability; every figure follows from them.
+    Releases  noisy counts of the records by label and by bins of the model's probability; of a regressor, by bins of its
+              prediction and of the residual. Every figure follows from them.
     Costs     ``epsilon``, pure unless there is a ``delta``: a record is in one cell, and for K > 2 classes in K + 1.
     Assumes   that the model is public, and that these records had no part in it.
 
     Parameters
     ----------
-    model : PrivateClassifier
+    model : PrivateClassifier or PrivateRegressor
         A fitted model of this library.
     X : data frame (pandas, polars, pyarrow), mapping of columns, array of shape (n_samples, n_features), or Records
         The test records, as for ``predict``; ``hr.Records`` are read once, block by block.
@@ -73,7 +78,8 @@ def evaluate(
     delta : float, default 0
         Where it is above 0 noise is normal, which is less for many classes.
     bins : int, default 64
-        Bins of a probability, an even number from 2 to 1024, equally wide in log-odds: public, never from the records.
+        Bins of a probability, an even number from 2 to 1024, equally wide in log-odds: public, never from the records. Of a
+        regressor, bins of the residual, which grow by one factor away from zero.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the question runs at half the budget.
     random_state : None, int or numpy generator
@@ -89,6 +95,9 @@ def evaluate(
     -------
     ReportCard
         Accuracy, confusion matrix, ROC AUC, Brier score, curves, calibration; intervals; and its certificate.
+    RegressionCard
+        Of a regressor: RMSE, MAE, R2, bias, quantiles of the residual, calibration by groups of predictions, and what
+        ``predict_interval`` needs.
 
     Raises
     ------
@@ -117,10 +126,8 @@ def evaluate(
     >>> bool(card.accuracy > 0.9), card.certificate_.claim.epsilon
     (True, Fraction(1, 1))
     """
-    if not isinstance(model, PrivateClassifier):
-        raise ConfigurationError(
-            f"model is {type(model).__name__}, but it must be a fitted classifier of this library."
-        )
+    if not isinstance(model, PrivateClassifier | PrivateRegressor):
+        raise ConfigurationError(f"model is {type(model).__name__}, but it must be a fitted model of this library.")
     claim, randomness = promised(
         model.certificate_.records_per_person,
         epsilon=epsilon,
@@ -130,12 +137,13 @@ def evaluate(
         random_state=random_state,
         ledger=ledger,
     )
-    bins = _checked_bins(bins)
-    schema, columns, labels, _, persons = read_given(X, y, groups, model.schema_)
-    grid = ScoreGrid(len(schema.classes), bins)
-    budget = Budget.of(claim, lambda amount: _event(grid, amount.noise(grid.histograms)))
-    noise = budget.noise(grid.histograms)
-    event = _event(grid, noise)
+    asked = _asked_of(model, _checked_bins(bins))
+    schema = model.schema_
+    columns, labels, _, persons = read_given(X, y, groups, schema)
+    histograms = len(asked.n_codes)
+    budget = Budget.of(claim, lambda amount: asked.event(amount.noise(histograms)))
+    noise = budget.noise(histograms)
+    event = asked.event(noise)
     certificate = certify(
         "evaluate",
         event,
@@ -156,10 +164,17 @@ def evaluate(
         )
     booked = nullcontext() if ledger is None else ledger.reserve(certificate)
     keep = keep_of(persons, claim.records_per_person, randomness)
-    with booked, without_sizes(), table_of(columns, labels, Scored(schema, model.model_, grid), keep) as table:
-        counts = score_counts(Queryable(table, cost(event), randomness), grid, noise)
-    unit = model.certificate_.unit
-    return ReportCard(schema.classes, grid, counts.astype(np.float64), noise.deviation, certificate, unit)
+    with booked, without_sizes(), table_of(columns, labels, asked, keep) as table:
+        counts = cell_counts(Queryable(table, cost(event), randomness), histograms, noise)
+    return asked.card(counts.astype(np.float64), noise, certificate, model.certificate_.unit)
+
+
+def _asked_of(model: PrivateClassifier | PrivateRegressor, bins: int) -> Scored | Missed:
+    """Return what is counted of a model."""
+    if isinstance(model, PrivateClassifier):
+        return Scored(model.schema_, model.model_, ScoreGrid(len(model.schema_.classes), bins))
+    outcome = model.schema_.outcome_grid
+    return Missed(model.schema_, model.model_, ResidualGrid(outcome.low, outcome.high, bins))
 
 
 def _checked_bins(bins: object) -> int:
@@ -170,15 +185,11 @@ def _checked_bins(bins: object) -> int:
     return int(bins)
 
 
-def _event(grid: ScoreGrid, noise: Noise) -> Event:
-    return noise.event("counts by label and score", draws=int(grid.n_codes.sum()))
-
-
 @dataclass(frozen=True, eq=False)
 class Scored(OneClass):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
-    model: Model
+    model: ClassModel
     grid: ScoreGrid
 
     @property
@@ -199,8 +210,61 @@ class Scored(OneClass):
             codes[rows] = self.grid.codes(self.model.probabilities(block), np.maximum(known[rows], 0))
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
 
+    def event(self, noise: Noise) -> Event:
+        """Return what the question costs."""
+        return noise.event("counts by label and score", draws=int(self.n_codes.sum()))
 
-def score_counts(curator: Queryable, grid: ScoreGrid, noise: Noise) -> Integers:
+    def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> ReportCard:
+        """Return the report card of noisy counts."""
+        classes = self.schema.classes
+        return ReportCard(counts, noise.deviation, certificate, classes=classes, grid=self.grid, model_unit=unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Missed(OneClass):
+    """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
+
+    model: OutcomeModel
+    grid: ResidualGrid
+
+    @property
+    def n_codes(self) -> Integers:
+        """How many cells there are."""
+        return np.array([self.grid.cells])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint32)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return the cell of each record, and a class for those that have an outcome."""
+        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        outcomes = self.schema.outcome_grid.values(np.maximum(known, 0))
+        codes = np.zeros((columns.n_rows, 1), dtype=np.uint32)
+        for rows, block in blocks_of(columns):
+            codes[rows] = self.grid.codes(self.model.predictions(block), outcomes[rows])
+        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+    def event(self, noise: Noise) -> Event:
+        """Return what the question costs."""
+        return noise.event("counts by prediction and residual", draws=self.grid.cells)
+
+    def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> RegressionCard:
+        """Return the report card of noisy counts."""
+        return RegressionCard(
+            counts,
+            noise.deviation,
+            certificate,
+            grid=self.grid,
+            step=self.schema.outcome_grid.step,
+            normal=isinstance(noise, RoundedNormal),
+            model_digest=model_digest(self.model),
+            model_unit=unit,
+        )
+
+
+def cell_counts(curator: Queryable, histograms: int, noise: Noise) -> Integers:
     """Return the noisy counts of all cells, all histograms in a row."""
     everyone = curator.assign(PerRecordCoin(1))
-    return curator.histogram(everyone, np.ones((1, grid.histograms), dtype=np.bool_), noise)[0, :, 0]
+    return curator.histogram(everyone, np.ones((1, histograms), dtype=np.bool_), noise)[0, :, 0]

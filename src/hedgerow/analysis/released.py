@@ -46,7 +46,7 @@ class ReleasedSchema(Schema):
 
     Parameters
     ----------
-    features, classes, missing, target, person, records_per_person, delimiter, encoding, classes_origin, classes_release
+    features, classes, outcome, missing, target, person, records_per_person, delimiter, encoding, classes_origin, classes_release
         As for ``Schema``.
 
     Examples
@@ -65,18 +65,7 @@ class ReleasedSchema(Schema):
     @classmethod
     def of(cls, schema: Schema, certificate: Certificate, ranges: Mapping[str, ReleasedRange]) -> ReleasedSchema:
         """Return a schema with what was released beside it."""
-        made = cls(
-            schema.features,
-            schema.classes,
-            missing=schema.missing,
-            target=schema.target,
-            person=schema.person,
-            records_per_person=schema.records_per_person,
-            delimiter=schema.delimiter,
-            encoding=schema.encoding,
-            classes_origin=schema.classes_origin,
-            classes_release=schema.classes_release,
-        )
+        made = cls.from_dict(schema.to_dict())
         object.__setattr__(made, "_certificate", certificate)
         object.__setattr__(made, "_ranges", MappingProxyType(dict(ranges)))
         return made

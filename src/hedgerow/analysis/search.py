@@ -177,7 +177,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             If the ledger refuses the whole; nothing was drawn.
         """
         whole, randomness, grid, schema = self._checked()
-        _, records, labels, named, persons = read_given(X, y, groups, schema, again=True)
+        records, labels, named, persons = read_given(X, y, groups, schema, again=True)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
         tables = Tables(schema, self._unwatched(records), labels, keep)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,18 @@ import numpy.typing as npt
 from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.curator.contest import SCORE, Contest
 from hedgerow.engines.records import table_of
-from hedgerow.estimator import Model, Plan, PrivateClassifier, PublicCoins, RawPlan, answered, draw_coins, plan_of
+from hedgerow.estimator import (
+    ClassModel,
+    Model,
+    OutcomeModel,
+    Plan,
+    PrivateEstimator,
+    PublicCoins,
+    RawPlan,
+    answered,
+    draw_coins,
+    plan_of,
+)
 from hedgerow.mechanisms import (
     Coins,
     Geometric,
@@ -33,7 +44,7 @@ from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, classes_of
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
+__all__ = ["ByError", "ByRight", "Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
 
 SHARES = 1 << SHARE_BITS  # of the persons or records, which parts are made of
 WITNESS_BINS = 255  # by which readings of one search are compared
@@ -55,6 +66,8 @@ class Right(OneClass):
 
     models: tuple[Model, ...]
 
+    most: ClassVar[int] = 1  # what a record adds to a model's score
+
     @property
     def n_codes(self) -> npt.NDArray[np.int64]:
         """Two for each model."""
@@ -71,8 +84,76 @@ class Right(OneClass):
         codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
         for rows, block in blocks_of(columns):
             for place, model in enumerate(self.models):
-                codes[rows, place] = model.probabilities(block).argmax(axis=1) == known[rows]
+                codes[rows, place] = cast(ClassModel, model).probabilities(block).argmax(axis=1) == known[rows]
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+
+@dataclass(frozen=True, eq=False)
+class Near(OneClass):
+    """Records with an outcome and a code for each of some released models: how much smaller its error is than the largest.
+
+    The error is ``min(|y - f|, largest)``, in steps of a 64th of ``largest``, rounded up; the code is what is left of 64.
+    """
+
+    models: tuple[Model, ...]
+    largest: float
+
+    most: ClassVar[int] = 64
+
+    @property
+    def n_codes(self) -> npt.NDArray[np.int64]:
+        """65 for each model."""
+        return np.full(len(self.models), self.most + 1)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint8)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return what each model makes of each record, and a class for those that have an outcome."""
+        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        outcomes = self.schema.outcome_grid.values(np.maximum(known, 0))
+        codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
+        for rows, block in blocks_of(columns):
+            for place, model in enumerate(self.models):
+                error = np.abs(outcomes[rows] - cast(OutcomeModel, model).predictions(block))
+                codes[rows, place] = self.most - np.ceil(np.minimum(error / self.largest, 1) * self.most)
+        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+
+class Scoring(Protocol):
+    """How a record scores some models."""
+
+    @property
+    def most(self) -> int:
+        """The most that a record adds."""
+
+    def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right | Near:
+        """Return the reading of the records."""
+
+
+@dataclass(frozen=True)
+class ByRight:
+    """A record adds 1 to the score of each classifier that is right about it."""
+
+    most: int = Right.most
+
+    def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right:
+        """Return the reading of the records."""
+        return Right(schema, models)
+
+
+@dataclass(frozen=True)
+class ByError:
+    """A record adds the more to a regressor's score the smaller the error is, in 64 steps from the largest error that counts."""
+
+    largest: float
+    most: int = Near.most
+
+    def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Near:
+        """Return the reading of the records."""
+        return Near(schema, models, self.largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +253,7 @@ class Trials:
 
     Parameters
     ----------
-    candidates : sequence of PrivateClassifier
+    candidates : sequence of PrivateEstimator
         Unfitted, with the epsilon of one fit.
     schema : Schema
         What is public about the records.
@@ -180,12 +261,15 @@ class Trials:
         The records.
     randomness : Randomness
         Where every draw comes from.
+    scoring : Scoring
+        How a record scores a candidate's model.
     """
 
-    candidates: Sequence[PrivateClassifier]
+    candidates: Sequence[PrivateEstimator]
     schema: Schema
     tables: Tables
     randomness: Randomness
+    scoring: Scoring = field(default_factory=ByRight)
 
     def split(self) -> Split:
         """Return coins that send each person, or each record where nothing tells persons apart, to one of 1024 shares."""
@@ -204,8 +288,9 @@ class Trials:
         return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)[0]
 
     def contest(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost) -> Contest:
-        """Return the door to how many records of some shares each model is right about."""
-        return Contest(self.part(Right(self.schema, tuple(models)), split, shares), ceiling, self.randomness)
+        """Return the door to each model's score on the records of some shares."""
+        scored = self.part(self.scoring(self.schema, tuple(models)), split, shares)
+        return Contest(scored, ceiling, self.randomness, self.scoring.most)
 
     def plans(self, claim: Claim) -> list[tuple[Plan, PublicCoins]]:
         """Return each candidate's plan for a claim, with public coins of its own."""
@@ -213,7 +298,7 @@ class Trials:
 
 
 def planned(
-    candidate: PrivateClassifier, schema: Schema, claim: Claim, randomness: Randomness
+    candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
     """Return the plan of a candidate for a claim, and what public coins decided of it."""
     coins = draw_coins(candidate, claim, randomness.draw)
@@ -254,7 +339,7 @@ class Disjoint:
     @property
     def mechanism(self) -> PermuteAndFlip:
         """What chooses the winner."""
-        return PermuteAndFlip(self.claim.pure, 1)
+        return PermuteAndFlip(self.claim.pure, self.trials.scoring.most)
 
     @property
     def event(self) -> Event:
@@ -322,10 +407,10 @@ class Stopping:
         trials, each = self.trials, self.each
         compared, trained = divided(self.validation, 1)
         weights = np.ones((1, len(trials.candidates)), dtype=np.int64)
-        noise = Geometric(each.pure)
+        noise = Geometric(each.pure, trials.scoring.most)
         place = int(trials.randomness.draw(PublicChoice(), weights)[0])
         plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
         split = trials.split()
         model = trials.fit(plan, split, trained)
-        score = trials.contest([model], split, compared, cost(noise.event(SCORE))).count(noise)
+        score = trials.contest([model], split, compared, cost(noise.event(SCORE))).score(noise)
         return score, Found(place, model, public)

@@ -21,7 +21,7 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator import (
     Fitted,
     Plan,
-    PrivateClassifier,
+    PrivateEstimator,
     RawPlan,
     certificate_of,
     claim_of,
@@ -48,7 +48,7 @@ EXPLAINED = {  # arrays of trees and cells that are there only where such a step
 CUT_POINTS = ("edges",)  # of a public grid, which restoring checks
 
 
-def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Finding]:
+def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Finding]:
     """Return everything about a model that its certificate does not explain; an empty list if there is nothing.
 
     The plan is built again from the class, the parameters and the schema. The certificate must be the one that this plan
@@ -61,7 +61,7 @@ def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Findi
 
     Parameters
     ----------
-    model : path or PrivateClassifier
+    model : path or PrivateEstimator
         A model file, or a fitted estimator.
 
     Raises
@@ -83,7 +83,7 @@ def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Findi
     >>> print(check_model(model)[0].words)
     the fitted model has the attribute root_counts_, which no step releases
     """
-    if isinstance(model, PrivateClassifier):
+    if isinstance(model, PrivateEstimator):
         return _check_fitted(model)
     document, arrays = read_archive(model)
     words = []
@@ -100,13 +100,13 @@ def check_model(model: str | os.PathLike[str] | PrivateClassifier) -> list[Findi
     return [*_own_reasons(certificate), *_findings(certificate, words)]
 
 
-def _check_fitted(model: PrivateClassifier) -> list[Finding]:
+def _check_fitted(model: PrivateEstimator) -> list[Finding]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)
         found = check_model(path)
         try:
-            saved: PrivateClassifier | None = load(path)
+            saved: PrivateEstimator | None = load(path)
         except FileFormatError:
             saved = None
     declared = {
@@ -155,7 +155,7 @@ def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> 
     )
 
 
-def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
+def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     """Yield everything that is wrong with a model that was loaded from these arrays."""
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
@@ -184,14 +184,14 @@ def _words(model: PrivateClassifier, arrays: Arrays) -> Iterator[str]:
         yield from _trees(forest, plan, certificate)
 
 
-def _plan_again(model: PrivateClassifier) -> Plan | RawPlan:
+def _plan_again(model: PrivateEstimator) -> Plan | RawPlan:
     """Return the plan of the fit, from the class, the parameters, the schema and the public coins alone."""
     fitted = result_of(model)
     estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
     return plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)
 
 
-def _certificate(model: PrivateClassifier, plan: Plan | RawPlan) -> Iterator[str]:
+def _certificate(model: PrivateEstimator, plan: Plan | RawPlan) -> Iterator[str]:
     """Yield where the certificate is not the one that the plan gets."""
     stored, parameters = model.certificate_, result_of(model).parameters
     estimator = type(model)(**{**parameters, "schema": model.schema_})

@@ -13,7 +13,7 @@ from hedgerow.audit.exact import Law, ReleaseSet, exact_law, open_law, worst_eve
 from hedgerow.audit.findings import Finding
 from hedgerow.audit.grid import Grid
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Model, PrivateClassifier, claim_of, draw_coins, plan_of, run
+from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.encoder import Encoder
@@ -32,7 +32,7 @@ ROUNDING = 1e-9  # of sums of floats; a loss is told that much smaller
 
 
 def exact_loss(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     first: Iterable[Row],
     second: Iterable[Row],
     *,
@@ -48,7 +48,7 @@ def exact_loss(
 
     Parameters
     ----------
-    estimator : PrivateClassifier
+    estimator : PrivateEstimator
         An unfitted estimator with a schema.
     first, second : sequence of tuple
         Neighboring data sets: the cells of each record, then its label. They differ in as many records as the estimator's
@@ -95,7 +95,7 @@ def exact_loss(
 
 
 def exact_search(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     records: Sequence[Row],
     *,
     most: int = 2,
@@ -150,7 +150,7 @@ def _neighbors(records: Sequence[Row], most: int, adjacency: Adjacency) -> Itera
 class Laws:
     """The exact laws of fits of one estimator, each worked out once."""
 
-    def __init__(self, estimator: PrivateClassifier, told: Told, grid: Grid) -> None:
+    def __init__(self, estimator: PrivateEstimator, told: Told, grid: Grid) -> None:
         if estimator.schema is None:
             raise ConfigurationError("the estimator has no schema, so what it does depends on the records; pass one.")
         self._claim = claim_of(estimator)
@@ -221,7 +221,7 @@ def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
     return tuple((name, arrays[name].tobytes()) for name in sorted(arrays))
 
 
-def name_of(estimator: PrivateClassifier) -> str:
+def name_of(estimator: PrivateEstimator) -> str:
     """Return the name of an estimator's system, or that of its class where it is no system."""
     names = {info.class_name: info.name for info in list_systems()}
     return names.get(type(estimator).__name__, type(estimator).__name__)
@@ -244,7 +244,7 @@ def _records(count: int) -> str:
     return "one record" if count == 1 else f"{count} records"
 
 
-def check_labels(rows: Sequence[Row], estimator: PrivateClassifier) -> None:
+def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:
     """Raise ConfigurationError where a label is no class, as a fit leaves such a record out; None is a missing label."""
     schema, labels = estimator.schema, [row[-1] for row in rows]
     assert schema is not None  # without one nothing is planned

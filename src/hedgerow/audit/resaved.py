@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hedgerow.archive import DOCUMENT, document_text
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 
 __all__ = ["differences"]
 
@@ -30,7 +30,7 @@ FIELDS = (
 )
 
 
-def differences(path: Path, model: PrivateClassifier) -> Iterator[str]:
+def differences(path: Path, model: PrivateEstimator) -> Iterator[str]:
     """Yield where a file is not what ``save`` writes of the model that was loaded from it.
 
     Other builds of the compression write other bytes for the same content, so contents are compared as they unpack. What

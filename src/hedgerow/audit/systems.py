@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from hedgerow.audit.cases import OWN, cases_of
 from hedgerow.audit.cases import case as case_named
 from hedgerow.audit.pairs import Case
 from hedgerow.estimator import (
+    ClassModel,
     Model,
     Plan,
-    PrivateClassifier,
+    PrivateEstimator,
     PublicCoins,
     RawPlan,
     claim_of,
@@ -42,13 +43,13 @@ class SystemFit:
 
     Parameters
     ----------
-    estimator : PrivateClassifier
+    estimator : PrivateEstimator
         Not fitted, with a schema.
     queries : mapping
         Records that every model is asked about.
     """
 
-    estimator: PrivateClassifier
+    estimator: PrivateEstimator
     queries: Mapping[str, Any]
     _plans: dict[PublicCoins, Plan | RawPlan] = field(default_factory=dict, repr=False)
 
@@ -60,11 +61,11 @@ class SystemFit:
         coins = draw_coins(estimator, claim, randomness.draw)
         if coins not in self._plans:
             self._plans[coins] = plan_of(estimator, schema, claim, coins)
-        return run(self._plans[coins], *read_records(X, y, schema.features, schema.classes), randomness)[0]
+        return run(self._plans[coins], *read_records(X, y, schema.features, schema.labels), randomness)[0]
 
     def answer(self, model: Model) -> dict[str, Any]:
         """Return the released arrays of a model, and its labels and probabilities for the queries."""
-        probabilities = np.round(model.probabilities(self.queries), 9)
+        probabilities = np.round(cast(ClassModel, model).probabilities(self.queries), 9)
         return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
 
 __all__ = ["claim_folder", "fill_folder"]
@@ -32,7 +32,7 @@ def claim_folder(folder: Path) -> None:
         raise click.UsageError(f"{folder} is no folder; name another one by --out FOLDER.") from error
 
 
-def fill_folder(folder: Path, model: PrivateClassifier) -> list[str]:
+def fill_folder(folder: Path, model: PrivateEstimator) -> list[str]:
     """Write what the model learned into the demo's folder, and return what to say of it."""
     from hedgerow.plots import Page
     from hedgerow.plots.axes import png_bytes

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hedgerow.cli.options import InputFile, OutputFile, force_option, refuse_overwriting
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file
 from hedgerow.systems import load
@@ -52,7 +52,7 @@ def export(
     click.echo(f"wrote {out}", err=True)
 
 
-def _content(estimator: PrivateClassifier, kind: str, table: list[str], dialect: str, keep: tuple[str, ...]) -> bytes:
+def _content(estimator: PrivateEstimator, kind: str, table: list[str], dialect: str, keep: tuple[str, ...]) -> bytes:
     if kind == "onnx":
         written: bytes = estimator.to_onnx().SerializeToString()
         return written

@@ -13,7 +13,7 @@ from hedgerow.additive.terms import AdditiveModel
 from hedgerow.cli.options import InputFile, json_option
 from hedgerow.cli.output import model_values, write_json
 from hedgerow.cli.tree_text import tree_lines, tree_values
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.systems import load
 from hedgerow.systems.booster import BoostingClassifier
 from hedgerow.texts import printable
@@ -55,7 +55,7 @@ def inspect(model: Path, number: int | None, as_json: bool) -> None:
             click.echo(line)
 
 
-def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
+def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
     """Return how many rounds ran, and how many trees, nodes and leaves there are, or cells; None of what the model has not."""
     model, arrays = estimator.model_, estimator.model_.to_arrays()
     if isinstance(model, AdditiveModel):
@@ -77,14 +77,14 @@ def _sizes(estimator: PrivateClassifier) -> dict[str, int | None]:
     }
 
 
-def _importances(estimator: PrivateClassifier) -> dict[str, float] | None:
+def _importances(estimator: PrivateEstimator) -> dict[str, float] | None:
     found = getattr(estimator, "feature_importances_", None)
     if found is None:
         return None
     return dict(zip(estimator.schema_.names, np.asarray(found, dtype=np.float64).tolist(), strict=True))
 
 
-def _tree(estimator: PrivateClassifier, number: int) -> dict[str, Any]:
+def _tree(estimator: PrivateEstimator, number: int) -> dict[str, Any]:
     forest = estimator.model_
     if not isinstance(forest, ForestModel):
         raise click.UsageError(f"--tree prints the trees of private forests, and {_form(estimator)} is none.")
@@ -94,7 +94,7 @@ def _tree(estimator: PrivateClassifier, number: int) -> dict[str, Any]:
     return tree_values(forest, number - 1)
 
 
-def _form(estimator: PrivateClassifier) -> str:
+def _form(estimator: PrivateEstimator) -> str:
     return f"{type(estimator).__name__} ({estimator.certificate_.variant})"
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from hedgerow.analysis import ReportCard
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.analysis.figures import Card
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.certificate import Certificate
 
 __all__ = ["card_values", "certificate_values", "check_stdout", "model_values", "write_json"]
@@ -34,7 +34,7 @@ def check_stdout() -> None:
         raise OSError(error.errno, error.strerror, "stdout") from error
 
 
-def model_values(model: PrivateClassifier) -> dict[str, Any]:
+def model_values(model: PrivateEstimator) -> dict[str, Any]:
     """Return what is public about a fitted model, but for what it learned, as plain values for JSON."""
     return {
         "class": type(model).__name__,
@@ -57,6 +57,6 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def card_values(card: ReportCard) -> dict[str, Any]:
+def card_values(card: Card) -> dict[str, Any]:
     """Return a report card as plain values for JSON."""
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}

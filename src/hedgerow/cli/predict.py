@@ -26,7 +26,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.errors import SchemaError, UnreadColumnWarning
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.sources.table_file import Columns, TableFile, places_of
@@ -85,6 +85,8 @@ def predict(
             _check_features(table, estimator, path)
             _check_kept(table, keep, path)
         classes = list(estimator.schema_.classes)
+        if proba and not classes:
+            raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
         header = _header(classes, proba, kept := tuple(dict.fromkeys(keep)))
         # Answers on the terminal show by themselves how far it is.
         progress = stack.enter_context(
@@ -106,7 +108,7 @@ def predict(
         click.echo(f"wrote {out}", err=True)
 
 
-def _check_features(table: TableFile, estimator: PrivateClassifier, data: Path) -> None:
+def _check_features(table: TableFile, estimator: PrivateEstimator, data: Path) -> None:
     there = places_of(table.header)
     check_single(estimator.schema_.names, there, data)
     lacking = [name for name in estimator.schema_.names if name not in there]
@@ -137,7 +139,7 @@ def _header(classes: Sequence[Any], proba: bool, keep: Sequence[str]) -> list[st
 
 
 def _rows(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     tables: Sequence[TableFile],
     sizes: Sequence[int],
     proba: bool,
@@ -158,7 +160,7 @@ def _rows(
             yield from answers
 
 
-def _answers(estimator: PrivateClassifier, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:
+def _answers(estimator: PrivateEstimator, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:
     X = {name: block[name] for name in estimator.schema_.names}
     answers = estimator.predict_proba(X).tolist() if proba else [[label] for label in estimator.predict(X).tolist()]
     kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
@@ -170,8 +172,9 @@ def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
 
 
 def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], proba: bool) -> None:
-    """Write one document: the classes, then a list of labels or of lists of shares, one record per line."""
-    file.write(f'{{"classes": {json.dumps(classes)}, "{"probabilities" if proba else "predictions"}": [')
+    """Write one document: the classes if there are some, then a list of answers or of lists of shares, one record per line."""
+    head = f'"classes": {json.dumps(classes)}, ' if classes else ""
+    file.write(f'{{{head}"{"probabilities" if proba else "predictions"}": [')
     for place, row in enumerate(rows):
         file.write((",\n" if place else "\n") + json.dumps(row if proba else row[0], allow_nan=False))
     file.write("\n]}\n")

@@ -41,6 +41,7 @@ What to look for
               records_per_person how many records of one person may be read. Where the guess is wrong, correct it, or delete both
   ids         any other column in which nearly every record has its own value: drop it from the data and the draft
   classes     all that are publicly possible, and the right target
+  outcome     the range of the number that is predicted, as it was known before the data: its ends here are two persons' values
 
 How to confirm
   Correct an entry, then delete its line origin = "inferred" (for the classes: classes_origin = "inferred"). By deleting it you
@@ -50,6 +51,7 @@ How to confirm
 @click.command("init")
 @data_argument
 @click.option("--target", help="The label's column. [default: the last column]")
+@click.option("--outcome", is_flag=True, help="The label is a number to predict, so that the schema is a regressor's.")
 @click.option(
     "--missing", multiple=True, metavar="TEXT", help="What else stands for a missing cell, such as '?'; repeatable."
 )
@@ -57,7 +59,13 @@ How to confirm
 @force_option
 @separator_option
 def init(
-    data: Path, target: str | None, missing: Sequence[str], out: Path | None, force: bool, separator: str | None
+    data: Path,
+    target: str | None,
+    outcome: bool,
+    missing: Sequence[str],
+    out: Path | None,
+    force: bool,
+    separator: str | None,
 ) -> None:
     """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
 
@@ -75,7 +83,7 @@ def init(
         columns = table.read()
     target = _checked_target(columns, target, data)
     labels = columns.pop(target)
-    draft, notes = draft_schema(columns, labels, target, missing)
+    draft, notes = draft_schema(columns, labels, target, missing, outcome=outcome)
     if form != CSVFormat():
         draft = draft.replace(
             delimiter=None if form.separator == "," else form.separator,

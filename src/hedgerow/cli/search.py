@@ -27,7 +27,7 @@ from hedgerow.cli.persons import person_options
 from hedgerow.cli.settings import read_parameters
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.sources.tables import CSVFormat
@@ -134,7 +134,7 @@ def search(
         _report(found, out, as_json)
 
 
-def _grid(kind: type[PrivateClassifier], tried: Sequence[str]) -> dict[str, list[Any]]:
+def _grid(kind: type[PrivateEstimator], tried: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values of each parameter, read as the class's annotations say."""
     grid: dict[str, list[Any]] = {}
     for pair in tried:

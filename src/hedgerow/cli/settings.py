@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 
 __all__ = ["own_parameters", "read_delta", "read_parameters", "read_variant"]
 
@@ -24,13 +24,13 @@ ELSEWHERE = (
 )  # these have options of their own, or none
 
 
-def own_parameters(kind: type[PrivateClassifier]) -> dict[str, str]:
+def own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
     parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions stand for them
     return {name: _text(parameter.annotation) for name, parameter in parameters if name not in ELSEWHERE}
 
 
-def read_parameters(kind: type[PrivateClassifier], pairs: Iterable[str]) -> dict[str, Any]:
+def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
     """Return the values of ``name=value`` texts, read as the class's annotations say; or raise UsageError."""
     known = own_parameters(kind)
     found: dict[str, Any] = {}
@@ -48,7 +48,7 @@ def read_parameters(kind: type[PrivateClassifier], pairs: Iterable[str]) -> dict
     return found
 
 
-def read_variant(kind: type[PrivateClassifier], variant: str) -> dict[str, str]:
+def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
     """Return the variant as a setting; a system of our own has none but the private one."""
     if "variant" in inspect.signature(kind).parameters:
         return {"variant": variant}
@@ -57,7 +57,7 @@ def read_variant(kind: type[PrivateClassifier], variant: str) -> dict[str, str]:
     return {}
 
 
-def read_delta(kind: type[PrivateClassifier], delta: float | None) -> dict[str, float]:
+def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, float]:
     """Return the delta as a setting, if one is given; a system without Gaussian noise takes none."""
     if delta is None:
         return {}

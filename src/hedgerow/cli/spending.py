@@ -13,7 +13,7 @@ import click
 from hedgerow.analysis import PrivateSearchCV
 from hedgerow.cli.group import BrokenOff
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
 from hedgerow.privacy.began import Watch
 
@@ -56,13 +56,13 @@ class Spending:
         )
         raise BrokenOff(error, self._outcome() + asked) from error
 
-    def fit(self, model: PrivateClassifier | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
+    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
         """Fit the model."""
         with self._watch:
             model.fit(X, y, groups)
         self._fitted = True
 
-    def save(self, model: PrivateClassifier, *, force: bool) -> None:
+    def save(self, model: PrivateEstimator, *, force: bool) -> None:
         """Write the model; ``force`` allows to replace a file."""
         with atomic_file(self._out, replace=force) as part:
             model.save(part)

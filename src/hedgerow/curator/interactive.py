@@ -349,7 +349,7 @@ def _read(X: Any, y: Any, groups: Any, schema: Schema) -> tuple[Any, Any, bool, 
         X.check(schema)
         return X, None, True, X.groups_by(schema)
     X, groups = split_groups(X, groups, schema.person)
-    columns, labels = read_records(X, y, schema.features, schema.classes)
+    columns, labels = read_records(X, y, schema.features, schema.labels)
     return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
 
 

@@ -328,19 +328,24 @@ class Queryable:
         votes: RecordVotes | None = None,
         cuts: Sequence[Cut] = (),
         splits: Splits | None = None,
+        *,
+        whole: bool = False,
     ) -> Round:
         """Return what answers about the sums of what a rule says of every record, in each cell of released cuts; it is free.
 
         ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
-        released.
+        released. A ``whole`` round answers about all records together only; it takes no cuts and no splits.
         """
         check_cuts(cuts, splits, self._table.offsets)
-        layout = Layout(cells_of(cuts), None if splits is None else splits.groups)
+        if whole and (cuts or splits is not None):
+            raise ConfigurationError("a whole round takes no cuts and no splits; open it without them.")
+        layout = Layout(cells_of(cuts), None if splits is None else splits.groups, whole=whole)
+        offsets = np.arange(2) if whole else self._table.offsets
         with self._lock:
             with self._scan_of_records() if votes is None else self._change_of_records():
                 sums = self._table.sums(rule, votes, layout)
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
-            return Round(rule, by_cell, self._table.offsets, splits, self._charge_all, self._randomness)
+            return Round(rule, by_cell, offsets, splits, self._charge_all, self._randomness)
 
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""

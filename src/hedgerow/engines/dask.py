@@ -88,7 +88,7 @@ class DaskSource:
             self._check_unicode()
         X, y = layout.split(self.frame._meta)
         read_columns(X, schema.features)
-        read_labels(y, schema.classes)
+        read_labels(y, schema.labels)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the workers."""

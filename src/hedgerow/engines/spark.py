@@ -87,7 +87,7 @@ class SparkSource:
         arrow = import_module("pyspark.sql.pandas.types").to_arrow_schema(self.frame.schema)
         X, y = layout.split(arrow.empty_table())
         read_columns(X, schema.features)
-        read_labels(y, schema.classes)
+        read_labels(y, schema.labels)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the executors."""

@@ -1,5 +1,6 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
+from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMATS
@@ -16,22 +17,38 @@ from hedgerow.estimator.planning import (
     run,
     with_result,
 )
-from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.estimator.plans import (
+    ClassModel,
+    Draw,
+    Fitted,
+    Model,
+    OutcomeModel,
+    Plan,
+    PublicCoins,
+    RawPlan,
+    model_digest,
+)
+from hedgerow.estimator.regressor import PrivateRegressor
 
 __all__ = [
     "FORMATS",
+    "ClassModel",
     "Draw",
     "Explanation",
     "Fitted",
     "Model",
+    "OutcomeModel",
     "Plan",
     "PrivateClassifier",
+    "PrivateEstimator",
+    "PrivateRegressor",
     "PublicCoins",
     "RawPlan",
     "answered",
     "certificate_of",
     "claim_of",
     "draw_coins",
+    "model_digest",
     "plan_of",
     "read_given",
     "restored",

@@ -28,7 +28,7 @@ class Explanation:
         The features.
     classes : tuple
         The classes. Of two, columns are the second's alone.
-    scale : {"log-odds", "probability"}
+    scale : {"log-odds", "probability", "outcome"}
         What is added up.
     baseline : float or ndarray of shape (classes,)
         What the model says where every feature says what it says on average over its cells.
@@ -57,7 +57,7 @@ class Explanation:
 
     names: tuple[str, ...]
     classes: tuple[Any, ...]
-    scale: Literal["log-odds", "probability"]
+    scale: Literal["log-odds", "probability", "outcome"]
     baseline: float | Floats
     contributions: Floats
     cells: npt.NDArray[np.object_]

@@ -24,7 +24,7 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
 
 if TYPE_CHECKING:
-    from hedgerow.estimator.classifier import PrivateClassifier
+    from hedgerow.estimator.base import PrivateEstimator
 
 __all__ = [
     "answered",
@@ -42,7 +42,7 @@ __all__ = [
     "with_result",
 ]
 
-Estimator = TypeVar("Estimator", bound="PrivateClassifier")
+Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
 
 def plain(estimator: Estimator) -> Estimator:
@@ -50,7 +50,7 @@ def plain(estimator: Estimator) -> Estimator:
     return type(estimator)(**check_parameters(estimator.get_params(deep=False), estimator._rules()))
 
 
-def claim_of(estimator: PrivateClassifier) -> Claim:
+def claim_of(estimator: PrivateEstimator) -> Claim:
     """Return what a fit of an estimator promises; how many records a person has is the schema's to say where it does not."""
     delta, schema, records = exact_delta(getattr(estimator, "delta", 0)), estimator.schema, estimator.records_per_person
     if records is None:
@@ -58,21 +58,22 @@ def claim_of(estimator: PrivateClassifier) -> Claim:
     return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(records))
 
 
-def draw_coins(estimator: PrivateClassifier, claim: Claim, draw: Draw) -> PublicCoins:
+def draw_coins(estimator: PrivateEstimator, claim: Claim, draw: Draw) -> PublicCoins:
     """Return what public coins decide of a fit's plan."""
     return estimator._draw_coins(claim, draw)
 
 
-def plan_of(estimator: PrivateClassifier, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+def plan_of(estimator: PrivateEstimator, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
     """Return what a fit of an estimator will do: the one place where a fit is planned.
 
     It depends on these arguments alone; whatever the estimator was fitted on before has no part in it.
     """
+    estimator._check_labels(schema)
     return plain(estimator)._plan(schema, claim, coins)
 
 
 def certificate_of(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     schema: Schema,
     claim: Claim,
     plan: Plan | RawPlan,
@@ -132,7 +133,7 @@ def with_result(
     return fitted
 
 
-def result_of(estimator: PrivateClassifier) -> Fitted:
+def result_of(estimator: PrivateEstimator) -> Fitted:
     """Return what a fit left behind, or raise NotFittedError."""
     return estimator._result
 
@@ -144,7 +145,7 @@ def restored(
     return kind._from_file(document, arrays, allowed)
 
 
-def rules_of(kind: type[PrivateClassifier]) -> Mapping[str, Constraint]:
+def rules_of(kind: type[PrivateEstimator]) -> Mapping[str, Constraint]:
     """Return the constraint of each parameter of a class."""
     return kind._rules()
 

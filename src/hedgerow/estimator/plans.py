@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,19 +18,28 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 
-__all__ = ["Draw", "FineBins", "Fitted", "Model", "Plan", "PublicCoins", "RawPlan"]
+__all__ = [
+    "ClassModel",
+    "Draw",
+    "FineBins",
+    "Fitted",
+    "Model",
+    "OutcomeModel",
+    "Plan",
+    "PublicCoins",
+    "RawPlan",
+    "model_digest",
+]
 
 
 class Model(Protocol):
     """What a fit leaves behind: released values that answer for new records.
 
+    A classifier's is a ``ClassModel``, a regressor's an ``OutcomeModel``.
     ``importance_rule`` says in words what ``importances`` are shares of.
     """
 
     importance_rule: ClassVar[str]
-
-    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class."""
 
     def importances(self) -> npt.NDArray[np.float64]:
         """Return one share per feature, which sum to 1, or zeros."""
@@ -39,6 +49,29 @@ class Model(Protocol):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that the plan's ``restore`` needs."""
+
+
+class ClassModel(Model, Protocol):
+    """A classifier's model."""
+
+    def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return one row per record and one column per class."""
+
+
+class OutcomeModel(Model, Protocol):
+    """A regressor's model."""
+
+    def predictions(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted outcome of each record, within the schema's range."""
+
+
+def model_digest(model: Model) -> str:
+    """Return the SHA-256 of all that a model released, in hexadecimal."""
+    found = hashlib.sha256()
+    for name, array in sorted(model.to_arrays().items()):
+        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 class Plan(Protocol):

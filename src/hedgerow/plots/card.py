@@ -9,10 +9,10 @@ import numpy as np
 
 from hedgerow import __version__
 from hedgerow.additive.terms import AdditiveModel
-from hedgerow.analysis import ReportCard
+from hedgerow.analysis.figures import Card
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import PrivateClassifier
+from hedgerow.estimator import PrivateEstimator
 from hedgerow.plots.axes import new_figure
 from hedgerow.plots.features import FeatureDisplay, FeaturePanel, PairPanel, feature_panels
 from hedgerow.plots.importances import ImportancesDisplay
@@ -63,19 +63,19 @@ class Report(Protocol):
 
 
 def write_card(
-    estimator: PrivateClassifier, page: Report, ledger: Ledger | None = None, report: ReportCard | None = None
+    estimator: PrivateEstimator, page: Report, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
     """Write the card of a fitted model on a page; all of it is read from released values and costs nothing.
 
     Parameters
     ----------
-    estimator : PrivateClassifier
+    estimator : PrivateEstimator
         The model.
     page : Page or MarkdownPage
         Where it goes. Pictures are drawn where matplotlib is installed.
     ledger : Ledger or None
         The ledger of its records, whose entries are listed.
-    report : ReportCard or None
+    report : ReportCard, RegressionCard or None
         What a private evaluation released of it.
 
     Examples
@@ -101,7 +101,7 @@ def write_card(
     page.heading("Limits").items(LIMITS)
 
 
-def _about(estimator: PrivateClassifier, page: Report) -> None:
+def _about(estimator: PrivateEstimator, page: Report) -> None:
     certificate = estimator.certificate_
     claim = certificate.claim
     summary = (estimator.__doc__ or "").strip().splitlines()
@@ -122,7 +122,7 @@ def _about(estimator: PrivateClassifier, page: Report) -> None:
     page.lines(str(certificate))
 
 
-def _schema(estimator: PrivateClassifier, page: Report) -> None:
+def _schema(estimator: PrivateEstimator, page: Report) -> None:
     schema = estimator.schema_
     page.heading("What it reads").text(
         "All of this is public and was never read off the records."
@@ -131,7 +131,10 @@ def _schema(estimator: PrivateClassifier, page: Report) -> None:
     )
     rows = ((name, type(kind).__name__, _values(kind), kind.origin) for name, kind in schema.features.items())
     page.table(("feature", "type", "range or values", "origin"), rows)
-    page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+    if schema.outcome is None:
+        page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+    else:
+        page.text(f"Outcome: a number, {_values(schema.outcome)} ({schema.outcome.origin}).")
     if schema.missing:
         page.text(f"Beside empty cells, these are missing: {', '.join(map(repr, schema.missing))}.")
 
@@ -144,7 +147,7 @@ def _values(kind: Feature) -> str:
     return ", ".join(map(str, kind.values[:MOST_VALUES])) + (f" and {more} more" if more > 0 else "")
 
 
-def _learned(estimator: PrivateClassifier, page: Report) -> None:
+def _learned(estimator: PrivateEstimator, page: Report) -> None:
     page.heading("What it learned")
     importances = estimator.feature_importances_
     try:
@@ -156,7 +159,7 @@ def _learned(estimator: PrivateClassifier, page: Report) -> None:
     page.table(("feature", "importance"), ((names[place], f"{importances[place]:.4f}") for place in ranked))
 
 
-def _pictures(estimator: PrivateClassifier, page: Report) -> None:
+def _pictures(estimator: PrivateEstimator, page: Report) -> None:
     shown = min(len(estimator.schema_.names), MOST_FEATURES)
     figure = new_figure(6.4, 0.9 + 0.28 * shown)
     display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
@@ -165,7 +168,7 @@ def _pictures(estimator: PrivateClassifier, page: Report) -> None:
         _curves(estimator, page)
 
 
-def _curves(estimator: PrivateClassifier, page: Report) -> None:
+def _curves(estimator: PrivateEstimator, page: Report) -> None:
     try:
         panels = feature_panels(estimator)
     except ConfigurationError:  # trees of several features have no curves

@@ -96,7 +96,7 @@ class ExplanationDisplay:
 
         Parameters
         ----------
-        estimator : PrivateClassifier
+        estimator : PrivateEstimator
             The model; see ``explain``.
         X : data frame or array
             The records.

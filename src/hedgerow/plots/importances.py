@@ -78,7 +78,7 @@ class ImportancesDisplay:
 
         Parameters
         ----------
-        estimator : PrivateClassifier
+        estimator : PrivateEstimator
             The model.
         max_features : int, default 20
             How many are drawn, the largest first.

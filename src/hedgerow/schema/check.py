@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.schema.cells import CategoryReader, Cells, category_key
 from hedgerow.schema.columns import read_columns, read_records
-from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.person_column import without_person
 from hedgerow.texts import listed, printable
 
@@ -65,7 +65,7 @@ class SchemaReport:
     unread : tuple of str
         The features of which no cell is what the schema declares.
     unlabeled : bool
-        Whether there are labels, and none is one of the classes.
+        Whether there are labels, and none is one of the classes, or an outcome.
     findings : tuple of str
         What is alarming, a sentence each.
     """
@@ -92,6 +92,9 @@ class SchemaReport:
         if self.labels is not None:
             counts = f"{self.labels.missing} missing, {self.labels.undeclared} undeclared"
             yield f"\nlabels: {counts}; a fit leaves these records out"
+            if self.labels.below or self.labels.above:
+                ends = f"{self.labels.below} below and {self.labels.above} above the range"
+                yield f"outcomes: {ends}; a fit reads them as its ends"
         yield f"\n{LEGEND}"
 
     def __str__(self) -> str:
@@ -101,7 +104,7 @@ class SchemaReport:
 
 
 class _Tally:
-    """Count the cells of one column, block by block.  A feature has a range or values; labels have the classes as values."""
+    """Count the cells of one column, of features or labels, block by block: it has a range or values."""
 
     def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self._range = feature if isinstance(feature, Numeric) else None
@@ -112,6 +115,11 @@ class _Tally:
         self._counts = np.zeros(len(self.values) + 2, dtype=np.int64)
         self._below = self._above = 0
         self._spellings: dict[str, Value] = {}
+
+    @property
+    def has_range(self) -> bool:
+        """Whether numbers are declared."""
+        return self._range is not None
 
     @property
     def seen(self) -> list[int]:
@@ -188,7 +196,7 @@ class Checker:
         self._features = {
             name: _Tally(feature, schema.missing) for name, feature in schema.features.items() if name not in absent
         }
-        self._labels = None if labels is None else _Tally(Categorical(schema.classes), schema.missing)
+        self._labels = None if labels is None else _Tally(schema.labels, schema.missing)
         self._place, self._remedy = labels, remedy
         self._records = 0
 
@@ -231,16 +239,22 @@ class Checker:
             )
         for name, column in features.items():
             yield from _about_spellings(f"the column {name!r}", column)
-            for side, count in (("below", column.below), ("above", column.above)):
-                numbers = self._records - column.missing
-                if count and count == numbers and name not in unread:
-                    yield (
-                        f"NO NUMBER of the column {name!r} is within its range: all are {side} it, so a fit reads one number for "
-                        "all. Are they in another unit? Correct its range, or the numbers."
-                    )
+            if name not in unread:
+                yield from self._about_range(f"the column {name!r}", column)
+
+    def _about_range(self, place: str, column: ColumnReport) -> Iterator[str]:
+        for side, count in (("below", column.below), ("above", column.above)):
+            if count and count == self._records - column.missing:
+                yield (
+                    f"NO NUMBER of {place} is within its range: all are {side} it, so a fit reads one number for all. Are they "
+                    "in another unit? Correct its range, or the numbers."
+                )
 
     def _about_labels(self, labels: ColumnReport | None) -> Iterator[str]:
         if self._labels is None or labels is None or not self._records:
+            return
+        if self._labels.has_range:
+            yield from self._about_outcomes(labels)
             return
         classes, declared = self._labels.values, sum(self._labels.seen)
         if not declared:
@@ -258,6 +272,21 @@ class Checker:
             yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"
         yield from _about_spellings(str(self._place), labels)
 
+    def _about_outcomes(self, labels: ColumnReport) -> Iterator[str]:
+        unread = labels.missing + labels.undeclared
+        if unread >= self._records:
+            yield (
+                f"NO OUTCOME in {self._place} is a number. A fit would leave out every record, and its budget would be spent on "
+                f"nothing. Pass numbers, or {self._remedy}."
+            )
+        elif 2 * unread > self._records:
+            yield (
+                f"ONLY {self._records - unread} OF {self._records} RECORDS have an outcome, in {self._place}, that is a number. "
+                f"A fit would leave out the others. Pass numbers, or {self._remedy}."
+            )
+        else:
+            yield from self._about_range(str(self._place), labels)
+
 
 def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
     if column.spellings:
@@ -272,7 +301,7 @@ def check_records(schema: Schema, X: Any, y: Any) -> SchemaReport:
     if y is None:
         columns = read_columns(X, schema.features, allow_empty=False)
     else:
-        columns, labels = read_records(X, y, schema.features, schema.classes)
+        columns, labels = read_records(X, y, schema.features, schema.labels)
     checker = Checker(schema, labels=None if y is None else "y", remedy="pass the right labels")
     for start in range(0, columns.n_rows, BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, columns.n_rows))

@@ -14,7 +14,7 @@ from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array, typed_objects
-from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.features import Feature
 from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
 from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 from hedgerow.texts import listed
@@ -335,21 +335,21 @@ def _not_a_table(what: str) -> ConfigurationError:
     )
 
 
-def read_labels(y: Any, classes: Sequence[Value] | None = None) -> Cells:
+def read_labels(y: Any, entry: Feature | None = None) -> Cells:
     """Return the labels as a 1-D array of cells.
 
     Raises
     ------
     ConfigurationError
-        When ``y`` is absent or has more than one column, or its type can be none of the ``classes``; None accepts any.
+        When ``y`` is absent or has more than one column, or its type cannot hold what ``entry`` declares; None accepts any.
     """
     if y is None:
         raise ConfigurationError(
-            "A classifier requires y to be passed, but the target y is None. Pass one label per record."
+            "This estimator requires y to be passed, but the target y is None. Pass one label per record."
         )
     part = one_column(y)
-    if classes is not None:
-        check_label_type(classes, _part_holds(part))
+    if entry is not None:
+        check_label_type(entry, _part_holds(part))
     return Columns(["y"], len(part), parts=[part]).cells(0)
 
 
@@ -373,17 +373,15 @@ def one_column(y: Any, what: str = "y") -> AnyPart:
     return _array_part(cells.reshape(len(cells)), holds)
 
 
-def read_records(
-    X: Any, y: Any, features: Mapping[str, Feature], classes: Sequence[Value] | None
-) -> tuple[Columns, Cells]:
-    """Return at least one record as columns in the order of the schema's features, and the records' labels.
+def read_records(X: Any, y: Any, features: Mapping[str, Feature], entry: Feature | None) -> tuple[Columns, Cells]:
+    """Return at least one record as columns in the order of the schema's features, and the labels, as ``entry`` declares them.
 
     Raises
     ------
     SchemaError, ConfigurationError
         As ``read_columns`` and ``read_labels`` do, and when there is not one label per record.
     """
-    columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, classes)
+    columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
     if columns.n_rows != len(labels):
         raise ConfigurationError("X and y have different lengths, so labels cannot be matched to records.")
     return columns, labels

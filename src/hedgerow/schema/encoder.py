@@ -13,6 +13,7 @@ from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeri
 from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
+from hedgerow.schema.outcome import OutcomeReader
 from hedgerow.schema.schema import Schema
 from hedgerow.threads import for_each
 
@@ -72,7 +73,7 @@ class Encoder:
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._markers = numeric_markers(schema.missing)
         self._readers = category_readers(schema)
-        self._label_reader = CategoryReader(schema.classes, schema.missing)
+        self._label_reader = label_reader(schema)
 
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
         """Return the encoder whose codes are these, merged: ``into[feature][code]`` is the new code of an old one.
@@ -118,16 +119,13 @@ class Encoder:
             for start in range(0, columns.n_rows, size)
         )
 
-    def labels(self, y: Any) -> npt.NDArray[np.int16] | npt.NDArray[np.int32]:
-        """Return the position of each record's label among the classes, or -1.
+    def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:
+        """Return what stands for each record's label: the position of its class, or the code of its outcome; -1 for none.
 
-        A label that is missing or undeclared has no position. Whoever fits drops such records: that is a public rule
+        A label that is missing, undeclared or no number has none. Whoever fits drops such records: that is a public rule
         about each record alone.
         """
-        codes = self._label_reader.codes(read_labels(y, self.schema.classes))
-        n_classes = len(self.schema.classes)
-        codes[codes >= n_classes] = -1
-        return codes.astype(np.int16) if n_classes <= np.iinfo(np.int16).max else codes
+        return self._label_reader.labels(read_labels(y, self.schema.labels))
 
 
 def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
@@ -246,6 +244,26 @@ def bin_few(
         values, own = cells[:, source], edges[starts[target] : starts[target + 1]]
         missing = np.isnan(values) | np.isin(values, markers)
         out[:, target] = np.where(missing, len(own) + 1, np.searchsorted(own, values, side="right"))
+
+
+def label_reader(schema: Schema) -> ClassReader | OutcomeReader:
+    """Return what reads the cells of the labels."""
+    if schema.outcome is None:
+        return ClassReader(schema.classes, schema.missing)
+    return OutcomeReader(schema.outcome, schema.missing)
+
+
+class ClassReader:
+    """Read the cells of labels as positions of the classes; -1 where a cell is none of them."""
+
+    def __init__(self, classes: Sequence[object], missing: Sequence[object]) -> None:
+        self._reader = CategoryReader(classes, missing)
+
+    def labels(self, cells: Cells) -> npt.NDArray[np.signedinteger]:
+        """Return the position of each cell of a 1-D array."""
+        codes = self._reader.codes(cells)
+        codes[codes >= self._reader.missing] = -1
+        return codes.astype(np.int16) if self._reader.missing <= np.iinfo(np.int16).max else codes
 
 
 def category_readers(schema: Schema) -> list[CategoryReader | None]:

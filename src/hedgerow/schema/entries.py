@@ -9,7 +9,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema.features import Categorical, Feature, Numeric, as_lists
 from hedgerow.schema.types import Boolean, Date, Integer
 
-__all__ = ["check_keys", "entry_of", "made_at", "read_entry"]
+__all__ = ["check_keys", "entry_of", "made_at", "read_entry", "read_outcome"]
 
 # By the entry's type, which is left out where the other keys tell it.
 RANGES: dict[str, type[Numeric]] = {"numeric": Numeric, "integer": Integer, "date": Date}
@@ -65,6 +65,13 @@ def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
         place, made, **{key: value for key, value in entry.items() if key not in ("name", "type")}
     )
     return feature
+
+
+def read_outcome(entry: Any, place: str) -> Feature:
+    """Return the outcome that ``entry_of`` wrote; ``place`` names the schema in errors."""
+    if not isinstance(entry, Mapping) or "name" in entry:
+        raise SchemaError(f"{place}: outcome is no table of a range. Write [outcome] and below it low and high.")
+    return read_entry({**entry, "name": "outcome"}, f"{place}: outcome")
 
 
 def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], place: str) -> None:

@@ -26,7 +26,7 @@ from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.schema.recognize import written
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
-__all__ = ["guess_classes", "guess_feature", "is_truth", "plain_values"]
+__all__ = ["guess_classes", "guess_feature", "guess_outcome", "is_truth", "plain_values"]
 
 LAST = "9999-12-31 23:59:59"
 FEW_NUMBERS = 10  # text with at most so many different numbers is taken for categories
@@ -170,6 +170,11 @@ def _public(key: float | str, as_bool: bool = False) -> Value:
     if as_bool:
         return bool(key)
     return int(key) if key.is_integer() else key
+
+
+def guess_outcome(labels: Cells) -> Numeric:
+    """Return the range of labels that are numbers, of whole numbers if all are."""
+    return _range(labels)
 
 
 def guess_classes(labels: Cells) -> list[Value]:

@@ -73,16 +73,22 @@ def check_column_types(types: Mapping[str, Holds], features: Mapping[str, Featur
             )
 
 
-def check_label_type(classes: Sequence[Value], holds: Holds) -> None:
-    """Raise SchemaError where the type of the labels cannot be any of the classes."""
-    if (
+def check_label_type(entry: Feature, holds: Holds) -> None:
+    """Raise SchemaError where the type of the labels cannot be any of the classes, or no number where an outcome is declared."""
+    kind = {"numbers": "numbers", "times": "dates, times or durations"}.get(holds, "lists, structs or the like")
+    if isinstance(entry, Numeric):
+        if holds in ("unreadable", "times"):
+            raise SchemaError(
+                f"y has a type of {kind}, but the schema declares an outcome, which is a number, so no record could have one. "
+                "Pass the outcomes as numbers."
+            )
+    elif (
         holds == "unreadable"
-        or (holds == "times" and not _has_text(classes))
-        or (holds == "numbers" and not _has_number(classes))
+        or (holds == "times" and not _has_text(entry.values))
+        or (holds == "numbers" and not _has_number(entry.values))
     ):
-        kind = {"numbers": "numbers", "times": "dates, times or durations"}.get(holds, "lists, structs or the like")
         raise SchemaError(
-            f"y has a type of {kind}, but the schema declares the classes {listed(classes)}, none of which reads as one, "
+            f"y has a type of {kind}, but the schema declares the classes {listed(entry.values)}, none of which reads as one, "
             "so no record could have a label. Pass the labels as the schema spells them, or correct its classes."
         )
 

@@ -17,7 +17,7 @@ from hedgerow.files import atomic_file
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.entries import check_keys, entry_of, made_at, read_entry
+from hedgerow.schema.entries import check_keys, entry_of, made_at, read_entry, read_outcome
 from hedgerow.schema.features import (
     NO_RANGE,
     Categorical,
@@ -29,16 +29,17 @@ from hedgerow.schema.features import (
     distinct_values,
 )
 from hedgerow.schema.formats import check_delimiter, checked_encoding
-from hedgerow.schema.infer import guess_classes, guess_feature
+from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
+from hedgerow.schema.outcome import Grid, check_outcome, grid_of
 from hedgerow.schema.toml import dump_toml, parse_toml
 
 __all__ = ["Schema"]
 
-CLASSES = "classes"  # the name under which the classes entry is listed and confirmed
+CLASSES, OUTCOME = "classes", "outcome"  # the names under which what labels are is listed and confirmed
 
 
 class Schema:
-    """The public description of records: their features and the classes.
+    """The public description of records: their features, and what their labels are: classes, or an outcome.
 
     Parameters
     ----------
@@ -46,6 +47,10 @@ class Schema:
         A ``Numeric`` or ``Categorical`` for each column name, in the order of columns without names.
     classes
         The labels, in the order of probabilities. Like categories, 1 and "1" are one label.
+    outcome
+        In place of classes, for regressors: the range of the number that is predicted, an ``hr.Numeric`` or, for counts, an
+        ``hr.Integer``. It is public knowledge, like every range. A value beyond it is read as the nearer end; a record whose
+        value is no number is left out.
     missing
         What else stands for a missing cell in any column, such as "?". Where a categorical feature or the classes
         declare the same value, it is that value.
@@ -67,27 +72,27 @@ class Schema:
     Raises
     ------
     SchemaError
-        When an entry is wrong.
+        When an entry is wrong, or there are classes and an outcome, or neither.
 
     Notes
     -----
     A schema is immutable; copying returns the schema itself. It is equal to another one if entries, their order,
-    classes, markers, target, person and origins are equal.
+    classes or outcome, markers, target, person and origins are equal.
 
     Examples
     --------
     >>> schema = Schema({"age": Numeric(17, 90), "sex": Categorical(["Female", "Male"])}, classes=["<=50K", ">50K"])
     >>> schema.names
     ('age', 'sex')
+    >>> Schema({"carat": Numeric(0, 5)}, outcome=Numeric(0, 20_000), target="price").outcome
+    Numeric(0, 20000)
     """
 
     __slots__ = (
-        "_classes",
-        "_classes_origin",
-        "_classes_release",
         "_delimiter",
         "_encoding",
         "_features",
+        "_labels",
         "_missing",
         "_person",
         "_records_per_person",
@@ -95,9 +100,7 @@ class Schema:
     )
 
     _features: Mapping[str, Feature]
-    _classes: tuple[Value, ...]
-    _classes_origin: Origin
-    _classes_release: str | None
+    _labels: Feature
     _missing: tuple[str, ...]
     _target: str | None
     _person: str | None
@@ -108,8 +111,9 @@ class Schema:
     def __init__(
         self,
         features: Mapping[str, Feature],
-        classes: Sequence[Value],
+        classes: Sequence[Value] | None = None,
         *,
+        outcome: Numeric | None = None,
         missing: Sequence[str] = (),
         target: str | None = None,
         person: str | None = None,
@@ -119,11 +123,8 @@ class Schema:
         classes_origin: Origin = "given",
         classes_release: str | None = None,
     ) -> None:
-        check_origin(classes_origin, classes_release, "classes_origin")
         self._set("_features", MappingProxyType(_checked_features(features)))
-        self._set("_classes", distinct_values(classes, "The schema", "class"))
-        self._set("_classes_origin", classes_origin)
-        self._set("_classes_release", classes_release)
+        self._set("_labels", _checked_labels(classes, outcome, classes_origin, classes_release))
         self._set("_missing", _checked_missing(missing))
         if target is not None and (not isinstance(target, str) or target in self._features):
             raise SchemaError(
@@ -163,26 +164,54 @@ class Schema:
         return tuple(isinstance(feature, Numeric) for feature in self._features.values())
 
     @property
+    def labels(self) -> Feature:
+        """The entry of the labels: the classes as a ``Categorical``, or the outcome."""
+        return self._labels
+
+    @property
     def classes(self) -> tuple[Value, ...]:
-        """The labels, as given."""
-        return self._classes
+        """The labels, as given; none where there is an outcome."""
+        return tuple(self._labels.values) if isinstance(self._labels, Categorical) else ()
+
+    @property
+    def outcome(self) -> Numeric | None:
+        """The range of the number that is predicted; None where there are classes."""
+        return self._labels if isinstance(self._labels, Numeric) else None
+
+    @property
+    def outcome_grid(self) -> Grid:
+        """The public grid on which outcomes are read as integers.
+
+        Raises
+        ------
+        SchemaError
+            When the schema has classes.
+        """
+        if self.outcome is None:
+            raise SchemaError("The schema has classes and no outcome, so it has no grid of outcomes.")
+        return grid_of(self.outcome)
 
     @property
     def classes_origin(self) -> Origin:
-        """Whether the classes were given, inferred or released."""
-        return self._classes_origin
+        """Whether the classes were given, inferred or released; of an outcome, its own entry tells."""
+        return self._labels.origin
 
     @property
     def classes_release(self) -> str | None:
         """The hash of the certificate under which the classes were released, if they were."""
-        return self._classes_release
+        return self._labels.release
+
+    @property
+    def _labels_name(self) -> str:
+        """The name under which the entry of the labels is listed and confirmed."""
+        return CLASSES if self.outcome is None else OUTCOME
 
     @property
     def releases(self) -> dict[str, list[str]]:
-        """The names of the entries that were released, by the hash of their release's certificate, "classes" last."""
+        """The names of the entries that were released, by the hash of the certificate, "classes" or "outcome" last."""
         found: dict[str, list[str]] = {}
         entries = [(name, feature.release) for name, feature in self._features.items()]
-        for name, release in [*entries, (CLASSES, self._classes_release)]:
+        for name, release in [*entries, (self._labels_name, self._labels.release)]:
             if release is not None:
                 found.setdefault(release, []).append(name)
         return found
@@ -219,9 +248,9 @@ class Schema:
 
     @property
     def inferred(self) -> list[str]:
-        """The names of the entries that were read off records, "classes" last if the classes were."""
+        """The names of the entries that were read off records, "classes" or "outcome" last if these were."""
         names = [name for name, feature in self._features.items() if feature.origin == "inferred"]
-        return names + [CLASSES] * (self.classes_origin == "inferred")
+        return names + [self._labels_name] * (self._labels.origin == "inferred")
 
     @property
     def is_given(self) -> bool:
@@ -233,6 +262,7 @@ class Schema:
         features: Mapping[str, Feature] | None = None,
         *,
         classes: Sequence[Value] | None = None,
+        outcome: Numeric | None = None,
         missing: Sequence[str] | None = None,
         target: str | None = None,
         person: str | None = None,
@@ -247,9 +277,11 @@ class Schema:
         >>> Schema({"age": Numeric(17, 90)}, [0, 1]).replace({"age": Numeric(0, 120)})
         Schema({'age': Numeric(0, 120)}, classes=[0, 1])
         """
+        labels = (
+            self._labels_from() if classes is None and outcome is None else {"classes": classes, "outcome": outcome}
+        )
         return Schema(
             {**self._features, **(features or {})},
-            self.classes if classes is None else classes,
             missing=self.missing if missing is None else missing,
             **self._columns_from(
                 target=target,
@@ -258,16 +290,16 @@ class Schema:
                 delimiter=delimiter,
                 encoding=encoding,
             ),
-            **self._classes_from(classes is not None),
+            **labels,
         )
 
     def confirm(self, *names: str) -> Schema:
         """Return a schema in which these inferred entries count as given; all entries if none is named.
 
         Whoever calls this states that the entries are public knowledge and would have been the same without looking at
-        the records. "classes" names the classes (and a feature of that name, if there is one).
+        the records. "classes" or "outcome" names what labels are (and a feature of that name, if there is one).
         """
-        known = {*self._features, CLASSES}
+        known = {*self._features, self._labels_name}
         unknown = [name for name in names if name not in known]
         if unknown:
             raise SchemaError(
@@ -276,13 +308,8 @@ class Schema:
             )
         chosen = set(names) if names else known
         features = {name: entry.given() if name in chosen else entry for name, entry in self._features.items()}
-        return Schema(
-            features,
-            self.classes,
-            missing=self.missing,
-            **self._columns_from(),
-            **self._classes_from(CLASSES in chosen),
-        )
+        labels = self._labels_from(given=self._labels_name in chosen)
+        return Schema(features, missing=self.missing, **self._columns_from(), **labels)
 
     def _columns_from(self, **given: Any) -> dict[str, Any]:
         """Return which columns are no features and how files are written, as arguments of a schema; what is given goes first."""
@@ -291,11 +318,12 @@ class Schema:
             for name in ("target", "person", "records_per_person", "delimiter", "encoding")
         }
 
-    def _classes_from(self, given: bool = False) -> dict[str, Any]:
-        """Return where the classes come from, as arguments of a schema."""
-        if given:
-            return {}
-        return {"classes_origin": self.classes_origin, "classes_release": self.classes_release}
+    def _labels_from(self, *, given: bool = False) -> dict[str, Any]:
+        """Return what labels are and where that comes from, as arguments of a schema; ``given`` says that their owner gave it."""
+        entry = self._labels.given() if given else self._labels
+        if isinstance(entry, Numeric):
+            return {"outcome": entry}
+        return {"classes": entry.values, "classes_origin": entry.origin, "classes_release": entry.release}
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the numeric features that are named; they are public or released."""
@@ -303,10 +331,10 @@ class Schema:
             name: entry.with_cuts(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
             for name, entry in self._features.items()
         }
-        return Schema(features, self.classes, missing=self.missing, **self._columns_from(), **self._classes_from())
+        return Schema(features, missing=self.missing, **self._columns_from(), **self._labels_from())
 
     @classmethod
-    def infer(cls, X: Any, y: Any, max_categories: int = 50) -> Schema:
+    def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
         """Guess a schema from records, for exploration only.
 
         The ranges, values and classes are read off the records, so no guarantee holds for what is fitted with them
@@ -318,6 +346,8 @@ class Schema:
             Records and their labels.
         max_categories
             The most values that a categorical feature gets: the most frequent ones.
+        outcome
+            Whether the labels are numbers to predict, rather than classes.
 
         Warns
         -----
@@ -337,12 +367,10 @@ class Schema:
         columns = read_columns(X, allow_empty=False)
         features = {name: guess_feature(columns.cells(i), max_categories) for i, name in enumerate(columns.names)}
         name = getattr(y, "name", None)
-        return cls(
-            features,
-            guess_classes(read_labels(y)),
-            target=name if isinstance(name, str) and name and name not in features else None,
-            classes_origin="inferred",
-        )
+        target = name if isinstance(name, str) and name and name not in features else None
+        if outcome:
+            return cls(features, outcome=guess_outcome(read_labels(y)), target=target)
+        return cls(features, guess_classes(read_labels(y)), target=target, classes_origin="inferred")
 
     def check_text(self) -> None:
         """Raise SchemaError if the schema holds a text that UTF-8, and so a file, cannot hold."""
@@ -396,7 +424,9 @@ class Schema:
             result["records_per_person"] = self.records_per_person
         result |= {name: value for name in ("delimiter", "encoding") if (value := getattr(self, name)) is not None}
         result["missing"] = list(self.missing)
-        result["classes"] = list(self.classes)
+        if self.outcome is not None:
+            return {**result, OUTCOME: entry_of(self.outcome), "features": entries}
+        result[CLASSES] = list(self.classes)
         if self.classes_origin != "given":
             result["classes_origin"] = self.classes_origin
         if self.classes_release is not None:
@@ -404,11 +434,12 @@ class Schema:
         return {**result, "features": entries}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Schema:
+    def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Self:
         """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
         known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
         known |= {"delimiter", "encoding"}
-        check_keys(values, {"features", "classes"}, known, place)
+        labels = OUTCOME if OUTCOME in values else CLASSES
+        check_keys(values, {"features", labels}, known, place)
         entries = values["features"]
         if not isinstance(entries, list) or not all(
             isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries
@@ -419,8 +450,10 @@ class Schema:
             if entry["name"] in features:
                 raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
             features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
-        rest = {key: value for key, value in values.items() if key not in ("features", "classes")}
-        schema: Schema = made_at(place, cls, features, values["classes"], **rest)
+        rest = {key: value for key, value in values.items() if key != "features"}
+        if labels == OUTCOME:
+            rest[OUTCOME] = read_outcome(values[OUTCOME], place)
+        schema: Self = made_at(place, cls, features, **rest)
         return schema
 
     def to_toml(self) -> str:
@@ -455,8 +488,7 @@ class Schema:
         return cls.from_toml(text, str(path))
 
     def _state(self) -> tuple[Any, ...]:
-        others = (*self._columns_from().values(), *self._classes_from().values())
-        return tuple(self._features.items()), self.classes, self.missing, *others
+        return tuple(self._features.items()), self._labels, self.missing, *self._columns_from().values()
 
     def __eq__(self, other: object) -> bool:
         return self._state() == other._state() if isinstance(other, Schema) else NotImplemented
@@ -474,14 +506,30 @@ class Schema:
         return Schema.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        parts = [repr(dict(self._features)), f"classes={list(self.classes)!r}"]
+        labels = f"classes={list(self.classes)!r}" if self.outcome is None else f"outcome={self.outcome!r}"
+        parts = [repr(dict(self._features)), labels]
         parts += [f"missing={list(self.missing)!r}"] if self.missing else []
         parts += [f"{name}={value!r}" for name, value in self._columns_from().items() if value not in (None, 1)]
-        given = self.classes_origin == "given"
-        parts += (
-            [] if given else [f"{name}={value!r}" for name, value in self._classes_from().items() if value is not None]
-        )
+        if self.outcome is None and self.classes_origin != "given":
+            origin = {"classes_origin": self.classes_origin, "classes_release": self.classes_release}
+            parts += [f"{name}={value!r}" for name, value in origin.items() if value is not None]
         return f"Schema({', '.join(parts)})"
+
+
+def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | None) -> Feature:
+    """Return the entry of the labels."""
+    if (classes is None) == (outcome is None):
+        raise SchemaError(
+            f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}, but a label is "
+            "one of some classes, or a number. Pass classes=[...] for a classifier, or outcome=hr.Numeric(low, high) for a "
+            "regressor."
+        )
+    check_origin(origin, release, "classes_origin")
+    if outcome is None:
+        return Categorical(distinct_values(classes, "The schema", "class"), origin=origin, release=release)
+    if origin != "given":
+        raise SchemaError("An outcome tells itself where it comes from, so classes_origin must be left out.")
+    return check_outcome(outcome)
 
 
 def _checked_features(features: Any) -> dict[str, Feature]:

@@ -42,9 +42,10 @@ def dump_toml(schema: Mapping[str, Any]) -> str:
     """Return the TOML text of a schema given in the form of ``Schema.to_dict``."""
     lines = ["# What is public about the records. Nothing here may be read off them."]
     lines += [f"{key} = {_value(schema[key])}" for key in HEAD + ORIGINS if key in schema]
-    for entry in schema["features"]:
-        lines += ["", f"[features.{_value(entry['name'])}]"]
-        lines += [f"{key} = {_value(value)}" for key, value in entry.items() if key != "name"]
+    tables = [("outcome", schema["outcome"])] if "outcome" in schema else []
+    tables += [(f"features.{_value(entry['name'])}", entry) for entry in schema["features"]]
+    for title, entry in tables:
+        lines += ["", f"[{title}]", *(f"{key} = {_value(value)}" for key, value in entry.items() if key != "name")]
     return "\n".join(lines) + "\n"
 
 

@@ -65,7 +65,7 @@ class ParquetFile(TableFile):
         declared = self._file.schema_arrow.empty_table()
         read_columns(declared.select(schema.names), schema.features)
         if schema.target in self.header:
-            read_labels(declared[schema.target], schema.classes)
+            read_labels(declared[schema.target], schema.labels)
 
     def blocks(self) -> Iterator[Columns]:
         """Yield the records as columns of cells, some thousand at a time."""

@@ -187,7 +187,7 @@ class ParquetFiles(_Files):
                 file = _opened(path, stack)
                 X, y = layout.split(_checked_names(file.schema_arrow, path).empty_table())
                 read_columns(X, schema.features)
-                read_labels(y, schema.classes)
+                read_labels(y, schema.labels)
                 rows += file.metadata.num_rows
                 if layout.group is not None:
                     ids.setdefault(_stored_as(file.schema_arrow.field(layout.group).type), path)
@@ -349,7 +349,7 @@ class Batches:
             X, y = layout.split(batch)
             read_columns(X, schema.features, check_types=_is_arrow(batch))
             if _is_arrow(batch):
-                read_labels(y, schema.classes)
+                read_labels(y, schema.labels)
         if not head or not _rows(head[-1]):
             raise _no_records()
 

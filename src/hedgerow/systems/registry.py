@@ -11,7 +11,7 @@ from typing import Any
 from hedgerow.archive import file_content, unpacked
 from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.estimator import FORMATS, PrivateClassifier, restored, result_of
+from hedgerow.estimator import FORMATS, PrivateEstimator, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
 from hedgerow.limits import Allowance
 
@@ -150,8 +150,25 @@ _SYSTEMS = (
 )
 
 
-def list_systems() -> tuple[SystemInfo, ...]:
-    """Return every system that this version holds.
+_REGRESSORS = (
+    SystemInfo(
+        "hedgerow-regressor",
+        "HedgerowRegressor",
+        "hedgerow.systems.regressor",
+        "ours: boosting of a number with clips from released histograms",
+        ("private",),
+        PURE_OR_DELTA,
+    ),
+)
+
+
+def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
+    """Return every classifier that this version holds, or every regressor.
+
+    Parameters
+    ----------
+    regressors : bool
+        Whether to list regressors.
 
     Returns
     -------
@@ -164,19 +181,20 @@ def list_systems() -> tuple[SystemInfo, ...]:
     >>> [info.name for info in hr.list_systems()][:3]
     ['hedgerow', 'forest', 'edprf']
     """
-    return _SYSTEMS
+    return _REGRESSORS if regressors else _SYSTEMS
 
 
-def system_class(name: str) -> type[PrivateClassifier]:
+def system_class(name: str) -> type[PrivateEstimator]:
     """Return the class of a system by its name, or raise ConfigurationError with the names that exist."""
-    for info in _SYSTEMS:
+    systems = _SYSTEMS + _REGRESSORS
+    for info in systems:
         if name in (info.name, info.class_name):
-            found: type[PrivateClassifier] = getattr(import_module(info.module), info.class_name)
+            found: type[PrivateEstimator] = getattr(import_module(info.module), info.class_name)
             return found
-    raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in _SYSTEMS)}.")
+    raise ConfigurationError(f"there is no system {name!r}; choose one of {', '.join(info.name for info in systems)}.")
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateClassifier:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateEstimator:
     """Return the model that ``save`` wrote to a file, or the text of ``to_json``; nothing in the file is executed.
 
     A file from a stranger takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size where that is
@@ -216,7 +234,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
     return restored(_kind(path, document), document, arrays, arrays.allowed)
 
 
-def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateClassifier:
+def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateEstimator:
     """Return the model of a JSON text, whose parts must say the same."""
     if len(content) > allowed.document:
         raise FileFormatError(
@@ -238,7 +256,7 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
     return model
 
 
-def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateClassifier]:
+def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateEstimator]:
     """Return the class of a model file, or raise FileFormatError where this version does not know it."""
     if type(document.get("format")) is not int or document["format"] not in FORMATS:
         raise FileFormatError(

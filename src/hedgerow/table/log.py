@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hedgerow.mechanisms import Coins
 from hedgerow.table import kernels
-from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, grouped
+from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, classes_among, grouped
 from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = [
@@ -158,7 +158,8 @@ class Records:
             part = place[part]
         weights = NO_WEIGHTS if of.weights is None else self._arrays[f"weights-{of.weights}"]
         codes = self.codes if with_codes else np.empty((len(part), 0), dtype=np.uint8)
-        return grouped(codes, self.labels, weights, part, len(of))
+        classes = classes_among(self.labels, self._task.n_classes)
+        return grouped(codes, classes, weights, part, len(of))
 
     def class_counts(self, of: Nodes) -> Integers:
         """Return the weight of the records of each class in each node; the codes stay where they are."""
@@ -350,10 +351,10 @@ class Sums:
 
     def cells(self, n_codes: int, n_classes: int) -> int:
         """Return how many integers the answer has."""
-        return self.layout.n_parts * n_codes * self.layout.channels(self.rule)
+        return self.layout.n_parts * (1 if self.layout.whole else n_codes) * self.layout.channels(self.rule)
 
     def answer(self, records: Records) -> Integers:
-        """Return it, of shape (parts, codes of all features, channels)."""
+        """Return it, of shape (parts, codes of all features, channels), or (1, 1, channels)."""
         return records.sums(self.rule, self.layout)
 
 

@@ -60,11 +60,11 @@ class MemoryTable:
     codes : ndarray of shape (records, features), unsigned
         The bin or category of each cell; C order.
     labels : ndarray of shape (records,), integer
-        The class of each record; -1 where it has none, so that the record is in no node.
+        The class of each record, or the code of its outcome; -1 where it has none, so that the record is in no node.
     n_codes : sequence of int
         How many codes each feature has, by the schema.
     n_classes : int
-        How many classes the schema has.
+        How many classes the schema has; one where labels are outcomes.
     first_row : int
         The number of the first record among all records, if these are a part of them.
     margins : ndarray of shape (records, classes), int32, or None
@@ -146,7 +146,8 @@ class MemoryTable:
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
         """Return one node for each part that the coins may send a record to, holding the records that they did send there."""
         weight = NO_WEIGHTS if weights is None else self.weights(weights)
-        return grouped(self._codes, self._labels, weight, self.parts(coins, rule), coins.coin.parts)
+        classes = classes_among(self._labels, self._n_classes)
+        return grouped(self._codes, classes, weight, self.parts(coins, rule), coins.coin.parts)
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
         """Return the part that the coins send each record to, of shape (records,); -1: none."""
@@ -179,7 +180,7 @@ class MemoryTable:
         layout = Layout() if layout is None else layout
         columns = rule.columns if votes is None else votes.columns
         margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), layout.channels(rule)
-        shape = layout.n_parts, int(self._offsets[-1])
+        shape = layout.n_parts, 1 if layout.whole else int(self._offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
         parts_of = cells.by, cells.side, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
@@ -199,6 +200,9 @@ class MemoryTable:
                     votes(codes, seen)
                 channels = rule(seen, self._labels[block])
                 check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
+                if layout.whole:
+                    out[0, 0] += channels[:, :used].sum(axis=0)
+                    continue
                 if unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0
@@ -295,6 +299,11 @@ class MemoryTable:
 
         _on_threads(frontier, len(frontier), move)
         return children
+
+
+def classes_among(labels: npt.NDArray[np.signedinteger], n_classes: int) -> npt.NDArray[np.signedinteger]:
+    """Return the class of each label: where there is one class, outcomes are all of it."""
+    return labels if n_classes > 1 else np.minimum(labels, 0)
 
 
 def grouped(

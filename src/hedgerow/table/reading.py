@@ -33,7 +33,7 @@ class Reading(Protocol):
 
     @property
     def n_classes(self) -> int:
-        """How many classes the table has."""
+        """How many classes the table has; one where labels are outcomes."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -72,8 +72,8 @@ class Coded:
 
     @property
     def n_classes(self) -> int:
-        """How many classes the schema has."""
-        return len(self.encoder.schema.classes)
+        """How many classes the schema has; one where it has an outcome."""
+        return max(1, len(self.encoder.schema.classes))
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -135,12 +135,14 @@ class Layout:
     """What sums of channels are told apart by, beside the codes of each feature.
 
     ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all), and ``scored`` says
-    whether only the scored channels are summed.
+    whether only the scored channels are summed. With ``whole`` all records are added up as if they had one code, which takes a
+    fraction of the time; it has no cells and no groups.
     """
 
     cells: Cells = field(default_factory=Cells)
     groups: CodeGroups | None = None
     scored: bool = False
+    whole: bool = False
 
     def channels(self, rule: ChannelRule) -> int:
         """Return how many channels of a rule are summed."""

@@ -32,6 +32,8 @@ class Table(Protocol):
     - A table takes its own frontiers only, hence ``Any``.
     - A record is a row of codes and a class, or no class (-1), which keeps it out of every node and every sum. Its row
       number among all records is what its coins are read at.
+    - Of a regression, the label is the code of an outcome, from 0 up, and all labelled records are of one class. Rules of
+      channels are told the code; frontiers know the class alone.
     - Every answer is a sum over records of integers that depend on one record each, so neither the order of the records nor
       how they are divided among parts, threads or machines changes it. It is exact, and the same for the same questions.
     - What it is told (coins, rules, votes, tests, merges) is public or released, and so is the number of nodes of a frontier.
@@ -98,5 +100,6 @@ class Table(Protocol):
     def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
         """Add votes to the margins, then return the sums of a rule's channels by part and code.
 
-        The answer is of shape (parts, codes of all features, channels); without a ``layout`` all records are one part.
+        The answer is of shape (parts, codes of all features, channels), for a whole layout (1, 1, channels); without a ``layout``
+        all records are one part.
         """

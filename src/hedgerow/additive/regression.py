@@ -1,0 +1,220 @@
+"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip is released, and the mean of what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.additive.outcome_model import RegressionModel
+from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
+from hedgerow.additive.round import Fit
+from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcomes, counts_of_residuals
+from hedgerow.curator import Queryable
+from hedgerow.margins import UNIT
+from hedgerow.mechanisms import Budget, Noise
+from hedgerow.privacy.events import Sequence
+from hedgerow.survey import SurveyRecipe, too_few
+
+__all__ = ["RegressionPlan", "RegressionRules"]
+
+
+@dataclass(frozen=True)
+class RegressionRules(Rules):
+    """What decides about a regression, from released values alone; see ``Rules``.
+
+    Parameters
+    ----------
+    opening : Fraction
+        The share of the histogram of the outcome where the noise of a count at the whole budget is 1; it grows with the power 3/4
+        of this noise. That of the rounds' budget that the final mean gets is the same.
+    most_opening : Fraction
+        The largest share of the opening.
+    survey : Fraction
+        The share of the histograms of features.
+    renewal : Fraction
+        The share of each histogram of residuals where that noise is at most 1; it grows with its root.
+    most_renewal : Fraction
+        The largest share of one.
+    all_renewals : Fraction
+        The share of all of them; there are at least two, the last before the final mean.
+    later : float
+        After so many times as many rounds as before the last histogram of residuals there is another one.
+    learns_from : float
+        The precision from which there are rounds; below it the model is the mean.
+    multiple, pure_multiple : int
+        What a record adds to the count, in thousandths of the largest residual, with normal and other noise.
+    cells : float
+        The clip is set for a cell that holds one in so many records.
+    skew : float
+        The share of what a clip cuts off that is taken to have one sign in a cell.
+    """
+
+    opening: Fraction = Fraction(1, 50)
+    rounds: tuple[float, float] = (1.2, 0.45)
+    most_opening: Fraction = Fraction(3, 20)
+    survey: Fraction = Fraction(1, 20)
+    renewal: Fraction = Fraction(1, 100)
+    most_renewal: Fraction = Fraction(1, 20)
+    all_renewals: Fraction = Fraction(7, 100)
+    later: float = 1.5
+    most_rounds: float = 120.0
+    learns_from: float = 20.0
+    multiple: int = 500
+    pure_multiple: int = 250
+    cells: float = 10.0
+    skew: float = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeOpening(Opening):
+    """Everything that is asked beside rounds: histograms of the outcome, of features, and of residuals between rounds.
+
+    ``of_outcomes`` and ``of_residuals`` say what the histograms count, ``renewals`` how many of the latter there are at most,
+    each with the share ``renewal``.
+    """
+
+    loss: Squared  # type: ignore[assignment]  # its rounds' loss before there is a clip
+    of_outcomes: Counts
+    of_residuals: Counts
+    renewals: int
+    renewal: Fraction
+
+    @property
+    def left(self) -> Budget:
+        """What it leaves of the budget."""
+        return self.budget * (self.survey.left - self.share - self.renewals * self.renewal)
+
+    @cached_property
+    def _watching(self) -> Noise:
+        return (self.budget * self.renewal).noise()
+
+    @property
+    def event(self) -> Sequence:
+        """What it costs."""
+        asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
+        watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
+        return Sequence((asked, *self.survey.event.parts, *(watched,) * self.renewals))
+
+    @property
+    def _n_counts(self) -> int:
+        return self.of_outcomes.channels
+
+    def outcome(self, curator: Queryable) -> Spread:
+        """Return how outcomes spread."""
+        released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
+        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels)
+        return Spread.of(self.of_outcomes, released, self._noise.deviation)
+
+    def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
+        """Return how absolute residuals spread, as ``before`` where the noise hides them; at most ``renewals`` times."""
+        released = curator.open_round(self.of_residuals, fit.take(), whole=True).whole_sums(self._watching)
+        found = Spread.of(self.of_residuals, released, self._watching.deviation)
+        return found if found.records > before.records / 2 else before
+
+
+class RegressionPlan(AdditivePlan):
+    """Additive boosting of a number that is about to be fitted; parameters are those of ``AdditivePlan``."""
+
+    _rules: RegressionRules
+    _opening: OutcomeOpening
+
+    def _opening_of(self, budget: Budget) -> OutcomeOpening:
+        rules, grid = self._rules, self._encoder.schema.outcome_grid
+        noise = budget.noise().deviation
+        share = min(rules.most_opening, rules.opening * _rational(noise**0.75))
+        self._final = float(share)
+        renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))
+        survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
+        return OutcomeOpening(
+            loss=Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple),
+            budget=budget,
+            share=share,
+            survey=survey,
+            of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0])),
+            of_residuals=counts_of_residuals(grid.steps),
+            renewals=max(2, int(rules.all_renewals / renewal)),
+            renewal=renewal,
+        )
+
+    def _units_for(self, rounds: int) -> int:
+        return rounds + self._final_units(rounds)
+
+    def _final_units(self, units: int) -> int:
+        return math.ceil(units * self._final)
+
+    def _largest_round(self, units: int) -> int:
+        return max(1, self._final_units(units))
+
+    def fit(self, curator: Queryable) -> RegressionModel:
+        """Boost by asking a curator."""
+        opening = self._opening
+        outcome = opening.outcome(curator)
+        precision = self._precision(outcome.records)
+        fit = Fit(opening.merge(curator, self._bins_at(precision), outcome.records), np.array([outcome.records]))
+        start = round(outcome.mean)
+        fit.begin(np.array([start]))
+        units = self._stage.units - self._final_units(self._stage.units)
+        if precision < self._rules.learns_from:
+            units = 0
+        course = Course(self, precision, units, may_cut=precision >= self._rules.cuts_from)
+        clips = Clips(self, course.size, outcome.around(outcome.mean))
+        while size := course.next_units():
+            clips.renew(curator, fit)
+            cuts = min(course.next_cuts(), self._affordable(fit))
+            by = self._cut_by(curator, fit) if cuts else []
+            one = replace(self._stage.one(size, cuts), loss=clips.loss)
+            term, found = one.run(curator, fit, by)
+            course.saw(found.evidence, term.feature, offered=cuts > 0)
+            fit.add(self._kept(term, fit))
+        start += self._shift(curator, fit, clips.spread, self._stage.units - units)
+        return RegressionModel(fit.encoder, opening.loss, np.array([start]), tuple(fit.terms), self._signs)
+
+    def _shift(self, curator: Queryable, fit: Fit, before: Spread, units: int) -> int:
+        """Return the mean residual, by what so many units leave when nothing is selected.
+
+        Residuals are clipped where the noise and what is cut off, which may have one sign, are least together.
+        """
+        spread, noise = self._opening.residuals(curator, fit, before), self._stage.one(units, 0).noise
+        loss = replace(self._opening.loss, clip=spread.wide_clip(noise.deviation / UNIT))
+        total, count = curator.open_round(loss, whole=True).whole_sums(noise)
+        records = max(count / loss.constant, noise.deviation / loss.constant, 1.0)
+        return int(np.clip(total / UNIT / records, -1, 1) * loss.clip)
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> RegressionModel:
+        """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
+        model = super().restore(arrays)
+        return RegressionModel(model.encoder, self._opening.loss, model.start, model.terms, model.signs)
+
+
+class Clips:
+    """The clip of residuals as rounds go on: renewed after numbers of rounds that grow by a factor."""
+
+    def __init__(self, plan: RegressionPlan, size: int, outcome: Spread) -> None:
+        self._plan, self._rules, self.spread = plan, plan._rules, outcome
+        self._noise = plan._stage.one(size, 0).noise.deviation / UNIT
+        self._rounds, self._next, self._left = 0, 1.0, plan._opening.renewals - 1
+        self.loss = self._loss()
+
+    def _loss(self) -> Squared:
+        return self.spread.loss(self._noise, self._rules.cells, self._rules.skew, self._plan._opening.loss.thousandths)
+
+    def renew(self, curator: Queryable, fit: Fit) -> None:
+        """Ask for the residuals if it is time."""
+        if self._left and self._rounds >= self._next:
+            self.spread, before = self._plan._opening.residuals(curator, fit, self.spread), self.loss
+            self.loss = self._loss()
+            fit.visits.rescale(before.unit / self.loss.unit)
+            self._left -= 1
+            self._next *= self._rules.later
+        self._rounds += 1
+
+
+def _rational(number: float) -> Fraction:
+    return Fraction(number).limit_denominator(1 << 10)

@@ -1,0 +1,251 @@
+"""The squared loss of regression: clipped residuals in units of the clip, and what is asked to set the clip.
+
+Outcomes and margins are whole steps of one public grid, from 0 at the low end of the outcome's range
+(docs/proofs/regression.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.margins import UNIT
+from hedgerow.shapes import check_shape
+from hedgerow.table.rules import Margins
+
+__all__ = ["Counts", "Spread", "Squared", "counts_of_outcomes", "counts_of_residuals"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.signedinteger]
+
+LONGEST = 2.0  # step, in deviations of a residual
+LARGEST_VOTE = 1 << 20
+LEAST_INSIDE = 0.25  # of the residuals within a clip, below which noise made it
+PARTS = 2  # bins of a histogram to a factor of two
+EVEN_PARTS = 16  # of a bin, of which each is at one distance
+EVEN = 32  # bins of one width of an outcome
+NARROWEST = 4  # the power of two of the first bin's end
+CLEAR = 2.5  # deviations of its noise that a count stands out by
+FEWEST = 4  # bins that are left when bins are merged
+BELOW = 0.1  # of the records that stand out, as many as others may be
+
+
+@dataclass(frozen=True)
+class Squared:
+    """The channels of a round of regression: a residual clipped at C, as a share of C, and a constant.
+
+    A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round
+    costs.
+
+    Parameters
+    ----------
+    clip : int
+        C, in steps of the outcome's grid, at least 1.
+    spread : float
+        The root mean square of clipped residuals, in steps of the grid: a released or public number.
+    inside : float
+        The share of residuals that the clip leaves as they are, above 0: likewise.
+    thousandths : int
+        c, in thousandths.
+    """
+
+    clip: int
+    spread: float
+    inside: float
+    thousandths: int
+
+    columns = 1
+    scored = 1
+    channels = 2
+    scored_l1 = UNIT
+
+    @property
+    def constant(self) -> int:
+        """What every record adds to the second channel."""
+        return UNIT * self.thousandths // 1000
+
+    @property
+    def l1(self) -> int:
+        """The largest L1 norm of what a record adds."""
+        return UNIT + self.constant
+
+    @property
+    def l2_squared(self) -> int:
+        """The largest squared L2 norm of what a record adds."""
+        return UNIT**2 + self.constant**2
+
+    @property
+    def curvature(self) -> float:
+        """The multiple of the number of records that is measured."""
+        return self.constant / UNIT
+
+    @property
+    def deviation(self) -> float:
+        """The root mean square of what a record adds to the first channel, in ``UNIT``."""
+        return self.spread / self.clip
+
+    @property
+    def unit(self) -> float:
+        """How many steps of the grid a step of 1 is: residuals that are cut off do not follow the margin."""
+        return self.spread / self.inside
+
+    def curvature_of(self, measured: Floats) -> Floats:
+        """Return the number of records that released sums stand for."""
+        return measured
+
+    def votes(self, steps: Floats) -> Integers:
+        """Return steps as whole steps of the grid, none too long: 1000 rounds of the largest fit the 32 bits of a margin."""
+        longest = min(LONGEST * self.unit, LARGEST_VOTE)
+        return np.asarray(np.trunc(np.clip(steps * self.unit, -longest, longest)), dtype=np.int64)
+
+    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+        """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
+        check_shape(margins, (len(labels), 1), "margins (records, columns)")
+        residual = np.clip(labels.astype(np.int64) - margins[:, 0], -self.clip, self.clip)
+        share = np.sign(residual) * (np.abs(residual) * UNIT // self.clip)
+        found = np.stack([share, np.full(len(labels), self.constant)], axis=1)
+        return np.asarray(np.where(labels[:, None] >= 0, found, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Every record counts one, in one of some public bins.
+
+    Parameters
+    ----------
+    edges : tuple of int
+        The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is beyond.
+    residuals : bool
+        Whether the absolute residual is counted, or the outcome.
+    """
+
+    edges: tuple[int, ...]
+    residuals: bool
+
+    columns = 1
+    scored = 0
+    scored_l1 = 0
+    l1 = 1
+    l2_squared = 1
+
+    @property
+    def channels(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) - 1
+
+    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+        """Return the channels (records, bins) of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
+        known = labels.astype(np.int64)
+        values = np.abs(known - margins[:, 0]) if self.residuals else known
+        place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
+        hot = (place[:, None] == np.arange(self.channels)) & (labels[:, None] >= 0)
+        return np.asarray(hot, dtype=np.int64)
+
+
+def counts_of_residuals(steps: int) -> Counts:
+    """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
+    above = np.ceil(2.0 ** (np.arange(PARTS * NARROWEST, PARTS * steps.bit_length() + 1) / PARTS))
+    return Counts((0, *map(int, above)), residuals=True)
+
+
+def counts_of_outcomes(steps: int, zero: int) -> Counts:
+    """Return the counts of outcomes on a grid of so many steps, in bins of one width that are narrower near ``zero``."""
+    width = steps // EVEN
+    narrow = np.ceil(width / 2.0 ** (np.arange(1, PARTS * (width.bit_length() - NARROWEST)) / PARTS)).astype(np.int64)
+    edges = np.concatenate([np.arange(EVEN) * width, zero - narrow, [zero], zero + narrow])
+    inner = np.unique(edges[(edges > 0) & (edges < steps)])
+    return Counts((0, *map(int, inner), steps + 1), residuals=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How distances spread, by a released histogram.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (bins + 1,)
+        The ends of the bins, in steps of the grid.
+    counts : ndarray of shape (bins,)
+        What was released of each, at least 0: what is below the noise is none.
+    """
+
+    edges: Integers
+    counts: Floats
+
+    @classmethod
+    def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
+        """Return what released counts with noise of this deviation say.
+
+        Neighboring bins are merged until most records are in bins that stand out of the noise; the others count none.
+        """
+        merge, edges = 1, np.array(rule.edges)
+        while True:
+            starts = np.arange(0, len(released), merge)
+            counts = np.add.reduceat(released, starts).astype(np.float64)
+            clear = counts > CLEAR * noise * math.sqrt(merge)
+            kept, others = counts[clear].sum(), counts[~clear].sum()
+            unsure = noise * math.sqrt(merge * np.count_nonzero(~clear))
+            if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= FEWEST:
+                return cls(np.append(edges[starts], edges[-1]), np.where(clear, counts, 0))
+            merge *= 2
+
+    @property
+    def records(self) -> float:
+        """How many records there are, at least 1."""
+        return max(float(self.counts.sum()), 1.0)
+
+    @property
+    def share(self) -> Floats:
+        """The share of each bin, (bins,); where nothing stands out of the noise as if all were alike."""
+        weight = self.counts if self.counts.any() else np.diff(self.edges)
+        return np.asarray(weight / weight.sum())
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
+
+    def around(self, center: float) -> Spread:
+        """Return how absolute distances from a value spread; each bin is even."""
+        ends = np.unique(np.append(0, np.abs(self.edges - round(center))))
+        parts = (np.arange(EVEN_PARTS) + 0.5) / EVEN_PARTS
+        places = np.abs(self.edges[:-1, None] + np.diff(self.edges)[:, None] * parts - center)
+        weights = np.repeat(self.records * self.share[:, None] / EVEN_PARTS, EVEN_PARTS, axis=1)
+        return Spread(ends, np.histogram(places, bins=ends, weights=weights)[0])
+
+    def clipped(self, clip: float) -> tuple[float, float]:
+        """Return the mean square of residuals clipped at a value, and the share of those below it."""
+        middle = np.sqrt((self.edges[:-1] ** 2 + self.edges[:-1] * self.edges[1:] + self.edges[1:] ** 2) / 3)
+        inside = np.clip((clip - self.edges[:-1]) / np.diff(self.edges), 0, 1)
+        return float(self.share @ np.minimum(middle, clip) ** 2), float(self.share @ inside)
+
+    def cut_off(self, clip: float) -> float:
+        """Return the mean of what a clip takes from residuals."""
+        middle = (self.edges[:-1] + self.edges[1:]) / 2
+        return float(np.maximum(middle - clip, 0) @ self.share)
+
+    def wide_clip(self, noise: float) -> int:
+        """Return the clip of a mean: its noise, of this deviation in units of the clip, and what it cuts off are least."""
+        error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
+        return int(self.edges[1 + int(np.argmin(error))])
+
+    def loss(self, noise: float, cells: float, skew: float, thousandths: int) -> Squared:
+        """Return the loss of the clip under which the step of a cell has the least error.
+
+        ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a
+        share ``skew`` is taken to have one sign there.
+        """
+        records, least, found = self.records / cells, math.inf, (1, 1.0, 1.0)
+        for clip in self.edges[1:].tolist():
+            square, inside = self.clipped(clip)
+            error = (square + (noise * clip) ** 2 / records) / records / max(inside, 1e-9) ** 2 + (
+                skew * self.cut_off(clip)
+            ) ** 2
+            if error < least:
+                least, found = error, (clip, math.sqrt(square), inside)
+        clip, spread, inside = found
+        return Squared(max(clip, 1), max(spread, 1.0), max(inside, LEAST_INSIDE), thousandths)

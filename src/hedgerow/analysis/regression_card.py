@@ -1,0 +1,312 @@
+"""A regressor's report card: errors, calibration and widths of intervals that follow from noisy counts of residuals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.analysis.figures import CLEAR, Card, Figure
+from hedgerow.analysis.residuals import ResidualGrid, error_of_sums
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.unit import Unit
+
+__all__ = ["OutcomeCalibration", "RegressionCard"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+RISK = 0.1  # the share of what an interval may miss that is kept for the noise of the counts
+GROUPS = 10
+
+
+class OutcomeCalibration(NamedTuple):
+    """By group of predictions that stands out of its noise: mean prediction, mean outcome, and the noisy number of records."""
+
+    predicted: Floats
+    observed: Floats
+    records: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionCard(Card):
+    """How far a model's predictions are from outcomes that it was not fitted on, by one private question.
+
+    A residual is the outcome less the prediction, in the outcome's unit.
+
+    Parameters
+    ----------
+    grid : ResidualGrid
+        The public bins.
+    step : float
+        The step of the grid on which outcomes were read.
+    normal : bool
+        Whether the noise is the rounded normal; otherwise it is the two-sided geometric.
+    model_digest : str
+        Of the model that was asked about.
+    counts, deviation, certificate_, model_unit
+        As for ``Card``; the cells of one bin of predictions after another.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+    >>> y = 8 * X[:, 0]
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+    >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], y[:4000])
+    >>> card = hr.evaluate(model, X[4000:], y[4000:], epsilon=1.0)
+    >>> low, high = card.interval("mae")
+    >>> bool(low <= card.mae <= high)
+    True
+    """
+
+    FIGURES: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "bias")
+
+    grid: ResidualGrid = field(kw_only=True)
+    step: float = field(kw_only=True)
+    normal: bool = field(kw_only=True)
+    model_digest: str = field(kw_only=True)
+
+    @property
+    def records(self) -> float:
+        """The noisy number of records with an outcome."""
+        return float(self._table.sum())
+
+    @property
+    def rmse(self) -> float:
+        """The square root of the mean squared residual."""
+        return self.figure("rmse").value
+
+    @property
+    def mae(self) -> float:
+        """The mean absolute residual."""
+        return self.figure("mae").value
+
+    @property
+    def r2(self) -> float:
+        """1 less the squared residuals' share of the outcomes' squared distances from their mean."""
+        return self.figure("r2").value
+
+    @property
+    def bias(self) -> float:
+        """The mean residual: above zero where predictions are too low."""
+        return self.figure("bias").value
+
+    def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
+        """Return an interval that covers a figure with a probability of about ``level``; see ``Card``."""
+        if name != "rmse":
+            return super().interval(name, level, sampling=sampling)
+        low, high = self._of_squares().interval("mse", level, sampling=sampling)
+        return math.sqrt(low), math.sqrt(high)
+
+    def quantile(self, share: float) -> float:
+        """Return the residual that about this share of the residuals is not above, from 0 to 1: the upper end of its bin."""
+        if not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ConfigurationError(
+                f"share is {shown(share)}, but it is a share of the records; pass a number from 0 to 1."
+            )
+        below = np.maximum.accumulate(np.cumsum(self._table.sum(axis=0)))
+        place = int(np.searchsorted(below, share * below[-1]))
+        return float(self.grid.residuals[1:][min(place, self.grid.bins - 1)])
+
+    def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
+        """Return mean outcomes by groups of about as many records each, by their prediction."""
+        ends = self.grid.predictions
+        middle, residual = (ends[1:] + ends[:-1]) / 2, (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
+        of_bin, cells = self._table.sum(axis=1), self.grid.possible.sum(axis=1).astype(np.float64)
+        share = np.cumsum(np.maximum(of_bin, 0.0))
+        group = np.minimum((share - np.maximum(of_bin, 0.0) / 2) * groups / max(float(share[-1]), 1.0), groups - 1)
+        _, place = np.unique(group.astype(np.int64), return_inverse=True)
+        records, predicted, missed, cells = (
+            np.bincount(place, part).astype(np.float64)
+            for part in (of_bin, of_bin * middle, self._table @ residual, cells)
+        )
+        clear = records > CLEAR * np.sqrt(cells) * self.deviation
+        at = predicted[clear] / records[clear]
+        observed = np.clip(at + missed[clear] / records[clear], self.grid.low, self.grid.high)
+        return OutcomeCalibration(at, observed, records[clear])
+
+    def reach(self, predictions: Floats, level: float, *, by_prediction: bool = False) -> Floats:
+        """Return how far around each prediction an interval reaches that holds a new outcome with at least this probability.
+
+        It is infinite where the counts promise nothing. See ``PrivateRegressor.predict_interval``.
+        """
+        if self.certificate_.records_per_person > 1:
+            raise ConfigurationError(
+                "the card counts several records of one person, which are no independent draws, so it promises nothing of new "
+                "ones. Evaluate with records_per_person=1."
+            )
+        risk = RISK * (1 - level)
+        miss = 1 - level / (1 - risk)
+        if not by_prediction:
+            whole = self._reach(self._table.sum(axis=0), self.grid.possible.sum(axis=0), miss, risk)
+            return np.full(len(predictions), whole)
+        rows = zip(self._table, self.grid.possible.astype(np.int64), strict=True)
+        by_bin = np.array([self._reach(row, cells, miss, risk) for row, cells in rows])
+        return by_bin[self.grid.prediction_bins(predictions)]
+
+    def _reach(self, counts: Floats, cells: Integers, miss: float, risk: float) -> float:
+        """Return the end of the lowest bin of absolute residuals from which on noisy counts (bins,) of so many cells pass."""
+        half = self.grid.bins // 2
+        within, drawn = (np.cumsum(part[half:] + part[:half][::-1]) for part in (counts, cells))
+        found = math.inf
+        for place in reversed(range(half)):
+            draws = np.array([drawn[place], drawn[-1] - drawn[place]], dtype=np.float64)
+            error = error_of_sums(self.deviation, self.normal, np.array([miss, miss - 1]), draws, risk)
+            if miss * within[place] - (1 - miss) * (within[-1] - within[place] + 1) < error:
+                break
+            found = float(self.grid.distances[place]) + self.step / 2
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was released, and the figures that follow from it, as plain values for JSON."""
+        return {
+            "outcome": [self.grid.low, self.grid.high],
+            "step": self.step,
+            "bins": self.grid.bins,
+            "counts": self.counts.tolist(),
+            "deviation": self.deviation,
+            "normal": self.normal,
+            "model_digest": self.model_digest,
+            "records": self.records,
+            **({} if self.model_unit is None else {"model_unit": asdict(self.model_unit)}),
+            "figures": self.figures_to_dict(),
+            "quantiles": {str(share): self.quantile(share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the report card that ``to_dict`` wrote, with its certificate under ``certificate``.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError, FileFormatError
+            If the values are no report card's.
+        """
+        (low, high), bins = map(float, values["outcome"]), int(values["bins"])
+        counts, deviation, step = (
+            np.array(values["counts"], np.float64),
+            float(values["deviation"]),
+            float(values["step"]),
+        )
+        grid = ResidualGrid(low, high, bins)
+        sound = 2 <= bins <= 1024 and bins % 2 == 0 and deviation > 0 and low < high and step > 0
+        if not sound or counts.shape != (grid.cells,) or not np.isfinite([*counts, deviation, low, high, step]).all():
+            raise ValueError("no counts of a report card")
+        return cls(
+            counts,
+            deviation,
+            Certificate.from_dict(values["certificate"]),
+            grid=grid,
+            step=step,
+            normal=bool(values["normal"]),
+            model_digest=str(values["model_digest"]),
+            model_unit=Unit(**values["model_unit"]) if "model_unit" in values else None,
+        )
+
+    @property
+    def _table(self) -> Floats:
+        """The counts by bins of predictions and of residuals, zero where no record can be."""
+        return np.where(self.grid.possible, self.counts.reshape(self.grid.shape), 0.0)
+
+    def _of_squares(self) -> _Squares:
+        parts = {"grid": self.grid, "step": self.step, "normal": self.normal, "model_digest": self.model_digest}
+        return _Squares(self.counts, self.deviation, self.certificate_, model_unit=self.model_unit, **parts)  # type: ignore[arg-type]
+
+    def _digits(self, name: str) -> int:
+        return 4 if name == "r2" else max(0, 4 - math.floor(math.log10(self.grid.high - self.grid.low)))
+
+    def _bounds(self, name: str) -> tuple[float, float]:
+        width = self.grid.high - self.grid.low
+        bounds = {"rmse": (0.0, width), "mse": (0.0, width**2), "mae": (0.0, width), "bias": (-width, width)}
+        return bounds.get(name, (-math.inf, 1.0))
+
+    def _guard(self, name: str) -> float | None:
+        counts, possible = self._table.ravel(), self.grid.possible.ravel()
+        parts = [(self.records, self.deviation * math.sqrt(possible.sum()))]
+        if name == "r2":
+            off = _outcomes(self.grid) - _mean_outcome(self.grid, counts)
+            parts.append((float(counts @ off**2), self.deviation * math.sqrt(float((off[possible] ** 4).sum()))))
+        if any(total <= CLEAR * noise for total, noise in parts):
+            return None
+        return 1 + max(noise / total for total, noise in parts)
+
+    def _figure(self, name: str, counts: Floats) -> Figure:
+        counts = np.where(self.grid.possible.ravel(), counts, 0.0)
+        total, table = float(counts.sum()), counts.reshape(self.grid.shape).sum(axis=0)
+        if total <= 0:
+            return Figure(0.0, *self._bounds(name))
+        if name == "bias":
+            ends = self.grid.residuals
+            return _ordered(
+                (ends[:-1] + ends[1:]) @ table / 2 / total, ends[:-1] @ table / total, ends[1:] @ table / total
+            )
+        if name == "r2":
+            return self._r2(counts, table)
+        inner, outer = _distances(self.grid)
+        if name == "mae":
+            return _ordered((inner + outer) @ table / 2 / total, inner @ table / total, outer @ table / total)
+        squares = _squares(inner, outer, table)
+        found = [part / total for part in squares]
+        return _ordered(*found) if name == "mse" else _ordered(*(math.sqrt(max(part, 0.0)) for part in found))
+
+    def _r2(self, counts: Floats, table: Floats) -> Figure:
+        """Return R2; the root of the outcomes' squared distances is off by at most that of the squared half widths of cells."""
+        off = _outcomes(self.grid) - _mean_outcome(self.grid, counts)
+        wide = _widths(self.grid)
+        spread, slack = max(float(counts @ (off**2 + _variances(self.grid))), 0.0), max(float(counts @ wide**2), 0.0)
+        least, most = (max(math.sqrt(spread) + sign * math.sqrt(slack), 0.0) ** 2 for sign in (-1, 1))
+        value, low, high = _squares(*_distances(self.grid), table)
+        if least <= 0:
+            return Figure(1 - value / spread if spread else 0.0, -math.inf, 1.0)
+        return Figure(1 - value / spread, 1 - high / least, 1 - low / most)
+
+
+class _Squares(RegressionCard):
+    """The same card, whose figure is the mean squared residual: that has an interval where its root has no slope."""
+
+    FIGURES: ClassVar[tuple[str, ...]] = ("mse",)
+
+
+def _ordered(value: float, low: float, high: float) -> Figure:
+    return Figure(float(value), float(min(low, value)), float(max(high, value)))
+
+
+def _distances(grid: ResidualGrid) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest absolute residual of each bin of residuals, (bins,)."""
+    upper = grid.distances
+    lower = np.concatenate([[0.0], upper[:-1]])
+    return np.concatenate([lower[::-1], lower]), np.concatenate([upper[::-1], upper])
+
+
+def _squares(inner: Floats, outer: Floats, table: Floats) -> tuple[float, float, float]:
+    """Return the sum of squared residuals, and the least and the most that it can be."""
+    middle = (inner**2 + inner * outer + outer**2) / 3
+    return float(middle @ table), float(inner**2 @ table), float(outer**2 @ table)
+
+
+def _outcomes(grid: ResidualGrid) -> Floats:
+    """Return the middle outcome of each cell, (cells,)."""
+    predicted, residual = ((ends[1:] + ends[:-1]) / 2 for ends in (grid.predictions, grid.residuals))
+    return np.clip(predicted[:, None] + residual, grid.low, grid.high).ravel()
+
+
+def _widths(grid: ResidualGrid) -> Floats:
+    """Return half the width of each cell, as far as outcomes go, (cells,)."""
+    predicted, residual = (np.diff(ends) / 2 for ends in (grid.predictions, grid.residuals))
+    return np.asarray(predicted[:, None] + residual).ravel()
+
+
+def _variances(grid: ResidualGrid) -> Floats:
+    """Return the variance of outcomes within each cell, (cells,), where predictions and residuals are even in it."""
+    predicted, residual = (np.diff(ends) ** 2 / 12 for ends in (grid.predictions, grid.residuals))
+    return np.asarray(predicted[:, None] + residual).ravel()
+
+
+def _mean_outcome(grid: ResidualGrid, counts: Floats) -> float:
+    return float(counts @ _outcomes(grid) / max(float(counts.sum()), 1.0))

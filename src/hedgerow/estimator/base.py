@@ -1,0 +1,532 @@
+"""The estimator that all learners share: plan, certify, book, and only then read records."""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, ClassVar, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hedgerow.archive import write_archive
+from hedgerow.curator.interactive import Curator, for_learner, public_draws
+from hedgerow.engines.records import Records
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
+from hedgerow.estimator.explanation import Explanation
+from hedgerow.estimator.exported import Exported, format_of
+from hedgerow.estimator.given import read_given
+from hedgerow.estimator.planning import (
+    certificate_of,
+    check_is_private,
+    claim_of,
+    draw_coins,
+    plain,
+    plan_by_bins,
+    plan_of,
+    run,
+)
+from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.limits import LARGEST_INTEGER, MOST_RECORDS_OF_ONE, Allowance
+from hedgerow.mechanisms import Randomness
+from hedgerow.parameters import (
+    Choice,
+    Constraint,
+    Exact,
+    Instance,
+    Integer,
+    RandomSource,
+    Seed,
+    check_keywords,
+    checks_keywords,
+    constructor_keywords,
+    stored_parameters,
+)
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.repeats import repeats
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema import Schema
+from hedgerow.schema.columns import read_columns
+from hedgerow.schema.person_column import without_person
+from hedgerow.schema.size import check_size
+from hedgerow.schema.unread import UnreadColumns
+from hedgerow.table import keep_of
+
+__all__ = ["PrivateEstimator"]
+
+STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
+
+COMMON: Mapping[str, Constraint] = {
+    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
+    "schema": Instance(
+        Schema,
+        "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass "
+        "None to explore without a guarantee",
+    ),
+    "adjacency": Choice(get_args(Adjacency)),
+    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
+    "random_state": Seed(),
+    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
+}
+
+
+class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
+    """The parent of every classifier and regressor here.
+
+    A subclass declares its parameters' constraints and turns a schema and a budget into a plan. ``fit`` certifies and
+    books the plan before it reads a record, and keeps released values only. A subclass writes out all its parameters in
+    ``__init__``, its parents' too, and passes these on, so that editors, type checkers and scikit-learn see them.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The total privacy budget, read as its shortest decimal.
+    schema : Schema or None
+        What is public about the data. None infers it from the records, which voids the guarantee.
+    adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    records_per_person : int, optional
+        k: the guarantee is for one person, of whom at most k records are read; None: as the schema says, or 1. Where the schema
+        names a column of persons, or ``fit`` is given ``groups``, the k records are drawn at random; otherwise that nobody has
+        more is the owner's promise.
+    random_state : None, int or numpy generator
+        None draws from the operating system, as a guarantee needs; anything else is for tests.
+    ledger : Ledger or None
+        Where the fit's plan is booked before anything is drawn.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The schema that was used.
+    certificate_ : Certificate
+        What was spent on what, and whether the guarantee holds.
+    n_features_in_ : int
+        How many features the schema has.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The schema's names; only where the records that were fitted had column names, all of them text.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        How much of the model each feature decides, from released values only.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
+    _fitted: Fitted
+
+    variant: str = "private"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        records_per_person: int | None = None,
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.adjacency = adjacency
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse unknown parameters in the name of the class that is called, with the way out.
+
+        Python names the class whose ``__init__`` meets them: for many a parent that the caller has never heard of.
+        """
+        check_keywords(cls.__name__, parameters, constructor_keywords(cls))
+        made: Self = super().__new__(cls)
+        return made
+
+    @abstractmethod
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        """Return the plan of a fit; ``coins`` are those of ``_draw_coins``."""
+
+    @abstractmethod
+    def _check_labels(self, schema: Schema) -> None:
+        """Raise ConfigurationError where the schema's labels are not what the estimator predicts."""
+
+    @abstractmethod
+    def _inferred(self, X: Any, y: Any) -> Schema:
+        """Return a schema read off the records, which voids the guarantee."""
+
+    def _schema_for(self, X: Any, y: Any) -> Schema:
+        """Return the schema of a fit; without one it is read off the records."""
+        if self.schema is not None:
+            return self.schema
+        if isinstance(X, Records):
+            raise ConfigurationError(
+                "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
+            )
+        return self._inferred(X, y)
+
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+        """Return what the plan depends on by public coins; no record has been read."""
+        return ()
+
+    @classmethod
+    def _coins_of(cls, certificate: Certificate) -> PublicCoins:
+        """Return the public coins of a model file of 0.1.0, which holds none, as its certificate shows them."""
+        return ()
+
+    def _check_coins(self, coins: PublicCoins, certificate: Certificate) -> None:
+        """Raise ValueError unless a fit with this certificate may have had these public coins."""
+        if coins:
+            raise ValueError(f"{type(self).__name__} draws no public coins.")
+
+    @checks_keywords
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Fit the model on records ``X`` with labels ``y``.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
+            The records; a frame's columns are found by name, an array's stand in the schema's order. ``hr.Records`` are read
+            block by block.
+        y : sequence of length n_samples
+            The labels, classes or outcomes; None with ``hr.Records``, which hold them. A record whose label is missing or not in
+            the schema is left out, by public rule; so is one whose outcome is no number.
+        groups : sequence of length n_samples, optional
+            Who each record is of: text, whole numbers, or a frame's column, whose name the certificate and ledgers then know. Of
+            each person at most ``records_per_person`` records count, drawn at random; a record without an id does not. Leave it
+            out where ``X`` holds the column that the schema names as ``person``; ``hr.Records`` hold it, as ``group=``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ConfigurationError
+            If a parameter, or the schema's fit to the columns, is wrong; nothing was booked or drawn.
+        BudgetExceeded
+            If the ledger refuses the plan; nothing was drawn.
+
+        Warns
+        -----
+        UserWarning
+            If delta is 1/1000 or more, or epsilon above 20; if the number of records, or the counts of a column, that were
+            released do not stand out from their noise or show a column that is hardly read; once if this is the third fit of the
+            class in this process that no ledger counts.
+        """
+        estimator = plain(self)
+        randomness = Randomness(estimator.random_state)
+        # Whatever is wrong with the shape of X and y is found before anything is booked.
+        schema = self._schema_for(X, y)
+        columns, labels, named, persons = read_given(X, y, groups, schema)
+        column = None if persons is None else persons.name
+        claim = claim_of(estimator)
+        coins = draw_coins(estimator, claim, randomness.draw)
+        plan = plan_of(estimator, schema, claim, coins)
+        check_is_private(plan, X, Unit(claim.records_per_person, column))
+        certificate = certificate_of(estimator, schema, claim, plan, seeded=randomness.seeded, person=column)
+        warn_of_delta(claim.delta, STACK)
+        if certificate.holds:
+            warn_of_epsilon(claim.epsilon, STACK)
+        with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
+            self._forget()
+            told = self._count(certificate)
+            keep = keep_of(persons, claim.records_per_person, randomness)
+            model, doubts = run(plan, columns, labels, randomness, keep)
+            certificate = replace(certificate, warnings=tuple(doubts))
+            self._fitted = Fitted(schema, certificate, model, estimator._stored(), named, coins)
+        _tell([*doubts, *told])
+        return self
+
+    def _count(self, certificate: Certificate) -> list[str]:
+        """Count a fit whose claim holds and that no ledger counts; return what to say of it."""
+        if self.ledger is not None or not certificate.holds:
+            return []
+        text = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
+        return [] if text is None else [text]
+
+    @checks_keywords
+    def fit_curator(self, curator: Curator) -> Self:
+        """Fit by asking a curator that holds the records; the whole plan is charged to its budget before anything is asked.
+
+        Schema, bins, adjacency and noise are the curator's. Several fits, also at once, share its budget.
+
+        Parameters
+        ----------
+        curator : Curator
+            An ``hr.Curator``. Records are read in its bins: a learner whose ``max_bins`` is None takes them in place of its
+            default. For ``HedgerowClassifier`` the curator's ``max_bins`` must be 255, and the learner's own is free.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ConfigurationError
+            If the estimator asks for the published form, for a delta, or for a schema, bins or an adjacency that are not the
+            curator's (the default adjacency stands for the curator's), or if it is given no curator.
+        BudgetExceeded
+            If the curator has less than ``epsilon`` left; no record was read.
+        """
+        estimator = plain(self)
+        if not isinstance(curator, Curator):
+            raise ConfigurationError(
+                f"curator is {type(curator).__name__}, but it must be an hr.Curator; fit(X, y) takes records."
+            )
+        estimator._check_curator(curator)
+        estimator.adjacency, estimator.records_per_person = curator.adjacency, curator.records_per_person
+        claim = claim_of(estimator)
+        if claim.epsilon > curator.remaining:
+            raise BudgetExceeded(
+                f"{type(self).__name__} asks for epsilon {decimal_text(claim.epsilon)}, but the curator has "
+                f"{decimal_text(curator.remaining)} left; nothing was asked. Pass epsilon=curator.remaining, a fraction, to take "
+                "all of it."
+            )
+        coins = draw_coins(estimator, claim, public_draws(curator))
+        estimator, plan = plan_by_bins(estimator, curator, claim, coins)
+        certificate = certificate_of(
+            estimator, curator.schema, claim, plan, seeded=curator.seeded, person=curator.person
+        )
+        queryable = for_learner(curator, f"a model by {type(self).__name__}", claim.epsilon, plan.event)
+        self._forget()
+        model = plan.fit(queryable)
+        certificate = replace(certificate, warnings=tuple(queryable.doubts))
+        self._fitted = Fitted(curator.schema, certificate, model, estimator._stored(), curator.named, coins)
+        _tell(queryable.doubts)
+        return self
+
+    def _check_curator(self, curator: Curator) -> None:
+        """Raise ConfigurationError where the estimator wants what the curator cannot give."""
+        if self.variant != "private":
+            raise ConfigurationError(
+                "the published form reads records itself; pass variant='private' to ask a curator."
+            )
+        if self.random_state is not None or self.ledger is not None:
+            raise ConfigurationError(
+                "the curator has its own noise and ledger; pass random_state=None and ledger=None."
+            )
+        if getattr(self, "delta", 0):
+            raise ConfigurationError("a curator's questions are pure, without a delta; pass delta=0.")
+        if self.schema is not None and self.schema is not curator.schema and self.schema != curator.schema:
+            raise ConfigurationError("schema is not the curator's; pass the same, or None.")
+        if self.records_per_person not in (None, curator.records_per_person):
+            raise ConfigurationError(
+                f"records_per_person is {self.records_per_person}, but the curator's is {curator.records_per_person}."
+            )
+        if self.adjacency not in ("add-remove", curator.adjacency):
+            raise ConfigurationError(f"adjacency is {self.adjacency!r}, but the curator's is {curator.adjacency!r}.")
+
+    def _stored(self) -> dict[str, Any]:
+        """Return the parameters as a model file holds them."""
+        return stored_parameters(self.get_params(deep=False), self._rules())
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left: if the one that begins is interrupted, nothing passes for its result."""
+        self.__dict__.pop("_fitted", None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    @property
+    def _result(self) -> Fitted:
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema that was used."""
+        return self._result.schema
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What was spent on what, and whether the guarantee holds."""
+        return self._result.certificate
+
+    @property
+    def model_(self) -> Model:
+        """What the fit released."""
+        return self._result.model
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the schema has."""
+        return len(self.schema_.names)
+
+    def explain(self, X: Any) -> Explanation:
+        """Return what each feature adds to what the model says of each record; post-processing of released values, free.
+
+        Boosters add up to ``decision_function``, forests and trees to ``predict_proba``. The answer's ``rule`` says how the
+        shares are worked out.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            The records to explain.
+
+        Returns
+        -------
+        Explanation
+            With ``baseline`` and ``contributions``, of shape (n_samples, n_features), or with more than two classes (n_samples,
+            n_features, n_classes).
+
+        Raises
+        ------
+        ConfigurationError
+            If the model is made of other parts than this library's private trees.
+
+        Examples
+        --------
+        >>> import numpy as np, hedgerow as hr
+        >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+        >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["low", "high"])
+        >>> model = hr.HedgerowClassifier(epsilon=1.0, schema=schema).fit(X, np.where(X[:, 0] > 0.5, "high", "low"))
+        >>> found = model.explain(X[:3])
+        >>> np.array_equal(found.baseline + found.contributions.sum(axis=1), model.decision_function(X[:3]))
+        True
+        """
+        check_is_fitted(self)
+        return self._explained(self._features_of(X))
+
+    def _explained(self, X: Any) -> Explanation:
+        explained = getattr(self.model_, "explained", None)
+        if explained is None:
+            raise ConfigurationError(
+                f"{type(self).__name__} ({self.variant}) is not explained record by record: its model is not made of this "
+                "library's private trees. Fit a booster, a forest or a tree in its private form."
+            )
+        found: Explanation = explained(X)
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.
+
+        A file that stands there is replaced. When this returns, the model is on disk.
+        All parameters are in it but for two, which come back as None: the ledger, and a ``random_state`` that is a generator.
+        What ``fit_curator`` took from the curator (schema, bins, adjacency) comes back as parameters.
+
+        Raises
+        ------
+        SchemaError
+            If the schema holds a text that UTF-8 cannot hold.
+        """
+        write_archive(path, self._document(), self._result.model.to_arrays())
+
+    @classmethod
+    def _from_file(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
+    ) -> Self:
+        """Return the model that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
+        try:
+            if document["format"] != format_of(arrays):
+                raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
+            schema = Schema.from_dict(document["schema"])
+            check_size(schema, document["parameters"].get("max_bins"), allowed)
+            certificate = Certificate.from_dict(document["certificate"])
+            estimator = plain(cls(**{**document["parameters"], "schema": schema}))
+            claimed = certificate.system, certificate.variant, certificate.claim
+            if claimed != (cls.__name__, estimator.variant, claim_of(estimator)):
+                raise FileFormatError(
+                    "the model file's parameters are not those of its certificate; save the model again."
+                )
+            coins = _read_coins(document["coins"]) if "coins" in document else cls._coins_of(certificate)
+            estimator._check_coins(coins, certificate)
+            plan = plan_of(estimator, schema, certificate.claim, coins)
+            named = document.get("named", False) is True
+            estimator._fitted = Fitted(schema, certificate, plan.restore(arrays), estimator._stored(), named, coins)
+        except FileFormatError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise FileFormatError("the model file is damaged; save the model again.") from error
+        return estimator
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """The schema's names, where the records that were fitted had column names."""
+        if not self._result.named:
+            raise AttributeError(f"{type(self).__name__} was not fitted on columns with names.")
+        return np.array(self.schema_.names, dtype=object)
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """How much of the model each feature decides, of shape (features,).
+
+        A root weighs 1 and a test shares its weight evenly among its branches: in trees of tests with two branches a test on
+        level l weighs 1 / 2**(l - 1). A feature's importance is the share of its tests' weights in the sum; all are zero where
+        there is no test. Boosted trees count alike, however large their votes are. In released cells a specialization is the
+        test of a group, and each feature's whole range is a root. This is read from released values and costs nothing; it
+        counts tests, not records.
+        """
+        return self.model_.importances()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._certificate_html()
+        return bundle
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        diagram = super()._repr_html_  # an AttributeError where scikit-learn is set to show text
+        return lambda: str(diagram()) + self._certificate_html()
+
+    def _certificate_html(self) -> str:
+        if not hasattr(self, "_fitted"):
+            return ""
+        return f"<pre>{html.escape(str(self.certificate_))}</pre>"
+
+    @classmethod
+    def _rules(cls) -> dict[str, Constraint]:
+        return {**COMMON, **cls._constraints}
+
+    def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Return what is answered of records; these are the caller's own, so they may be looked at for a warning."""
+        X = self._features_of(X)
+        found = answer(X)
+        look = UnreadColumns(self.schema_)
+        look.add(X)
+        for text in look.findings():
+            warnings.warn(text, UnreadColumnWarning, stacklevel=3)
+        return found
+
+    def _features_of(self, X: Any) -> Any:
+        """Return ``X`` without the column of persons.
+
+        Under an inferred schema, raise scikit-learn's errors where ``X`` has other columns than fit's.
+        """
+        if not self.schema_.is_given:
+            self._check_columns(X)
+        return without_person(X, self.schema_.person)[0]
+
+    def _check_columns(self, X: Any) -> None:
+        """Compare columns with those of fit in scikit-learn's words: under an inferred schema their order is all there is."""
+        columns = read_columns(X)
+        by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
+        if not by_other_names:  # scikit-learn knows frames whose columns have text for names, and arrays
+            validate_data(self, X, reset=False, skip_check_array=True)
+
+
+def _read_coins(values: object) -> PublicCoins:
+    if not isinstance(values, list) or not all(type(value) is int and 0 <= value < LARGEST_INTEGER for value in values):
+        raise FileFormatError("the model file's public coins are damaged; save the model again.")
+    return tuple(values)
+
+
+def _tell(doubts: Sequence[str]) -> None:
+    for doubt in doubts:
+        warnings.warn(doubt, UserWarning, stacklevel=STACK + 1)

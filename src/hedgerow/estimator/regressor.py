@@ -1,0 +1,115 @@
+"""The parent of every regressor."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+
+from hedgerow.errors import ConfigurationError, shown
+from hedgerow.estimator.base import PrivateEstimator
+from hedgerow.estimator.inferred import inferred_outcome_schema
+from hedgerow.estimator.plans import OutcomeModel, model_digest
+from hedgerow.schema import Schema
+
+__all__ = ["PrivateRegressor"]
+
+
+class Calibrated(Protocol):
+    """A report card as far as intervals need it."""
+
+    @property
+    def model_digest(self) -> str:
+        """Of the model that was asked about."""
+
+    def reach(
+        self, predictions: npt.NDArray[np.float64], level: float, *, by_prediction: bool
+    ) -> npt.NDArray[np.float64]:
+        """Return how far around each prediction an interval of this level reaches."""
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """The parent of every regressor here: its labels are the schema's outcome, a number with a public range.
+
+    Parameters are those of ``PrivateEstimator``.
+    """
+
+    def _check_labels(self, schema: Schema) -> None:
+        if schema.outcome is None:
+            raise ConfigurationError(
+                f"{type(self).__name__} predicts a number, but the schema declares classes. Pass the schema to a classifier, or "
+                "declare the number's public range, as in hr.Schema(features, outcome=hr.Numeric(0, 20_000))."
+            )
+
+    def _inferred(self, X: Any, y: Any) -> Schema:
+        return inferred_outcome_schema(X, y)
+
+    @property
+    def model_(self) -> OutcomeModel:
+        """What the fit released."""
+        return cast(OutcomeModel, self._result.model)
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted outcome of each record, of shape (records,), within the schema's range.
+
+        Warns
+        -----
+        UnreadColumnWarning
+            Once for each column of which no cell could be read, or nearly all numbers lie outside the declared range.
+        """
+        return self._looked_at(X, self.model_.predictions)
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, *, card: Calibrated, by_prediction: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Return an interval for the outcome of each new record; from a released report card, free.
+
+        It is the prediction and a reach on both sides, which follows from the noisy counts of absolute residuals (a private split
+        conformal interval). For a record that is drawn as the card's were, the outcome lies in it with a probability of at least
+        ``level``, over the card's records, its noise and the new record together; the outcome as the schema reads it, clipped to
+        its range. An end that would lie at the range's end or beyond is infinite.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            The records.
+        level : float, default 0.9
+            The probability, above 0 and below 1.
+        card : RegressionCard
+            What ``hr.evaluate`` made of this model and of records that it was not fitted on.
+        by_prediction : bool, default False
+            Whether each bin of predictions has a reach of its own, which needs many more records; the statement holds within each
+            bin then. Choose it before you see the card.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The lower and the upper ends.
+
+        Raises
+        ------
+        ConfigurationError
+            If the card is another model's, or of persons with several records, or the level is no probability.
+
+        Examples
+        --------
+        >>> import numpy as np, hedgerow as hr
+        >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+        >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+        >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
+        >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
+        >>> model.predict_interval(X[:3], 0.9, card=card).shape
+        (3, 2)
+        """
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise ConfigurationError(f"level is {shown(level)}, but it is a probability; pass a number such as 0.9.")
+        if getattr(card, "model_digest", None) != model_digest(self.model_):
+            raise ConfigurationError("the card is not this model's; pass what hr.evaluate made of this very model.")
+        center, outcome = self.predict(X), self.schema_.outcome_grid
+        reach = card.reach(center, float(level), by_prediction=by_prediction)
+        low, high = center - reach, center + reach
+        return np.column_stack(
+            [np.where(low <= outcome.low, -np.inf, low), np.where(high >= outcome.high, np.inf, high)]
+        )

@@ -1,0 +1,105 @@
+"""The outcome of a regression: a number with a public range, read as an integer on a public grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema.cells import Cells
+from hedgerow.schema.features import Categorical, Feature, Numeric
+from hedgerow.schema.types import Date, Integer
+
+__all__ = ["STEPS", "Grid", "OutcomeReader", "check_outcome", "grid_of"]
+
+STEPS = (
+    1 << 20
+)  # of a grid at most: a millionth of the range is below any noise, and sums of 2**31 residuals fit 64 bits
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The public grid on which outcomes are integers.
+
+    Parameters
+    ----------
+    low, high
+        The range: the values of the codes 0 and ``steps``.
+    steps
+        How many steps of equal width the range has, at most 2**31 - 1.
+
+    Examples
+    --------
+    >>> grid = Grid(0, 10, 100)
+    >>> grid.codes(np.array([-3, 0.12, 10, np.nan]))
+    array([  0,   1, 100,  -1])
+    >>> grid.values(np.array([0, 1, 100]))
+    array([ 0. ,  0.1, 10. ])
+    """
+
+    low: float
+    high: float
+    steps: int
+
+    @property
+    def step(self) -> float:
+        """The width of a step, in the outcome's unit."""
+        return (self.high - self.low) / self.steps
+
+    def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Return the nearest point of each value, of the same shape: one of its ends for what is beyond the range, -1 for NaN."""
+        found = np.asarray(values, dtype=np.float64)
+        known = np.where(np.isnan(found), self.low, found).clip(self.low, self.high)
+        codes = np.rint((known - self.low) / (self.high - self.low) * self.steps).astype(np.int64)
+        return np.where(np.isnan(found), -1, codes)
+
+    def values(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return what codes stand for, of the same shape; a code beyond the ends, or between two points, for what lies there."""
+        share = np.asarray(codes, dtype=np.float64) / self.steps
+        return np.asarray(self.low * (1 - share) + self.high * share)
+
+
+@dataclass(frozen=True)
+class OutcomeReader:
+    """Read the cells of an outcome as codes of its grid; -1 where a cell holds no number. Each cell is read by itself."""
+
+    outcome: Numeric
+    missing: Sequence[str]
+
+    def labels(self, cells: Cells) -> npt.NDArray[np.int32]:
+        """Return the code of each cell of a 1-D array."""
+        values = self.outcome.reader(self.missing)(cells)
+        return grid_of(self.outcome).codes(values).astype(np.int32)
+
+
+def grid_of(outcome: Numeric) -> Grid:
+    """Return the grid of an outcome: of whole numbers each has a point of its own, as far as there are no more than ``STEPS``."""
+    steps = STEPS
+    if isinstance(outcome, Integer):
+        width = int(outcome.high - outcome.low)
+        steps = width * max(1, STEPS // width) if width < STEPS else STEPS
+    return Grid(outcome.low, outcome.high, steps)
+
+
+def check_outcome(outcome: Feature) -> Numeric:
+    """Return an entry that can be an outcome, or raise SchemaError."""
+    if isinstance(outcome, Categorical) or not isinstance(outcome, Numeric) or isinstance(outcome, Date):
+        raise SchemaError(
+            f"The outcome is {outcome!r}, but it is a number with a public range. Pass hr.Numeric(low, high), or hr.Integer(low, "
+            "high) for counts; for labels pass classes instead."
+        )
+    if outcome.cuts is not None:
+        raise SchemaError(
+            "The outcome has cut points, but it is read as a number and never in bins. Pass its range alone, as in "
+            f"hr.{type(outcome).__name__}({outcome.low:g}, {outcome.high:g})."
+        )
+    if not math.isfinite(outcome.high - outcome.low):
+        raise SchemaError(
+            "The outcome's range is wider than the largest number, so that no prediction could be told. Pass one that values "
+            "can have."
+        )
+    return outcome

@@ -1,0 +1,252 @@
+"""Report cards of regressors: one cell for a record, figures beside the raw ones, intervals that cover, and reaches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+
+import hedgerow as hr
+from hedgerow.analysis import evaluate
+from hedgerow.analysis.residuals import ResidualGrid, error_of_sums
+from hedgerow.mechanisms import Geometric, RoundedNormal
+from hedgerow.privacy.accounting import cost
+
+SCHEMA = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 100), target="y")
+FIGURES = ("rmse", "mae", "r2", "bias")
+
+
+def sample(size, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(size, 2))
+    return X, 30 * X[:, 0] + 20 * (X[:, 1] > 0.5) + rng.gamma(2, 2 + 4 * X[:, 0], size)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return hr.HedgerowRegressor(epsilon=3, schema=SCHEMA, random_state=0).fit(*sample(5000, 0))
+
+
+def raw(model, X, y):
+    p = model.predict(X)
+    y = np.clip(y, 0, 100)
+    return {
+        "rmse": mean_squared_error(y, p) ** 0.5,
+        "mae": mean_absolute_error(y, p),
+        "r2": r2_score(y, p),
+        "bias": float((y - p).mean()),
+    }
+
+
+def test_figures_are_those_of_the_records_but_for_noise_and_bins(model):
+    X, y = sample(20_000, 1)
+    card, truth = evaluate(model, X, y, epsilon=1000, bins=512, random_state=0), raw(model, X, y)
+    assert card.records == pytest.approx(20_000, abs=30)
+    for name in FIGURES:
+        figure = card.figure(name)
+        assert figure.low <= truth[name] <= figure.high
+        assert figure.value == pytest.approx(truth[name], rel=0.05, abs=0.1)
+        assert getattr(card, name) == figure.value
+    residuals = y - model.predict(X)
+    for share in (0.05, 0.5, 0.95):
+        assert card.quantile(share) == pytest.approx(np.quantile(residuals, share), rel=0.05, abs=0.1)
+    found = card.calibration(5)
+    p = model.predict(X)
+    middle = (p > found.predicted[1]) & (p < found.predicted[3])
+    inner = np.average(found.observed[1:4], weights=found.records[1:4])
+    assert inner == pytest.approx(y[middle].mean(), abs=2)
+    assert found.records.sum() == pytest.approx(20_000, rel=0.01)
+
+
+def test_a_record_is_in_one_cell_where_it_can_be():
+    grid = ResidualGrid(-10, 30, 64)
+    rng = np.random.default_rng(0)
+    outcomes, predictions = rng.uniform(-10, 30, 5000), rng.uniform(-20, 40, 5000)
+    outcomes[:4], predictions[:4] = [-10, 30, -10, 30], [30, -10, -10, 30]
+    codes = grid.codes(predictions, outcomes)
+    assert codes.shape == (5000, 1)
+    assert grid.possible.ravel()[codes[:, 0]].all()
+    assert not grid.possible.all()
+    assert codes.max() < grid.cells
+    place, residual = np.divmod(codes[:, 0], 64)
+    distance = outcomes - np.clip(predictions, -10, 30)
+    assert np.all(grid.residuals[residual] - 1e-9 <= distance)
+    assert np.all(distance <= grid.residuals[residual + 1] + 1e-9)
+    assert np.array_equal(place, grid.prediction_bins(np.clip(predictions, -10, 30)))
+    alone = [int(grid.codes(p[None], y[None])[0, 0]) for p, y in zip(predictions[:50], outcomes[:50], strict=True)]
+    assert codes[:50, 0].tolist() == alone
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_it_costs_what_it_says(model, delta):
+    X, y = sample(500, 2)
+    ledger = hr.Ledger(epsilon=1, delta=1e-5)
+    card = evaluate(model, X, y, epsilon=0.5, delta=delta, ledger=ledger)
+    claim = card.certificate_.claim
+    assert card.certificate_.holds
+    assert cost(card.certificate_.event).at_most(cost(card.certificate_.event))
+    assert (float(claim.epsilon), float(claim.delta)) == (0.5, delta)
+    assert ledger.remaining < 1
+    assert card.normal == (delta > 0)
+    with pytest.raises(hr.BudgetExceeded):
+        evaluate(model, X, y, epsilon=5, ledger=ledger)
+
+
+def test_the_noise_is_that_of_one_cell(model):
+    X, y = sample(500, 2)
+    pure = evaluate(model, X, y, epsilon=0.5)
+    assert pure.deviation == pytest.approx(Geometric(pure.certificate_.claim.epsilon, 1).deviation)
+    replaced = evaluate(model, X, y, epsilon=0.5, adjacency="replace-one")
+    assert replaced.deviation == pytest.approx(2 * pure.deviation)
+
+
+def test_intervals_cover_these_records_and_half_as_wide_ones_do_not(model):
+    X, y = sample(6000, 3)
+    truth, runs = raw(model, X, y), 60
+    cards = [evaluate(model, X, y, epsilon=1, random_state=seed) for seed in range(runs)]
+
+    def covered(name, card):
+        low, high = card.interval(name, sampling=False)
+        return low <= truth[name] <= high
+
+    for name in FIGURES:
+        assert sum(covered(name, card) for card in cards) >= 0.9 * runs
+    spread = np.std([card.bias for card in cards])
+    low, high = cards[0].interval("bias", sampling=False)
+    figure = cards[0].figure("bias")
+    half = (high - low - (figure.high - figure.low)) / 2
+    assert 1.5 * spread < half < 2.6 * spread
+
+
+def test_a_card_with_too_few_records_says_nothing(model):
+    card = evaluate(model, *sample(20, 3), epsilon=0.1, random_state=0)
+    assert card.interval("mae") == (0, 100)
+    assert card.interval("bias") == (-100, 100)
+    assert card.interval("r2")[0] == -np.inf
+    assert json.dumps(card.to_dict(), allow_nan=False)
+    assert np.isinf(model.predict_interval(sample(5, 4)[0], 0.9, card=card)).all()
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_new_outcomes_are_within_reach_as_often_as_said(model, level):
+    covered = []
+    for seed in range(40):
+        card = evaluate(model, *sample(400, 100 + seed), epsilon=1, random_state=seed)
+        X, y = sample(500, 1000 + seed)
+        low, high = model.predict_interval(X, level, card=card).T
+        covered.append(np.mean((low <= y) & (y <= high)))
+    error = np.std(covered) / np.sqrt(len(covered))
+    assert np.mean(covered) > level - 2 * error
+    assert np.mean(covered) < 1  # it is no interval of everything
+
+
+def test_the_scan_is_from_the_top(model):
+    """The lowest bin that passes may lie below bins that do not: the first one from below covers too few."""
+    card = evaluate(model, *sample(2000, 5), epsilon=1000, random_state=0)
+    half = card.grid.bins // 2
+    counts = np.zeros(card.grid.shape)
+    counts[0, half] = 1000
+    counts[0, half + 20] = 100  # a tenth is far away
+    lucky = counts.copy()
+    lucky[0, half + 5] = -90  # noise that hides nothing above it
+    for table in (counts, lucky):
+        planted = replace(card, counts=table.ravel())
+        assert planted.reach(np.zeros(1), 0.95)[0] >= card.grid.distances[20]
+
+
+def test_intervals_by_prediction_have_reaches_of_their_own(model):
+    card = evaluate(model, *sample(30_000, 6), epsilon=10, random_state=0)
+    X, y = sample(5000, 7)
+    both = [model.predict_interval(X, 0.9, card=card, by_prediction=by) for by in (False, True)]
+    reach = [np.unique(np.round(found[:, 1] - model.predict(X), 6)) for found in both]
+    assert len(reach[0][np.isfinite(reach[0])]) == 1
+    assert len(reach[1]) > 1
+    low, high = both[1].T
+    assert np.mean((low <= y) & (y <= high)) > 0.9
+
+
+def test_intervals_end_where_the_range_does(model):
+    card = evaluate(model, *sample(5000, 6), epsilon=10, random_state=0)
+    X, _ = sample(1000, 7)
+    low, high = model.predict_interval(X, 0.9, card=card).T
+    assert np.all((low > 0) | np.isneginf(low))
+    assert np.all((high < 100) | np.isposinf(high))
+
+
+def test_a_card_is_of_one_model_and_of_single_records(model):
+    X, y = sample(2000, 8)
+    card = evaluate(model, X, y, epsilon=1)
+    other = hr.HedgerowRegressor(epsilon=3, schema=SCHEMA, random_state=1).fit(*sample(5000, 8))
+    with pytest.raises(hr.ConfigurationError, match="not this model's"):
+        other.predict_interval(X, 0.9, card=card)
+    for level in (0, 1, True, "0.9"):
+        with pytest.raises(hr.ConfigurationError, match="probability"):
+            model.predict_interval(X, level, card=card)
+    with pytest.warns(UserWarning, match="protects"):
+        persons = evaluate(model, X, y, epsilon=1, groups=np.arange(2000) // 2, records_per_person=2)
+    with pytest.raises(hr.ConfigurationError, match="records_per_person=1"):
+        model.predict_interval(X, 0.9, card=persons)
+
+
+def test_files_hold_the_card(model):
+    card = evaluate(model, *sample(2000, 8), epsilon=1)
+    values = json.loads(json.dumps({**card.to_dict(), "certificate": card.certificate_.to_dict()}, allow_nan=False))
+    again = hr.RegressionCard.from_dict(values)
+    assert str(again) == str(card)
+    assert np.array_equal(again.counts, card.counts)
+    assert again.interval("r2") == card.interval("r2")
+    for wrong in ({"bins": 63}, {"counts": [1.0]}, {"deviation": 0}, {"outcome": [1, 1]}):
+        with pytest.raises(ValueError, match="no counts"):
+            hr.RegressionCard.from_dict({**values, **wrong})
+
+
+def test_records_and_frames_give_the_same_card(model):
+    X, y = sample(1000, 9)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    whole = evaluate(model, frame, y, epsilon=1, random_state=4)
+    records = hr.Records.from_batches([frame[:300].assign(y=y[:300]), frame[300:].assign(y=y[300:])], label="y")
+    assert np.array_equal(evaluate(model, records, epsilon=1, random_state=4).counts, whole.counts)
+
+
+@dataclass
+class Draws:
+    noise: object
+    size: int = 40_000
+
+    def __call__(self, generator, count):
+        low = -int(8 * self.noise.deviation + 10)
+        outcomes = np.arange(low, -low + 1)
+        law = self.noise.law(0, outcomes)
+        return generator.choice(outcomes, size=(self.size, count), p=law / law.sum())
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [Geometric(Fraction(1)), Geometric(Fraction(1, 5)), RoundedNormal(Fraction(1, 25)), RoundedNormal(Fraction(4))],
+)
+def test_weighted_sums_of_noise_pass_the_bound_seldom(noise):
+    generator, draws = np.random.default_rng(0), Draws(noise)
+    weights, counts = np.array([0.1, -0.9]), np.array([7.0, 4.0])
+    total = draws(generator, 7).sum(axis=1) * 0.1 - draws(generator, 4).sum(axis=1) * 0.9
+    for chance in (0.1, 0.01):
+        bound = error_of_sums(noise.deviation, isinstance(noise, RoundedNormal), weights, counts, chance)
+        assert np.mean(total >= bound) <= chance
+        half = error_of_sums(noise.deviation / 2, isinstance(noise, RoundedNormal), weights, counts, chance)
+        assert np.mean(total >= half) > chance / 20
+    assert error_of_sums(noise.deviation, False, weights, np.zeros(2), 0.1) == 0
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.2, 0.3, 0.5, 0.8, 1.0, 3.0, 10.0])
+def test_rounded_normal_noise_is_below_a_normal_of_a_quarter_more_variance(sigma):
+    noise = RoundedNormal(Fraction(1 / sigma**2))
+    outcomes = np.arange(-int(30 * sigma + 3), int(30 * sigma + 4))
+    law = noise.law(0, outcomes)
+    for tilt in np.linspace(0.05, 8, 60) / max(sigma, 0.5):
+        moment = logsumexp(tilt * outcomes, b=law)
+        assert moment <= tilt**2 * (noise.deviation**2 + 0.25) / 2 + 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import Event, OneOf, Sequence
+from hedgerow.privacy.events import Event, OneOf, Pure, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_few
 
@@ -125,17 +125,16 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rounds of a fit: each spends up to ``largest`` of the units, and has up to so many cuts.
+    """The rounds of a fit: each spends some of the units, and has up to so many cuts.
 
     What a unit costs is charged beforehand. A round of u units costs no more than u of them, by epsilon where there is no
-    delta, and by every accountant where there is one: it is built so. Of one epsilon the fewest and largest selections and
-    noise cost the most by the other accountants, so without a delta the event has them as an alternative.
+    delta, and by every accountant where there is one: it is built so. Of one epsilon one step costs the most by the other
+    accountants, so without a delta the event has it as an alternative.
     """
 
     loss: Loss
     budget: Budget
     units: int
-    largest: int
     most_cuts: int
     most_codes: int
     _made: dict[tuple[int, int], OneRound] = field(default_factory=dict)
@@ -151,9 +150,9 @@ class Rounds:
     @cached_property
     def event(self) -> Event:
         """What they cost at most."""
-        alternatives = [Sequence((self._unit.event,) * self.units)]
+        alternatives: list[Event] = [Sequence((self._unit.event,) * self.units)]
         if not self.budget.concentrated:
-            alternatives.append(Sequence((self.one(self.largest, 0).event,) * (self.units // self.largest)))
+            alternatives.append(Pure(self._cost.epsilon * self.units, "any rounds", "all units in one step"))
         label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
         return OneOf(tuple(alternatives), label)
 
@@ -161,6 +160,8 @@ class Rounds:
         """Return the round of so many units and cuts."""
         if (units, cuts) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
+            if not budget.concentrated:  # a pure round costs no more than its budget
+                budget = replace(budget, amount=min(budget.amount, most.epsilon))
             made = OneRound(self.loss, budget, cuts, self.most_codes)
             while not cost(made.event).at_most(most):  # by a rounding
                 budget *= 1 - ROUNDING
@@ -240,8 +241,7 @@ class AdditivePlan:
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        largest = units if self._rounds is None else self._largest_round(units)
-        rounds = Rounds(opening.loss, opening.left, units, largest, self._most_cuts, int(codes.max()))
+        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
@@ -253,10 +253,6 @@ class AdditivePlan:
     def _units_for(self, rounds: int) -> int:
         """Return how many units so many rounds of one unit each take."""
         return rounds
-
-    def _largest_round(self, units: int) -> int:
-        """Return the most units of one round where their number is given."""
-        return 1
 
     def _event(self, budget: Budget) -> Event:
         opening, rounds = self._stages(budget)

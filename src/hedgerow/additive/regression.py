@@ -149,9 +149,6 @@ class RegressionPlan(AdditivePlan):
     def _final_units(self, units: int) -> int:
         return math.ceil(units * self._final)
 
-    def _largest_round(self, units: int) -> int:
-        return max(1, self._final_units(units))
-
     def fit(self, curator: Queryable) -> RegressionModel:
         """Boost by asking a curator."""
         opening = self._opening

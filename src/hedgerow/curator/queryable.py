@@ -156,6 +156,7 @@ class Queryable:
         self._lock = threading.RLock()
         self.doubts: list[str] = []
 
+    @without_sizes()
     def for_learner(self, event: Event) -> Queryable:
         """Reserve what a learner's whole plan costs, or raise BudgetExceeded, and return what it asks out of that.
 
@@ -179,11 +180,13 @@ class Queryable:
         """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
         return self._state.value.filter.total
 
+    @without_sizes()
     def update_margins(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins, which rules may read; it is free."""
         with self._lock, self._change_of_records():
             self._table.update_margins(votes)
 
+    @without_sizes()
     def assign(
         self,
         coin: Coin,
@@ -322,6 +325,7 @@ class Queryable:
         frontier = self._charge(node, noise.event("class counts of cells", draws=rule.n_cells * self.n_classes))
         return self._add(noise, self._asked(self._table.cell_counts, frontier, rule))
 
+    @without_sizes()
     def open_round(
         self,
         rule: ChannelRule,
@@ -336,17 +340,21 @@ class Queryable:
         ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
         released. A ``whole`` round answers about all records together only; it takes no cuts and no splits.
         """
-        check_cuts(cuts, splits, self._table.offsets)
         if whole and (cuts or splits is not None):
             raise ConfigurationError("a whole round takes no cuts and no splits; open it without them.")
-        layout = Layout(cells_of(cuts), None if splits is None else splits.groups, whole=whole)
-        offsets = np.arange(2) if whole else self._table.offsets
         with self._lock:
+            check_cuts(cuts, splits, self._table.offsets)
+            layout = Layout(cells_of(cuts), None if splits is None else splits.groups, whole=whole)
             with self._scan_of_records() if votes is None else self._change_of_records():
+                offsets = self._table.offsets  # a signal's handler may have merged codes; from here on it cannot
+                check_cuts(cuts, splits, offsets)
                 sums = self._table.sums(rule, votes, layout)
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
+            if whole:
+                offsets = np.arange(2)
             return Round(rule, by_cell, offsets, splits, self._charge_all, self._randomness)
 
+    @without_sizes()
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
         with self._lock:
@@ -404,6 +412,7 @@ class Queryable:
         minority = Minority().of(self._asked(self._table.class_counts, frontier))
         return np.asarray(self._randomness.draw(mechanism, minority), dtype=np.bool_)
 
+    @without_sizes()
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
 
@@ -444,6 +453,7 @@ class Queryable:
         state.check_open(nodes)
         return state.filter.unit(nodes.generation)
 
+    @without_sizes()
     def _charge(self, nodes: Nodes, event: Event) -> Frontier:
         """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
         amount = cost(event)

@@ -1,0 +1,66 @@
+"""A lack of memory names no size: numpy's error would tell how many records there are."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.additive.losses import Logistic
+from hedgerow.additive.terms import Term
+from hedgerow.curator import Queryable
+from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
+from hedgerow.scores import multiway_or_binary
+from hedgerow.table import MemoryTable
+
+N_CODES = np.array([2, 3])
+NOISE = Geometric(Fraction(1, 8), 1)
+VOTES = Term((), 0, np.ones((1, 2, 1), dtype=np.int64))
+TESTS = multiway_or_binary(N_CODES, (False, False))
+
+
+def opened(monkeypatch, broken):
+    """Return a curator, its root, and let a method of its table lack memory from now on."""
+    codes = np.zeros((1234, 2), dtype=np.uint8)
+    curator = Queryable(MemoryTable(codes, np.zeros(1234, dtype=np.int8), N_CODES, 2), Fraction(4), Randomness(0))
+    root = curator.assign(PerRecordCoin(1))
+
+    def lacks(*args, **keywords):
+        raise MemoryError("Unable to allocate an array with shape (1234, 2)")
+
+    monkeypatch.setattr(MemoryTable, broken, lacks)
+    return curator, root
+
+
+ASKED = {
+    "open_round": ("sums", lambda c, _: c.open_round(Logistic(2, normal=False))),
+    "merge": ("merge", lambda c, _: c.for_learner(NOISE.event("a plan")).merge([np.arange(2), np.arange(3)])),
+    "update_margins": ("update_margins", lambda c, _: c.update_margins(VOTES)),
+    "assign": ("assign", lambda c, _: c.assign(PerRecordCoin(2))),
+    "partition": ("partition", lambda c, root: c.partition(root, TESTS, np.zeros(1, dtype=np.int64))),
+    "for_learner": ("fresh", lambda c, _: c.for_learner(NOISE.event("a plan"))),
+    "count": ("sizes", lambda c, root: c.count(root, NOISE)),
+    "class_counts": ("class_counts", lambda c, root: c.class_counts(root, NOISE)),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_no_question_names_sizes(monkeypatch, name):
+    broken, ask = ASKED[name]
+    curator, root = opened(monkeypatch, broken)
+    with pytest.raises(MemoryError, match="not enough memory") as caught:
+        ask(curator, root)
+    assert "1234" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_nor_does_an_analyst_s_curator(monkeypatch):
+    schema = hr.Schema({"a": hr.Categorical([0, 1])}, classes=[0, 1])
+    curator = hr.Curator(np.zeros((50, 1), dtype=int), np.zeros(50, dtype=int), schema, epsilon=1.0)
+
+    def lacks(*args, **keywords):
+        raise MemoryError("shape (50, 1)")
+
+    monkeypatch.setattr(MemoryTable, "partition", lacks)
+    with pytest.raises(MemoryError, match="not enough memory"):
+        curator.partition(curator.root, curator.tests(), [0])

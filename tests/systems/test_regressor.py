@@ -59,7 +59,7 @@ def test_a_heavy_tail_does_not_set_the_clip():
 
 
 @pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("epsilon", [1e-3, 0.01, 100.0])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize(
     "y",
     [Y, np.full(6000, np.nan), np.full(6000, 1e300), np.full(6000, -1e300), np.where(np.arange(6000), np.nan, 3.0)],

@@ -116,6 +116,10 @@ class Card:
         wide = (z + max(z**3 - 3 * z, 0.0) * kurtosis / 24) * guard * math.sqrt(spread)
         return max(low - wide, least), min(high + wide, most)
 
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was released, and the figures that follow from it, as plain values for JSON."""
+
     def figures_to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values for JSON; null stands for an end that is infinite."""
         return {

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.analysis.readings import OneClass, blocks_of
-from hedgerow.curator.contest import SCORE, Contest
+from hedgerow.curator.contest import Contest
 from hedgerow.engines.records import table_of
 from hedgerow.estimator import (
     ClassModel,
     Model,
+    OutcomeModel,
     Plan,
-    PrivateClassifier,
+    PrivateEstimator,
     PublicCoins,
     RawPlan,
     answered,
@@ -43,9 +44,10 @@ from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, classes_of
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
+__all__ = ["ByError", "ByRight", "Disjoint", "Found", "Scoring", "Stopping", "Tables", "Trials", "planned"]
 
 SHARES = 1 << SHARE_BITS  # of the persons or records, which parts are made of
+ERROR_STEPS = 64  # of an error that counts: a step is far below what candidates differ by
 WITNESS_BINS = 255  # by which readings of one search are compared
 Split = Coins | Words  # of records, or of persons
 
@@ -83,6 +85,76 @@ class Right(OneClass):
             for place, model in enumerate(self.models):
                 codes[rows, place] = cast(ClassModel, model).probabilities(block).argmax(axis=1) == known[rows]
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+
+@dataclass(frozen=True, eq=False)
+class Near(OneClass):
+    """Records with an outcome, with a code for each of some released models: how much smaller its error is than the largest.
+
+    The error is ``min(|y - f|, largest)``, in steps of a 64th of ``largest``, rounded up; the code is what is left of 64.
+    """
+
+    models: tuple[Model, ...]
+    largest: float
+
+    @property
+    def n_codes(self) -> npt.NDArray[np.int64]:
+        """65 for each model."""
+        return np.full(len(self.models), ERROR_STEPS + 1)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint8)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return what each model makes of each record, and a class for those that have an outcome."""
+        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        outcomes = self.schema.outcome_grid.values(np.maximum(known, 0))
+        codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
+        for rows, block in blocks_of(columns):
+            for place, model in enumerate(self.models):
+                error = np.abs(outcomes[rows] - cast(OutcomeModel, model).predictions(block))
+                codes[rows, place] = ERROR_STEPS - np.ceil(np.minimum(error / self.largest, 1) * ERROR_STEPS)
+        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+
+class Scoring(Protocol):
+    """How a record scores some models: ``what`` says it in words, ``most`` is what it adds at most."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def most(self) -> int: ...
+
+    def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right | Near:
+        """Return the reading of the records."""
+
+
+@dataclass(frozen=True)
+class ByRight:
+    """A record adds 1 to the score of each classifier that is right about it."""
+
+    what: str = "records predicted right"
+    most: int = 1
+
+    def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right:
+        """Return the reading of the records."""
+        return Right(schema, models)
+
+
+@dataclass(frozen=True)
+class ByError:
+    """A record adds the more to a regressor's score the smaller the error is, in steps from the largest error that counts."""
+
+    largest: float
+    what: str = "clipped errors of predictions"
+    most: int = ERROR_STEPS
+
+    def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Near:
+        """Return the reading of the records."""
+        return Near(schema, models, self.largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +254,7 @@ class Trials:
 
     Parameters
     ----------
-    candidates : sequence of PrivateClassifier
+    candidates : sequence of PrivateEstimator
         Unfitted, with the epsilon of one fit.
     schema : Schema
         What is public about the records.
@@ -190,12 +262,15 @@ class Trials:
         The records.
     randomness : Randomness
         Where every draw comes from.
+    scoring : Scoring
+        How a record scores a candidate's model.
     """
 
-    candidates: Sequence[PrivateClassifier]
+    candidates: Sequence[PrivateEstimator]
     schema: Schema
     tables: Tables
     randomness: Randomness
+    scoring: Scoring = field(default_factory=ByRight)
 
     def split(self) -> Split:
         """Return coins that send each person, or each record where nothing tells persons apart, to one of 1024 shares."""
@@ -214,8 +289,9 @@ class Trials:
         return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)[0]
 
     def contest(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost) -> Contest:
-        """Return the door to how many records of some shares each model is right about."""
-        return Contest(self.part(Right(self.schema, tuple(models)), split, shares), ceiling, self.randomness)
+        """Return the door to each model's score on the records of some shares."""
+        scored = self.part(self.scoring(self.schema, tuple(models)), split, shares)
+        return Contest(scored, ceiling, self.randomness, self.scoring.most)
 
     def plans(self, claim: Claim) -> list[tuple[Plan, PublicCoins]]:
         """Return each candidate's plan for a claim, with public coins of its own."""
@@ -223,7 +299,7 @@ class Trials:
 
 
 def planned(
-    candidate: PrivateClassifier, schema: Schema, claim: Claim, randomness: Randomness
+    candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
 ) -> tuple[Plan, PublicCoins]:
     """Return the plan of a candidate for a claim, and what public coins decided of it."""
     coins = draw_coins(candidate, claim, randomness.draw)
@@ -264,14 +340,18 @@ class Disjoint:
     @property
     def mechanism(self) -> PermuteAndFlip:
         """What chooses the winner."""
-        return PermuteAndFlip(self.claim.pure, 1)
+        return PermuteAndFlip(self.claim.pure, self.trials.scoring.most)
+
+    @property
+    def _chosen(self) -> Event:
+        return self.mechanism.event("the best candidate", self.trials.scoring.what)
 
     @property
     def event(self) -> Event:
         """What the search costs: a record is in one part."""
         who = "person" if self.trials.tables.by_person else "record"
         label = f"every {who} is in one part, by its own coin: one candidate's, or that on which the best is chosen"
-        chosen = self.mechanism.event("the best candidate", SCORE)
+        chosen = self._chosen
         return Parallel((*(plan.event for plan, _ in self.planned), chosen), label)
 
     def run(self) -> Found:
@@ -279,7 +359,7 @@ class Disjoint:
         trials, split = self.trials, self.trials.split()
         compared, *parts = divided(self.validation, len(self.planned))
         models = [trials.fit(plan, split, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
-        ceiling = cost(self.mechanism.event("the best candidate", SCORE))
+        ceiling = cost(self._chosen)
         place = trials.contest(models, split, compared, ceiling).winner(self.mechanism)
         return Found(place, models[place], self.planned[place][1])
 
@@ -332,10 +412,10 @@ class Stopping:
         trials, each = self.trials, self.each
         compared, trained = divided(self.validation, 1)
         weights = np.ones((1, len(trials.candidates)), dtype=np.int64)
-        noise = Geometric(each.pure)
+        noise = Geometric(each.pure, trials.scoring.most)
         place = int(trials.randomness.draw(PublicChoice(), weights)[0])
         plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
         split = trials.split()
         model = trials.fit(plan, split, trained)
-        score = trials.contest([model], split, compared, cost(noise.event(SCORE))).count(noise)
+        score = trials.contest([model], split, compared, cost(noise.event(trials.scoring.what))).score(noise)
         return score, Found(place, model, public)

@@ -47,7 +47,13 @@ __all__ = ["evaluate"]
     "--delta", type=float, callback=checked_delta, help="Above 0: normal noise, which is less for many classes."
 )
 @target_option
-@click.option("--bins", type=int, default=64, show_default=True, help="Public bins of a probability, an even number.")
+@click.option(
+    "--bins",
+    type=int,
+    default=64,
+    show_default=True,
+    help="Public bins of a probability, or of the residual, an even number.",
+)
 @click.option(
     "--adjacency",
     type=click.Choice(get_args(Adjacency)),
@@ -90,8 +96,9 @@ def evaluate(
 
     DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet", and is read block by block.
 
-    The report card goes to stdout, and with --out as JSON to a file: accuracy, ROC AUC and Brier score, each with an interval for
-    these records and one for the population that they come from, and the certificate. Evaluations of the same records add up.
+    The report card goes to stdout, and with --out as JSON to a file: accuracy, ROC AUC and Brier score, or RMSE, MAE, R2 and bias
+    where the model predicts a number, each with an interval for these records and one for the population that they come from, and
+    the certificate. Evaluations of the same records add up.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3.
     """

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
-from hedgerow.analysis import ReportCard, evaluate, hold_out
+from hedgerow.analysis import evaluate, hold_out
+from hedgerow.analysis.figures import Card
 from hedgerow.analysis.held_out import rows_of
-from hedgerow.estimator import PrivateEstimator
+from hedgerow.estimator import PrivateClassifier, PrivateRegressor
 from hedgerow.schema import Encoder, Schema
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted
 
-__all__ = ["NOT_COVERED", "Score", "ask_privately", "both_of", "divided", "measure"]
+__all__ = ["NOT_COVERED", "ErrorScore", "Score", "ask_privately", "both_of", "divided", "measure"]
+
+Predictor = PrivateClassifier | PrivateRegressor
 
 IN_ONE_PART = (
     "Each {who} was sent to the fit or to this report at random, so no {who} pays for both. A ledger books both."
@@ -49,6 +53,25 @@ class Score:
         return f"held-out test on {counted(self.lines, 'line')}: accuracy {self.accuracy:.4f}{auc}"
 
 
+@dataclass(frozen=True)
+class ErrorScore:
+    """What the held-out lines say about a regressor; None where they cannot say it.
+
+    ``lines`` counts those with an outcome, the only ones that are looked at.
+    """
+
+    lines: int
+    rmse: float | None
+    r2: float | None
+
+    def __str__(self) -> str:
+        """Return the figures in one line."""
+        if self.rmse is None:
+            return "held-out test: no held-out line has an outcome, so there is no error"
+        r2 = "" if self.r2 is None else f", R2 {self.r2:.4f}"
+        return f"held-out test on {counted(self.lines, 'line')}: RMSE {self.rmse:.6g}{r2}"
+
+
 def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Columns]:
     """Return the lines for training and those for testing, divided by person where the schema names their column."""
     label = str(schema.target)
@@ -57,13 +80,13 @@ def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Co
     return {**parts.X_train, label: parts.y_train}, {**parts.X_test, label: parts.y_test}
 
 
-def both_of(card: ReportCard) -> str:
+def both_of(card: Card) -> str:
     """Return in words what the fit and the report on lines that were held out cost together."""
     unit = card.certificate_.unit
     return OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
 
 
-def ask_privately(model: PrivateEstimator, testing: Columns, epsilon: float) -> ReportCard:
+def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
     """Return the report card of a fitted model on held-out lines, booked where its fit was."""
     label = str(model.schema_.target)
     X = {name: cells for name, cells in testing.items() if name != label}
@@ -78,16 +101,32 @@ def ask_privately(model: PrivateEstimator, testing: Columns, epsilon: float) -> 
     )
 
 
-def measure(model: PrivateEstimator, testing: Columns) -> Score:
+def measure(model: Predictor, testing: Columns) -> Score | ErrorScore:
     """Return how a fitted model does on held-out lines."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])
     known = labels >= 0
-    if not known.any():
+    truth, X = labels[known], rows_of({name: testing[name] for name in schema.names}, known)
+    if isinstance(model, PrivateRegressor):
+        return _errors(model, X, schema.outcome_grid.values(truth))
+    return _accuracy(model, X, truth)
+
+
+def _errors(model: PrivateRegressor, X: Columns, truth: npt.NDArray[np.float64]) -> ErrorScore:
+    """Return the errors of predictions."""
+    if not len(truth):
+        return ErrorScore(0, None, None)
+    squares = (truth - model.predict(X)) ** 2
+    spread = float(truth.var())
+    return ErrorScore(len(truth), float(squares.mean() ** 0.5), 1 - float(squares.mean()) / spread if spread else None)
+
+
+def _accuracy(model: PrivateClassifier, X: Columns, truth: npt.NDArray[np.signedinteger]) -> Score:
+    """Return how often the most probable class is the label."""
+    if not len(truth):
         return Score(0, None, None)
-    truth = labels[known]
-    probabilities = model.predict_proba(rows_of({name: testing[name] for name in schema.names}, known))
+    probabilities = model.predict_proba(X)
     accuracy = float(np.mean(probabilities.argmax(axis=1) == truth))
-    ranks = len(schema.classes) == 2 and 0 < truth.sum() < len(truth)
+    ranks = probabilities.shape[1] == 2 and 0 < truth.sum() < len(truth)
     auc = float(roc_auc_score(truth, probabilities[:, 1])) if ranks else None
     return Score(len(truth), accuracy, auc)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from hedgerow.analysis import ReportCard
+from hedgerow.analysis.figures import Card
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.certificate import Certificate
 
@@ -57,6 +57,6 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def card_values(card: ReportCard) -> dict[str, Any]:
+def card_values(card: Card) -> dict[str, Any]:
     """Return a report card as plain values for JSON."""
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}

@@ -82,6 +82,8 @@ def predict(
             _check_features(table, estimator, path)
             _check_kept(table, keep, path)
         classes = list(estimator.schema_.classes)
+        if proba and not classes:
+            raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
         header = _header(classes, proba, kept := tuple(dict.fromkeys(keep)))
         # Answers on the terminal show by themselves how far it is.
         progress = stack.enter_context(
@@ -158,8 +160,9 @@ def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
 
 
 def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], proba: bool) -> None:
-    """Write one document: the classes, then a list of labels or of lists of shares, one record per line."""
-    file.write(f'{{"classes": {json.dumps(classes)}, "{"probabilities" if proba else "predictions"}": [')
+    """Write one document: the classes if there are some, then a list of answers or of lists of shares, one record per line."""
+    head = f'"classes": {json.dumps(classes)}, ' if classes else ""
+    file.write(f'{{{head}"{"probabilities" if proba else "predictions"}": [')
     for place, row in enumerate(rows):
         file.write((",\n" if place else "\n") + json.dumps(row if proba else row[0], allow_nan=False))
     file.write("\n]}\n")

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from hedgerow.analysis import ReportCard
+from hedgerow.analysis import RegressionCard, ReportCard
+from hedgerow.analysis.figures import Card
 from hedgerow.cli.output import card_values
 from hedgerow.errors import FileFormatError
 
@@ -18,12 +19,12 @@ __all__ = ["read_report", "report_values"]
 MODEL = "model_sha256"
 
 
-def report_values(card: ReportCard, model: Path) -> dict[str, Any]:
+def report_values(card: Card, model: Path) -> dict[str, Any]:
     """Return a report card as plain values for JSON, with the digest of the model file that it is about."""
     return {MODEL: _digest(model), **card_values(card)}
 
 
-def read_report(path: Path, model: Path) -> ReportCard:
+def read_report(path: Path, model: Path) -> Card:
     """Return the report card of a model file that ``hedgerow evaluate`` wrote to a file.
 
     Raises
@@ -36,7 +37,7 @@ def read_report(path: Path, model: Path) -> ReportCard:
     try:
         values = json.loads(path.read_bytes())
         about = values[MODEL]
-        card = ReportCard.from_dict(values)
+        card: Card = (RegressionCard if "outcome" in values else ReportCard).from_dict(values)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise FileFormatError(
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."

@@ -87,7 +87,7 @@ def _count(data: Path, schema: Schema, separator: str) -> tuple[dict[str, Any], 
         "columns_extra": extra,
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "persons": persons.values() if schema.person is not None and schema.person not in lacking else None,
-        "labels": labels and {"missing": labels.missing, "undeclared": labels.undeclared},
+        "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
         "warnings": [*unreadable_cells(table), *report.findings],
         "refusal": _refusal(table, schema, report.records, data),
     }, report

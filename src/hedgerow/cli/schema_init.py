@@ -39,6 +39,7 @@ What to look for
               records_per_person how many records of one person may be read. Where the guess is wrong, correct it, or delete both
   ids         any other column in which nearly every record has its own value: drop it from the data and the draft
   classes     all that are publicly possible, and the right target
+  outcome     the range of the number that is predicted, as it was known before the data: its ends here are two persons' values
 
 How to confirm
   Correct an entry, then delete its line origin = "inferred" (for the classes: classes_origin = "inferred"). By deleting it you
@@ -48,13 +49,16 @@ How to confirm
 @click.command("init")
 @data_argument
 @click.option("--target", help="The label's column. [default: the last column]")
+@click.option("--outcome", is_flag=True, help="The label is a number to predict, so that the schema is a regressor's.")
 @click.option(
     "--missing", multiple=True, metavar="TEXT", help="What else stands for a missing cell, such as '?'; repeatable."
 )
 @click.option("--out", type=OutputFile(), help="The TOML file to write. [default: stdout]")
 @force_option
 @separator_option
-def init(data: Path, target: str | None, missing: Sequence[str], out: Path | None, force: bool, separator: str) -> None:
+def init(
+    data: Path, target: str | None, outcome: bool, missing: Sequence[str], out: Path | None, force: bool, separator: str
+) -> None:
     """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
 
     The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such
@@ -67,7 +71,7 @@ def init(data: Path, target: str | None, missing: Sequence[str], out: Path | Non
         columns = table.read()
     target = _checked_target(columns, target, data)
     labels = columns.pop(target)
-    draft, notes = draft_schema(columns, labels, target, missing)
+    draft, notes = draft_schema(columns, labels, target, missing, outcome=outcome)
     text = HEAD + draft.to_toml()
     if out is None:
         click.echo(text, nl=False)

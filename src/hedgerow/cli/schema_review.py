@@ -67,7 +67,9 @@ class Note:
     is_id: bool = False
 
 
-def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence[str]) -> tuple[Schema, list[Note]]:
+def draft_schema(
+    columns: Columns, labels: Cells, target: str, missing: Sequence[str], *, outcome: bool = False
+) -> tuple[Schema, list[Note]]:
     """Return the schema that the records suggest, every entry marked as inferred, and a note on each entry.
 
     A column that looks like an id becomes the schema's ``person``, with one record for each person, and no feature.
@@ -78,8 +80,8 @@ def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence
     read = {name: _read(cells, absent) for name, cells in columns.items()}
     known = {name: column.cells for name, column in read.items()}
     labels = plain_values(_objects(labels, absent))
-    schema = _inferred(known, labels)
-    whole = _inferred(known, labels, max_categories=max(1, len(labels)))
+    schema = _inferred(known, labels, outcome=outcome)
+    whole = _inferred(known, labels, outcome=outcome, max_categories=max(1, len(labels)))
     notes = [] if person is None else [person]
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
@@ -92,7 +94,7 @@ def draft_schema(columns: Columns, labels: Cells, target: str, missing: Sequence
             notes.append(_note_on_values(name, column.cells, feature, values))
         else:
             notes.append(_note_on_range(name, column, feature))
-    notes.append(_note_on_classes(labels, schema.classes, target))
+    notes.append(_note_on_labels(labels, schema, target))
     return schema.replace(target=target, missing=missing, person=None if person is None else person.name), notes
 
 
@@ -248,11 +250,19 @@ def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Catego
     return Note(name, counted(distinct, "value"), tuple(oddities), is_id)
 
 
+def _note_on_labels(labels: Cells, schema: Schema, target: str) -> Note:
+    if schema.outcome is None:
+        return _note_on_classes(labels, schema.classes, target)
+    unread = int(np.count_nonzero(np.isnan(numbers(labels))))
+    oddities = (f"{counted(unread, 'record')} with no number",) if unread else ()
+    return Note("outcome", f"of the target {target!r}: {schema.outcome.low:g} to {schema.outcome.high:g}", oddities)
+
+
 def _note_on_classes(labels: Cells, classes: Sequence[Value], target: str) -> Note:
     counts = np.bincount(CategoryReader(classes).codes(labels), minlength=len(classes))[: len(classes)]
     oddities = _rare(classes, counts)
     if len(classes) > MANY_CLASSES:
-        oddities = ["so many that --target may name the wrong column"]
+        oddities = ["so many that --target may name the wrong column; pass --outcome if it is a number to predict"]
     return Note("classes", f"of the target {target!r}: {listed(classes)}", tuple(oddities))
 
 

@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import click
 
-from hedgerow.analysis import ReportCard
+from hedgerow.analysis.figures import Card
 from hedgerow.cli.columns import check_columns, check_records, load_schema
 from hedgerow.cli.data_files import check_files, files_argument, memory_option, records_of, spill_option
-from hedgerow.cli.holdout import NOT_COVERED, Score, ask_privately, both_of, divided, measure
+from hedgerow.cli.holdout import NOT_COVERED, ErrorScore, Score, ask_privately, both_of, divided, measure
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
@@ -63,7 +63,10 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
 @click.option("--out", type=OutputFile(), required=True, help="The model file to write, whole or not at all.")
 @force_option
 @target_option
-@click.option("--system", default="hedgerow", show_default=True, help="One of `hedgerow systems`.")
+@click.option(
+    "--system",
+    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor where the schema has an outcome]",
+)
 @click.option(
     "--variant",
     type=click.Choice(["private", "published"]),
@@ -108,7 +111,7 @@ def train(
     out: Path,
     force: bool,
     target: str | None,
-    system: str,
+    system: str | None,
     variant: str,
     adjacency: str,
     person: str | None,
@@ -129,7 +132,7 @@ def train(
     Parquet if its name ends in .parquet or .pq. Otherwise it is CSV in UTF-8: one line per record, its first line the names
     of the schema's features and of the target. Records are read block by block, so they may be more than fit memory, but with
     --holdout or for a published form. A line with another number of cells, or whose label
-    is missing or undeclared, is left out by public rule, and nobody is told.
+    is missing or undeclared, is left out by public rule, and nobody is told; so is one whose outcome is no number.
 
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
     no model is written.
@@ -142,13 +145,13 @@ def train(
     whole = holdout is not None or variant == "published" or not data[0].is_file()
     if whole and len(data) > 1:
         raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
-    kind = system_class(system)
+    schema = load_schema(schema_path, target, person)
+    kind = system_class(system or ("hedgerow" if schema.classes else "hedgerow-regressor"))
     settings: dict[str, Any] = {
         **read_parameters(kind, pairs),
         **read_variant(kind, variant),
         **read_delta(kind, delta),
     }
-    schema = load_schema(schema_path, target, person)
     _warn_of_inferred(schema, schema_path)
     ledger = ledger_or_none(address, dataset)
     settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
@@ -214,18 +217,18 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateEstimator, out: Path, score: Score | ReportCard | None, as_json: bool) -> None:
+def _report(model: PrivateEstimator, out: Path, score: Score | ErrorScore | Card | None, as_json: bool) -> None:
     """Write the result to stdout, and to stderr where the model went."""
     if as_json:
         test: dict[str, Any] | None = None
-        if isinstance(score, ReportCard):
+        if isinstance(score, Card):
             test = {**card_values(score), "covered_by_guarantee": score.certificate_.holds, "note": both_of(score)}
         elif score is not None:
             test = {**asdict(score), "covered_by_guarantee": False, "note": NOT_COVERED}
         write_json({"model": str(out), **model_values(model), "holdout": test})
     else:
         click.echo(str(model.certificate_))
-        if isinstance(score, ReportCard):
+        if isinstance(score, Card):
             click.echo(f"\n{score}\n\n{score.certificate_}\n\n{both_of(score)}")
         elif score is not None:
             click.echo(f"\n{score}\n{NOT_COVERED}")

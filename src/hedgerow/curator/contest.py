@@ -1,4 +1,4 @@
-"""The door to how often released models are right: counts of records that only mechanisms see."""
+"""The door to how good released models are: sums over records that only mechanisms see."""
 
 from __future__ import annotations
 
@@ -18,44 +18,48 @@ from hedgerow.table import Table
 
 __all__ = ["SCORE", "Contest"]
 
-SCORE = "records predicted right"
+SCORE = "a score of records"
 
 
 class Contest:
-    """Holds how many records each of some released models predicts right, and answers until its budget is spent.
+    """Holds the score of each of some released models, a sum over records, and answers until its budget is spent.
 
     Parameters
     ----------
     table : Table
-        The records that count, with a code of 1 for each model that is right about them, and of 0 for others: it depends on
-        the record and on the model alone.
+        The records that count, with a code for each model, from 0 to ``most``: what the record adds to the model's score, by the
+        record and the model alone. Where ``most`` is 1 that is whether the model is right about it.
     ceiling : Cost
         What all questions together may cost under add/remove adjacency.
     randomness : Randomness
         Where every draw comes from.
+    most : int
+        The most that a record adds.
     """
 
-    def __init__(self, table: Table, ceiling: Cost, randomness: Randomness) -> None:
+    def __init__(self, table: Table, ceiling: Cost, randomness: Randomness, most: int = 1) -> None:
         everyone = table.assign(randomness.coins(PerRecordCoin(1)))
-        self._counts: npt.NDArray[np.int64] = table.histogram(everyone)[0, 1::2, 0]
+        by_code = table.histogram(everyone)[0, :, 0].reshape(-1, most + 1)
+        self._scores: npt.NDArray[np.int64] = by_code @ np.arange(most + 1)
+        self._most = most
         self._filter = Atomic(PrivacyFilter(ceiling))
         self._randomness = randomness
         self._process = os.getpid()
 
     def winner(self, mechanism: Selection) -> int:
-        """Return a model, chosen by its count: one record more adds at most one to each, so the range is 1."""
-        check_range(mechanism, SCORE, 1)
+        """Return a model, chosen by its score: one record more adds from 0 to ``most`` to each, so that is the range."""
+        check_range(mechanism, SCORE, self._most)
         self._charge(mechanism.event("the best candidate", SCORE))
-        scores = self._counts[None]
+        scores = self._scores[None]
         return int(self._randomness.draw(mechanism, scores, np.ones(scores.shape, dtype=np.bool_))[0])
 
-    def count(self, noise: Geometric) -> int:
-        """Return the count of the only model, with noise."""
-        if len(self._counts) != 1:
-            raise ValueError("a record is in the counts of several models, which this noise is not for.")
-        check_noise(noise, 1, 1)
+    def score(self, noise: Geometric) -> int:
+        """Return the score of the only model, with noise."""
+        if len(self._scores) != 1:
+            raise ValueError("a record is in the scores of several models, which this noise is not for.")
+        check_noise(noise, 1, self._most)
         self._charge(noise.event(SCORE))
-        return int(self._randomness.draw(noise, self._counts)[0])
+        return int(self._randomness.draw(noise, self._scores)[0])
 
     def _charge(self, event: Event) -> None:
         if os.getpid() != self._process:

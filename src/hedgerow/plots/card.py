@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from hedgerow import __version__
-from hedgerow.analysis import ReportCard
+from hedgerow.analysis.figures import Card
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator
@@ -62,7 +62,7 @@ class Report(Protocol):
 
 
 def write_card(
-    estimator: PrivateEstimator, page: Report, ledger: Ledger | None = None, report: ReportCard | None = None
+    estimator: PrivateEstimator, page: Report, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
     """Write the card of a fitted model on a page; all of it is read from released values and costs nothing.
 
@@ -74,7 +74,7 @@ def write_card(
         Where it goes. Pictures are drawn where matplotlib is installed.
     ledger : Ledger or None
         The ledger of its records, whose entries are listed.
-    report : ReportCard or None
+    report : ReportCard, RegressionCard or None
         What a private evaluation released of it.
 
     Examples
@@ -130,7 +130,10 @@ def _schema(estimator: PrivateEstimator, page: Report) -> None:
     )
     rows = ((name, type(kind).__name__, _values(kind), kind.origin) for name, kind in schema.features.items())
     page.table(("feature", "type", "range or values", "origin"), rows)
-    page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+    if schema.outcome is None:
+        page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
+    else:
+        page.text(f"Outcome: a number, {_values(schema.outcome)} ({schema.outcome.origin}).")
     if schema.missing:
         page.text(f"Beside empty cells, these are missing: {', '.join(map(repr, schema.missing))}.")
 

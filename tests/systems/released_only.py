@@ -99,11 +99,17 @@ class World:
             plant.setattr(
                 MemoryTable,
                 "sums",
-                lambda table, rule, votes=None, groups=None: lie(
-                    (1 if groups is None else groups.n_groups, int(table.offsets[-1]), rule.channels), -self.lies
+                lambda table, rule, votes=None, layout=None: lie(
+                    shape_of_sums(table, rule, layout), -self.lies
                 ),
             )
             yield
+
+
+def shape_of_sums(table, rule, layout):
+    if layout is None:
+        return 1, int(table.offsets[-1]), rule.channels
+    return layout.n_parts, 1 if layout.whole else int(table.offsets[-1]), layout.channels(rule)
 
 
 def fit_in(world: World, estimator, seed: int):

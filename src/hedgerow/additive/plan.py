@@ -202,7 +202,7 @@ class AdditivePlan:
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
-        return self if encoder.max_bins != FINE else AdditivePlan(*self._given, **self._options, fine=encoder)
+        return self if encoder.max_bins != FINE else type(self)(*self._given, **self._options, fine=encoder)
 
     def _stages(self, budget: Budget) -> tuple[Opening, Rounds]:
         if budget in self._known:

@@ -22,7 +22,11 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.survey import SurveyRecipe, too_few
 
+
 __all__ = ["RegressionPlan", "RegressionRules"]
+
+LEAST_NOISE = 0.05  # of a count, in the shares of the opening
+OUTCOME = "an outcome that can be read"
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class OutcomeOpening(Opening):
     def outcome(self, curator: Queryable) -> Spread:
         """Return how outcomes spread."""
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
-        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels)
+        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
@@ -123,7 +127,7 @@ class RegressionPlan(AdditivePlan):
 
     def _opening_of(self, budget: Budget) -> OutcomeOpening:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
-        noise = budget.noise().deviation
+        noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.most_opening, rules.opening * _rational(noise**0.75))
         self._final = float(share)
         renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))

@@ -138,7 +138,7 @@ class Counts:
         return len(self.edges) - 1
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
-        """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing), (records, bins)."""
+        """Return the channels, (records, bins), of records of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         known = labels.astype(np.int64)
         values = np.abs(known - margins[:, 0]) if self.residuals else known
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
@@ -239,8 +239,8 @@ class Spread:
     def loss(self, noise: float, cells: float, skew: float, thousandths: int) -> Squared:
         """Return the loss of the clip under which the step of a cell has the least error.
 
-        ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a share
-        ``skew`` is taken to have one sign there.
+        ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a
+        share ``skew`` is taken to have one sign there.
         """
         records, least, found = self.records / cells, math.inf, (1, 1.0, 1.0)
         for clip in self.edges[1:].tolist():

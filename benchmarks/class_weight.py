@@ -16,11 +16,11 @@ from itertools import product
 from unittest.mock import patch
 
 import numpy as np
+from hedgerow.boosting.gradients import Gradients, uncalibrated
 from sklearn.metrics import balanced_accuracy_score
 
 import hedgerow as hr
 from hedgerow.boosting import additive, additive_round
-from hedgerow.boosting.gradients import Gradients, uncalibrated
 
 FEATURES = 8
 KINDS = {"HedgerowClassifier": hr.HedgerowClassifier, "ForestClassifier": hr.ForestClassifier}

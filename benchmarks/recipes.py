@@ -1,32 +1,33 @@
-"""How HedgerowClassifier's recipe was chosen: hold-outs within the papers' training parts, and synthetic data of many shapes.
+"""What each rule of HedgerowClassifier is worth: hold-outs within the papers' training parts, and made-up data of many shapes.
 
     python benchmarks/recipes.py [--data adult ... linear spiked ...] [--epsilons .1 1] [--deltas 1e-6 0] [--repeats 5]
-                                 [--only share rounds ...]
+                                 [--without RULE ...]
 
-Each line changes one part of the recipe and prints the mean held-out ROC AUC and log loss for each data set; the first line is
-the recipe that ships. Test parts are never read. Every line sees the same splits, and the noise is seeded by the split, so
-lines differ by the change and by luck of the draw: the last column is the standard error of the mean AUC.
+The first line is the held-out ROC AUC of what ships, each further line by how much it changes without one rule. Test parts are
+never read. Every line sees the same splits, and the noise is seeded by the split: the last column has the standard error of the
+mean change.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import log_loss
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
-from hedgerow.boosting.additive_round import AdditiveRecipe, Sizes
-from hedgerow.boosting.smoothing import Smoothing
+from hedgerow import survey
+from hedgerow.additive import estimate, plan
+from hedgerow.additive import round as round_
+from hedgerow.additive.estimate import Visits
 from hedgerow.systems import hedgerow
 
 Drawn = tuple[hr.Schema, dict[str, Any], Any]
-SHIPPED = hedgerow.RECIPE
 
 
 def made_up(n: int, features: int, log_odds: Callable[[Any], Any], draw: Callable[[Any, Any], Any]) -> Drawn:
@@ -107,78 +108,69 @@ SHAPES: dict[str, Callable[[], Drawn]] = {
 }
 
 
-def changes() -> Iterator[tuple[str, AdditiveRecipe]]:
-    """Yield what is changed, and the changed recipe."""
-    yield "shipped", SHIPPED
-    for share in (Fraction(1, 8), Fraction(2, 5)):
-        yield f"share {share}", replace(SHIPPED, share=share)
-    for factor in (0.6, 1.6):
-        yield f"rounds x {factor}", scaled(rounds=factor)
-        yield f"bins x {factor}", scaled(bins=factor)
-    for histograms in (Fraction(1, 100), Fraction(1, 20)):
-        yield f"histograms {histograms}", replace(SHIPPED, survey=replace(SHIPPED.survey, histograms=histograms))
-    for many in (0.0, 1.0):
-        yield f"many {many}", replace(SHIPPED, splits=replace(SHIPPED.splits, many=many))
-    for chance in (0.0, 1.0):
-        yield f"chance {chance}", replace(SHIPPED, chance=chance)
-    yield "no splits", replace(SHIPPED, splits=replace(SHIPPED.splits, least_rounds=10_000))
-    for name, value in (
-        ("from", float("inf")),
-        ("cuts", (2, 2)),
-        ("cuts", (4, 4)),
-        ("by", 4),
-    ):
-        yield f"deep {name} {value}", replace(SHIPPED, splits=replace(SHIPPED.splits, **{f"deep_{name}": value}))
-    for chance in (0.5, 1.0):
-        yield f"strict chance {chance}", replace(SHIPPED, splits=replace(SHIPPED.splits, strict_chance=chance))
-    for clear in (0.0, float("inf")):
-        yield f"clear {clear}", replace(SHIPPED, splits=replace(SHIPPED.splits, clear=clear))
-    for precision in (0.0, float("inf")):
-        yield f"strict from {precision}", replace(SHIPPED, strict_from=precision)
-    for what, value in (
-        ("even", 2.0),
-        ("clear", 1.25),
-        ("per_feature", 3.0),
-        ("alone", 4.0),
-        ("share", SHIPPED.share),
-        ("least", 400.0),
-    ):
-        yield f"dense {what} {value}", replace(SHIPPED, dense=replace(SHIPPED.dense, **{what: value}))
-    for by_mass in (0.0, 0.3, 0.9):
-        yield f"by mass {by_mass}", replace(SHIPPED, survey=replace(SHIPPED.survey, by_mass=by_mass))
-    for spreads in ((1.0,), (0.5, 1.0), (0.125, 0.25, 0.5, 1.0)):
-        yield f"spreads {spreads}", replace(SHIPPED, smoothing=Smoothing(spreads=spreads))
-    for rough, smooth in (((0.25,), ()), ((), (0.5,)), ((0.1, 0.25), (0.5,)), ((0.1, 0.25), (0.5, 1.0, 4.0))):
-        yield f"reach {rough} {smooth}", replace(SHIPPED, smoothing=Smoothing(rough=rough, smooth=smooth))
+class Alone(Visits):
+    """Visits of a feature, none of which knows of the others."""
+
+    def steps(self, *args: Any, **keywords: Any) -> Any:
+        """Return what the last visit says alone."""
+        self._pools.clear()
+        return super().steps(*args, **keywords)
 
 
-def scaled(*, rounds: float = 1.0, bins: float = 1.0) -> AdditiveRecipe:
-    def times(sizes: Sizes) -> Sizes:
-        return replace(
-            sizes, rounds=(rounds * sizes.rounds[0], sizes.rounds[1]), bins=(bins * sizes.bins[0], sizes.bins[1])
-        )
+# What a model without a rule has in its place: for each, modules of additive/ (or the recipe of the survey) and their names
+# with other values.
+WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
+    "cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, most_cuts=0))],
+    "second cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, most_cuts=1))],
+    "cuts of drawn features": [(hedgerow, "RULES", replace(hedgerow.RULES, drawn=0))],
+    "rounds before cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, first=1))],
+    "cuts seldom where they say nothing": [(plan, "SELDOM", 1)],
+    "bins by precision": [(hedgerow, "RULES", replace(hedgerow.RULES, bins=(20.0, 0.0), pure_bins=(20.0, 0.0)))],
+    "penalty for chance": [(round_, "CHANCE", 0.0)],
+    "penalty for many splits": [(round_, "MANY", 0.0)],
+    "visits together": [(round_, "Visits", Alone)],
+    "spreads": [(estimate, "SPREADS", (1.0,))],
+    "reaches": [(estimate, "REACHES", ((False, 0.1),))],
+    "bins by records": [(survey, "SurveyRecipe", partial(survey.SurveyRecipe, by_mass=0.0))],
+    "fewer rounds": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds=(0.5, 0.45), pure_rounds=(0.09, 0.45)))],
+    "more rounds": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds=(1.3, 0.45), pure_rounds=(0.25, 0.45)))],
+}
 
-    return replace(SHIPPED, pure=times(SHIPPED.pure), concentrated=times(SHIPPED.concentrated))
+
+@contextmanager
+def without(rule: str | None) -> Iterator[None]:
+    """Let models be fitted without a rule."""
+    changed = [] if rule is None else WITHOUT[rule]
+    if rule == "bins by records":  # the plan has a name of its own for it
+        changed = [(plan, name, value) for _, name, value in changed]
+    before = [getattr(module, name) for module, name, _ in changed]
+    estimate._priors.cache_clear()
+    for module, name, value in changed:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name, _), value in zip(changed, before, strict=True):
+            setattr(module, name, value)
+        estimate._priors.cache_clear()
 
 
 def rows(X: Any, index: Any) -> Any:
     return {name: column[index] for name, column in X.items()} if isinstance(X, dict) else X[index]
 
 
-def held_out(recipe: AdditiveRecipe, drawn: Drawn, epsilon: float, delta: float, repeats: int) -> Any:
-    """Return ROC AUC and log loss on a fifth of the records for each repeat, (repeats, 2)."""
+def held_out(rule: str | None, drawn: Drawn, epsilon: float, delta: float, repeats: int) -> Any:
+    """Return ROC AUC on a fifth of the records for each repeat, (repeats,)."""
     schema, X, y = drawn
     y = np.asarray(y)
-    hedgerow.RECIPE = recipe
     scores = []
     for repeat in range(repeats):
         order = np.random.RandomState(100 + repeat).permutation(len(y))
         held, rest = np.split(order, [len(y) // 5])
         model = hr.HedgerowClassifier(epsilon, delta=delta, schema=schema, random_state=repeat)
-        found = model.fit(rows(X, rest), y[rest]).predict_proba(rows(X, held))
-        columns = {label: column for column, label in enumerate(model.classes_)}
-        place = [columns[label] for label in y[held]]
-        scores.append((auc(model.classes_, y[held], found), log_loss(place, found, labels=range(len(columns)))))
+        with without(rule):
+            model.fit(rows(X, rest), y[rest])
+        scores.append(auc(model.classes_, y[held], model.predict_proba(rows(X, held))))
     return np.array(scores)
 
 
@@ -196,21 +188,21 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 1.0])
     parser.add_argument("--deltas", nargs="+", type=float, default=[1e-6, 0.0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--only", nargs="+", default=[""], help="how the changes begin that are tried, besides none")
+    parser.add_argument("--without", nargs="+", default=list(WITHOUT), choices=list(WITHOUT), metavar="RULE")
     options = parser.parse_args()
     data = {name: drawn for name in options.data if (drawn := drawn_of(name)) is not None}
     for delta in options.deltas:
         for epsilon in options.epsilons:
-            print(f"\nepsilon {epsilon:g}, delta {delta:g}: ROC AUC / log loss\n")
-            print("| change | " + " | ".join(data) + " | mean AUC |\n| -- |" + " -- |" * (len(data) + 1))
-            for what, recipe in changes():
-                if what != "shipped" and not what.startswith(tuple(options.only)):
-                    continue
-                found = [held_out(recipe, drawn, epsilon, delta, options.repeats) for drawn in data.values()]
-                cells = [f"{s[:, 0].mean():.3f} / {s[:, 1].mean():.3f}" for s in found]
-                mean = np.mean([s[:, 0] for s in found], axis=0)
-                error = mean.std(ddof=1) / len(mean) ** 0.5 if len(mean) > 1 else float("nan")
-                print(f"| {what} | " + " | ".join(cells) + f" | {mean.mean():.4f} ±{error:.4f} |", flush=True)
+            print(f"\nepsilon {epsilon:g}, delta {delta:g}: ROC AUC, and by how much it is higher without a rule\n")
+            print("| without | " + " | ".join(data) + " | mean |\n| -- |" + " -- |" * (len(data) + 1))
+            base = [held_out(None, drawn, epsilon, delta, options.repeats) for drawn in data.values()]
+            print("| - | " + " | ".join(f"{s.mean():.3f}" for s in base) + f" | {np.mean(base):.4f} |", flush=True)
+            for rule in options.without:
+                found = [held_out(rule, drawn, epsilon, delta, options.repeats) for drawn in data.values()]
+                gain = np.array(found) - np.array(base)
+                error = gain.mean(axis=0).std(ddof=1) / options.repeats**0.5 if options.repeats > 1 else float("nan")
+                cells = " | ".join(f"{one.mean():+.3f}" for one in gain)
+                print(f"| {rule} | {cells} | {gain.mean():+.4f} ±{error:.4f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def _use(model: hr.EDPRFClassifier) -> None:
             labels, curve = model.feature_curve(name)
             assert len(labels) == len(curve)
             assert np.isfinite(curve).all()
-    if hasattr(model.model_, "explained"):
+    if hasattr(model, "feature_curve") or hasattr(model.model_, "explained"):
         found = model.explain(records)
         assert np.isfinite(found.total).all()
         assert found.deviation is None or np.isfinite(found.deviation).all()

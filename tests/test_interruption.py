@@ -13,15 +13,15 @@ from interruption import at_every_line
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.boosting.gradients import Gradients
-from hedgerow.curator import Nodes, Queryable, Round
+from hedgerow.additive.losses import Logistic
+from hedgerow.curator import Candidate, Cut, Nodes, Queryable, Round, Splits
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.scores import Gini, Majority, Specializations, multiway
 
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
 TESTS = multiway((2, 2))
-GRADIENTS = Gradients(2, normal=False)
+GRADIENTS = Logistic(2, normal=False)
 CURATOR = (
     "curator/queryable.py",
     "curator/rounds.py",
@@ -51,7 +51,7 @@ def opened():
 
 def rounds():
     curator = Queryable(make_table([(0, 1, 1)]), Fraction(1), Watched())
-    return curator, curator.open_round(GRADIENTS)
+    return curator, curator.open_round(GRADIENTS, None, (ON_B,), SPLITS)
 
 
 def leaf(curator, root):
@@ -70,10 +70,12 @@ QUESTIONS = {
     "cell_counts": lambda c, r: c.cell_counts(r, OneCell(), Geometric(HALF)),
     "minority_at_most": lambda c, r: c.minority_at_most(r, AtMost(Geometric(HALF), 10)),
 }
+SELECTION = PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1)
+ON_B, SPLITS = Cut(1, np.array([0, 1])), Splits([0], [np.arange(2)], [False])
 OF_ALL = {
-    "select": lambda asked: asked.select(PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1), np.zeros(2, dtype=np.int64)),
-    "scores": lambda asked: asked.scores(Geometric(HALF, 2 * GRADIENTS.scored_l1)),
-    "sums": lambda asked: asked.sums(0, Geometric(HALF, GRADIENTS.l1)),
+    "select_cut": lambda asked: asked.select_cut(SELECTION, [False, False], np.ones(4, dtype=np.bool_)),
+    "select": lambda asked: asked.select(SELECTION, np.zeros((2, 2), dtype=np.int64)),
+    "sums": lambda asked: asked.sums(Candidate(1, 0, SPLITS.cut(0)), Geometric(HALF, GRADIENTS.l1)),
     "whole_sums": lambda asked: asked.whole_sums(Geometric(HALF, GRADIENTS.l1)),
 }
 FREE = {
@@ -81,7 +83,7 @@ FREE = {
     "partition": lambda c, r: leaf(c, r),
     "open_round": lambda c, _: c.open_round(GRADIENTS),
     "update_margins": lambda c, _: c.update_margins(vote),
-    "open_round with votes": lambda c, _: c.open_round(GRADIENTS, vote),
+    "open_round with votes": lambda c, _: c.open_round(GRADIENTS, vote, (ON_B,), SPLITS),
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
@@ -90,6 +92,9 @@ METHODS = {"for_learner", "n_classes", "spent", "total"}
 
 def vote(codes, margins):
     margins += 1
+
+
+vote.columns = 1
 
 
 class OneCell:
@@ -188,7 +193,7 @@ def test_records_that_changed_by_half_answer_no_more(name):
     closed = 0
     for where, (curator, _), _ in at_every_line(CURATOR, prepare, lambda prepared: FREE[name](*prepared)):
         table = curator._table
-        margins = table._margins if table._margins is not None else np.zeros((3, 2))
+        margins = table._margins if table._margins is not None else np.zeros((3, 1))
         if name == "merge":
             state, untouched = table.offsets.tolist() == [0, 1, 3], bool((table._codes == 1).all())
         else:

@@ -390,7 +390,7 @@ def test_the_trees_of_hedgerow_are_steps_of_one_to_three_features(tmp_path):
     leaf = {"roots": [0], "test": [-1], "first_child": [0], "label": [0]}
     arrays |= {name: np.array(value, dtype=np.int32) for name, value in leaf.items()}
     write_archive(tmp_path / "x", document, {**arrays, "votes": np.zeros((1, 2), dtype=np.int64)})
-    refused(tmp_path / "x", "no steps of one to three features")
+    refused(tmp_path / "x", "terms are damaged")
 
 
 # the largest models that are made

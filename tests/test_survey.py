@@ -1,5 +1,6 @@
 """What is asked before the first round: bins by width and mass, and sizes by the noisy number of records."""
 
+import math
 import warnings
 from fractions import Fraction
 
@@ -11,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.boosting.additive import AdditivePlan
-from hedgerow.boosting.additive_round import MENU
+from hedgerow.additive.plan import MOST_BINS, UNITS, AdditivePlan
 from hedgerow.curator import Queryable, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Randomness
@@ -20,8 +20,8 @@ from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
-from hedgerow.survey import FINE, Ones, SurveyRecipe, by_width_and_mass, fine_cuts, fine_encoder
-from hedgerow.systems.hedgerow import RECIPE
+from hedgerow.survey import FINE, Ones, SurveyRecipe, by_width_and_mass, fine_cuts, fine_encoder, too_few
+from hedgerow.systems.hedgerow import RULES
 from hedgerow.table import MemoryTable
 
 GENERATOR = np.random.default_rng(2)
@@ -34,7 +34,7 @@ Y = np.where(X["wide"] > 30, "yes", "no")
 
 
 def plan_of(epsilon=1, delta=0, schema=SCHEMA, *, rounds=None, bins=None, adjacency="add-remove"):
-    return AdditivePlan(RECIPE, schema, Claim(Fraction(epsilon), Fraction(delta), adjacency), rounds=rounds, bins=bins)
+    return AdditivePlan(RULES, schema, Claim(Fraction(epsilon), Fraction(delta), adjacency), rounds=rounds, bins=bins)
 
 
 def placed(counts, bins, by_mass, deviation=1.0, widths=None):
@@ -156,12 +156,17 @@ def test_there_are_two_bins_at_least_and_no_gap(bins):
 
 
 @pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
-def test_more_records_or_budget_pay_for_more_rounds(delta):
-    rounds = [plan_of(epsilon, delta)._sizes(n)[0] for epsilon in ("1/100", 1, 10) for n in (50, 5_000, 500_000)]
-    assert rounds[0] == MENU[0]
-    assert rounds[-1] == MENU[-1]
-    assert sorted(rounds[:3]) == rounds[:3]
-    assert rounds[2] <= rounds[5] <= rounds[8]
+def test_more_records_or_budget_pay_for_more_bins(delta):
+    bins = [
+        plan_of(epsilon, delta)._bins_at(plan_of(epsilon, delta)._precision(n))
+        for epsilon in ("1/100", 1, 10)
+        for n in (50, 5_000, 500_000)
+    ]
+    assert bins[0] == 8
+    assert bins[-1] == MOST_BINS
+    assert bins[:3] == sorted(bins[:3])
+    assert bins[2] <= bins[5] <= bins[8]
+    assert plan_of(bins=17)._bins_at(1e9) == 17
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -182,7 +187,7 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
     else:
         assert charged.epsilon > Fraction(99, 100) * planned.epsilon
     if "rounds" in sizes:
-        assert len(model.forest.roots) == 4
+        assert len(model.terms) == 4
 
 
 @pytest.mark.parametrize("counts", [True, False])
@@ -209,12 +214,27 @@ def test_every_record_with_a_class_counts_one():
     assert (ones**2).sum(axis=1).max() == Ones.l2_squared
 
 
-def test_without_numeric_features_and_with_rounds_nothing_is_asked_first():
+def test_without_numeric_features_the_classes_alone_are_asked_first():
     schema = hr.Schema({"c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
-    assert len(plan_of(schema=schema, rounds=3).event.parts) == 1
-    assert len(plan_of(schema=schema).event.parts) == 2
+    opening, rounds = plan_of(schema=schema).event.parts
+    assert len(opening.parts) == 1
+    assert len(rounds.parts[0].parts) == UNITS
+    assert len(plan_of().event.parts[0].parts) == 2
     model = fit_plan(plan_of(schema=schema), {"c": X["c"]}, Y, Randomness(0))
     assert np.isfinite(model.probabilities({"c": X["c"]})).all()
+
+
+def test_bins_follow_the_records_of_all_classes():
+    """A histogram counts every record that has a class, whichever it is."""
+    generator = np.random.default_rng(0)
+    values = np.concatenate([generator.uniform(0, 10, 4000), generator.uniform(900, 910, 4000)])
+    schema = hr.Schema({"wide": hr.Numeric(0, 1000)}, classes=["no", "yes"])
+    y = np.where(values < 500, "no", "yes")
+    for labels in (y, y[::-1]):
+        model = fit_plan(plan_of(10, schema=schema), {"wide": values}, labels, Randomness(0))
+        edges = model.encoder.edges[0]
+        assert (edges < 12).sum() >= 3
+        assert ((edges > 890) & (edges < 920)).sum() >= 2  # between all that fine bins tell apart there
 
 
 def test_records_are_found_in_their_merged_bins():
@@ -276,17 +296,32 @@ def test_one_class_is_learned_without_a_word():
 @pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
 @pytest.mark.parametrize("epsilon", ["1/10", 1, 20])
 def test_without_a_label_all_fits_but_one_in_1000_are_in_doubt(epsilon, delta, adjacency):
-    """By the exact law of the number that a survey releases where no record has a class."""
-    plan = plan_of(epsilon, delta, adjacency=adjacency)
-    survey = plan._survey(plan._budget)
-    noise = survey.count_noise
+    """By the law of the sum of so many noisy counts of classes where no record has one, the exact law where it is one count."""
+    schema = SCHEMA.replace(classes=["yes"])
+    plan = plan_of(epsilon, delta, adjacency=adjacency, schema=schema)
+    noise = plan._opening._noise
     released = np.arange(-40 * int(noise.deviation + 1), 40 * int(noise.deviation + 1))
-    sure = np.array([not survey.doubts(int(number)) for number in released])
+    sure = np.array([not too_few(int(number), noise, 1) for number in released])
     law = noise.law(0, released)
     assert law.sum() == pytest.approx(1)
     assert law[sure].sum() <= 1 / 1000
     assert law[sure].sum() > 1 / 1000 - law[released == released[sure].min() - 1].item()  # one less would be too few
-    assert survey.doubts(None) == ()
+
+
+@pytest.mark.parametrize("counts", [2, 3, 10])
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+def test_the_sum_of_several_noisy_counts_is_in_doubt_as_often(delta, counts):
+    """The quantile of one count times the root of their number is theirs for normal noise, and above it for geometric."""
+    noise = plan_of(1, delta)._opening._noise
+    each = np.arange(-30 * int(noise.deviation + 1), 30 * int(noise.deviation + 1) + 1)
+    one = noise.law(0, each)
+    law = one
+    for _ in range(counts - 1):
+        law = np.convolve(law, one)
+    released = np.arange(counts * each[0], counts * each[-1] + 1)
+    sure = np.array([not too_few(int(number), noise, counts) for number in released])
+    assert law.sum() == pytest.approx(1)
+    assert 1 / 50_000 < law[sure].sum() <= 1 / 1000 * (1 + 0.1 * (delta > 0))  # its integers are a little apart
 
 
 UNLABELED = ["maybe"] * 4000
@@ -303,12 +338,11 @@ def warned(X, Y, **settings):
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_doubt_depends_on_the_released_number_alone(delta, monkeypatch):
     plan = plan_of(1, Fraction(delta))
-    least = plan._survey(plan._budget).count_noise.quantile(1 / 1000)
+    least = math.ceil(plan._opening._noise.quantile(1 / 1000) * math.sqrt(2))
     other = {"wide": X["wide"][:7], "c": ["b"] * 7}
     for released in (-(10**6), -3, 0, least - 1, least, 10**6):
-        monkeypatch.setattr(
-            Round, "whole_sums", lambda self, noise, number=released: np.full(self._rule.channels, number)
-        )
+        counts = np.array([released - released // 2, released // 2])
+        monkeypatch.setattr(Round, "whole_sums", lambda self, noise, counts=counts: counts)
         found = [warned(*records, delta=delta) for records in ((X, Y), (X, UNLABELED), (other, ["yes"] * 7))]
         assert found[0] == found[1] == found[2]
         if released >= least:
@@ -322,7 +356,7 @@ def test_a_fit_on_labels_that_no_class_spells_says_so():
     """The seed is fixed: it draws a number that noise alone does not exceed."""
     assert len(warned(X, UNLABELED)) == 1
     assert warned(X, Y) == []
-    assert warned(X, UNLABELED, n_estimators=2, max_bins=4) == []  # no number of records is released
+    assert len(warned(X, UNLABELED, n_estimators=2, max_bins=4)) == 1
 
 
 def test_a_warning_that_is_an_error_leaves_a_fitted_model():

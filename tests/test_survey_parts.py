@@ -102,7 +102,7 @@ def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_fo
 
     class Asked:
         def sums(self, feature, noise):
-            return np.array([[least - 1], [least], [-5], [least + 1], [99]])
+            return np.array([[[least - 1], [least], [-5], [least + 1], [99]]])
 
     survey.merges(Asked(), 4)
     assert seen[0].tolist() == [0, least, 0, least + 1]  # the last are missing cells, which have no place

@@ -240,8 +240,8 @@ class Survey:
 def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tuple[str, ...]:
     """Return what to say where a released number of records, the sum of so many counts, does not stand out from its noise.
 
-    It looks at the released number and public values alone. Without a record that has a class there is nothing to say at most once in
-    1000 fits.
+    It looks at the released number and public values alone. Without a record that has a class there is nothing to say at most
+    once in 1000 fits.
     """
     least = math.ceil(noise.quantile(RARE) * math.sqrt(counts))
     if records >= least:

@@ -1,8 +1,11 @@
 """The exact law of fits whose number of rounds a released value chooses: never above epsilon, whatever was chosen."""
 
+import pytest
+
 import hedgerow as hr
+from hedgerow.additive.plan import Rounds
+from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid, exact_search
-from hedgerow.boosting.additive import AdditivePlan
 from hedgerow.privacy.accounting import Cost
 
 ONE = hr.Schema({"a": hr.Categorical(["x"])}, classes=["no", "yes"])
@@ -10,22 +13,33 @@ RECORDS = (("x", "no"), ("x", "yes"))
 
 
 def chosen(monkeypatch):
-    """Return the worst loss where the noisy number of records chooses between one round and two."""
-    monkeypatch.setattr("hedgerow.boosting.additive.MENU", (1, 2))
+    """Return the worst loss where the noisy number of records chooses between one round of two units and two of one."""
+    monkeypatch.setattr("hedgerow.additive.plan.UNITS", 2)
+    monkeypatch.setattr("hedgerow.additive.plan.FEWEST", 1.0)
     estimator = hr.HedgerowClassifier(epsilon=1.0, schema=ONE)
     grid = Grid((0,), (0, 10**6))
     return exact_search(estimator, RECORDS, most=2, grid=grid).loss
 
 
-def test_a_released_number_of_records_that_chooses_the_rounds_loses_at_most_epsilon(monkeypatch):
+@pytest.fixture
+def made(monkeypatch):
+    """How many units the rounds have that were made."""
+    found, one = set(), Rounds.one
+    monkeypatch.setattr(Rounds, "one", lambda self, units, cuts: found.add(units) or one(self, units, cuts))
+    return found
+
+
+def test_a_released_number_of_records_that_chooses_the_rounds_loses_at_most_epsilon(monkeypatch, made):
     assert 0.6 < chosen(monkeypatch) <= 1
+    assert made == {1, 2}
 
 
-def test_rounds_at_four_times_their_budget_are_caught(monkeypatch):
+def test_rounds_at_four_times_their_units_are_caught(monkeypatch):
     """The curator, which would refuse them, looks away."""
-    right = AdditivePlan._round
-    monkeypatch.setattr(
-        AdditivePlan, "_round", lambda self, budget, *rest, **strict: right(self, 4 * budget, *rest, **strict)
-    )
+
+    def dear(self, units, cuts):
+        return OneRound(self.loss, 4 * units * self.budget / self.units, cuts, self.most_codes)
+
+    monkeypatch.setattr(Rounds, "one", dear)
     monkeypatch.setattr(Cost, "at_most", lambda self, ceiling: True)
     assert chosen(monkeypatch) > 1

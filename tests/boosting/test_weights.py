@@ -166,6 +166,7 @@ def weighted(records, votes, lookup):
     def learn(codes, margins):
         margins += votes[codes[:, 0]] + votes[2 + codes[:, 1]]
 
+    learn.columns = 3
     table.update_margins(learn)
     return table, table.assign(Told.to(np.zeros(len(table)), 1), weights=lookup)
 
@@ -294,6 +295,7 @@ def test_what_a_record_weighs_is_what_was_learned_of_it():
     def learn(codes, margins):
         margins[:, 0] += np.where(codes[:, 0] == 0, 2 * VOTE_STEPS, -2 * VOTE_STEPS)
 
+    learn.columns = 2
     curator.update_margins(learn)
     root = curator.assign(PerRecordCoin(1), weights=MadaBoost().lookup(1))
     counts = curator.class_counts(root, Geometric(Fraction(10**8), UNIT))

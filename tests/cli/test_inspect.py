@@ -113,7 +113,7 @@ def test_importances(run, model, answer, monkeypatch):
 @pytest.mark.parametrize(
     ("system", "options", "rule", "rounds"),
     [
-        ("hedgerow", ["n_estimators=12"], "spread of the curves", {"rounds": 12, "rounds_on_two_sides": 9}),
+        ("hedgerow", ["n_estimators=12"], "spread of what its curves", {"rounds": 12, "rounds_with_cuts": 11}),
         ("dp-adaboost", ["n_estimators=3"], "all rounds count alike", {"rounds": 3}),
         ("diffgen", [], "share of the specializations", {}),
         ("forest", [], "share of the tests", {}),
@@ -129,7 +129,7 @@ def test_each_system_says_what_its_importances_are_and_how_many_rounds_ran(
     assert f"feature importances ({found['importance_rule']}; from" in run("inspect", "m.hedgerow").stdout
     assert {name: size for name, size in found["sizes"].items() if name.startswith("rounds")}.keys() == rounds.keys()
     assert found["sizes"].get("rounds") == rounds.get("rounds")
-    assert found["sizes"].get("rounds_on_two_sides", 0) <= rounds.get("rounds_on_two_sides", 0)
+    assert found["sizes"].get("rounds_with_cuts", 0) <= rounds.get("rounds_with_cuts", 0)
 
 
 def test_a_model_that_is_no_forest_has_no_sizes(run, model, answer, monkeypatch):

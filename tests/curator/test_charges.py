@@ -10,8 +10,8 @@ import pytest
 from costs import cost_of
 from helpers import make_table
 
-from hedgerow.curator import Nodes, Queryable, Splits
-from hedgerow.curator.checks import check_splits
+from hedgerow.curator import Candidate, Cut, Nodes, Queryable, Splits
+from hedgerow.curator.checks import check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Geometric, PermuteAndFlip, PerRecordCoin, PoissonCoin, Randomness, RoundedNormal
 from hedgerow.privacy.accounting import cost
@@ -52,7 +52,7 @@ class Weights:
 class Channels:
     """Three channels, of which two rank: their norms are told apart."""
 
-    scored, channels = 2, 3
+    columns, scored, channels = 0, 2, 3
     scored_l1, l1, l2_squared = 3, 5, 9
 
     def __call__(self, margins, labels):
@@ -84,9 +84,11 @@ OF_NODES = {
     "cell_counts": (lambda c, n, noise: c.cell_counts(n[np.array([True, False])], Cells(), noise), 1, True, 9),
 }
 # The question, the L1 and the squared L2 norm of what one record adds, and how many numbers are released.
+ON_A, ON_B = Cut(0, np.array([0, 1])), Cut(1, np.array([0, 1, 1]))
+BY_A = Splits((0,), [np.array([0, 1])], [False])
 OF_ALL = {
-    "scores": (lambda asked, noise: asked.scores(noise), 2 * 3, 2 * 3**2, 2),
-    "sums": (lambda asked, noise: asked.sums(1, noise), 5, 9, 3 * 3),
+    "sums": (lambda asked, noise: asked.sums(Candidate(1), noise), 5, 9, 3 * 3),
+    "sums of a split": (lambda asked, noise: asked.sums(Candidate(1, 0, ON_A), noise), 5, 9, 2 * 3 * 3),
     "whole_sums": (lambda asked, noise: asked.whole_sums(noise), 5, 9, 3),
 }
 
@@ -120,9 +122,11 @@ def test_counts_of_nodes_are_charged_draw_by_draw_and_need_noise_for_a_records_w
 @pytest.mark.parametrize("name", OF_ALL)
 def test_sums_of_all_records_are_charged_draw_by_draw_and_need_noise_for_their_norms(name):
     ask, l1, l2_squared, draws = OF_ALL[name]
-    curator, _ = opened()
-    asked = curator.open_round(Channels())
-    check_least(curator, lambda noise: ask(asked, noise), l1, l2_squared, draws)
+    for cuts in ((), (ON_B,), (ON_B, ON_A)):
+        curator, _ = opened()
+        asked = curator.open_round(Channels(), None, cuts, BY_A)
+        cells = 1 if name == "whole_sums" else 2 ** len(cuts)
+        check_least(curator, lambda noise, asked=asked: ask(asked, noise), l1, l2_squared, cells * draws)
 
 
 @pytest.mark.parametrize("weights", [None, Weights()], ids=["ones", "weighted"])
@@ -159,29 +163,34 @@ def test_a_selection_needs_the_range_of_a_records_weight_and_is_charged_once(nam
     assert curator.total == cost(mechanism.event("", ""))
 
 
-def test_a_candidate_needs_twice_what_a_record_adds_to_its_score_and_loses_its_penalty():
+def test_a_candidate_or_a_cut_needs_twice_what_a_record_adds_to_its_score_and_a_candidate_loses_its_penalty():
     curator, _ = opened()
-    asked, penalty = curator.open_round(Channels()), np.array([5, -8])
-    with pytest.raises(ConfigurationError, match="up to 6"):
-        asked.select(PermuteAndFlip(ONE, Fraction(11, 2)), penalty)
+    asked, penalty = curator.open_round(Channels()), np.array([[5, -8]])
+    every, ordered = np.ones(5, dtype=np.bool_), [False, True]
+    for ask in (lambda m: asked.select(m, penalty), lambda m: asked.select_cut(m, ordered, every)):
+        with pytest.raises(ConfigurationError, match="up to 6"):
+            ask(PermuteAndFlip(ONE, Fraction(11, 2)))
     assert curator.spent == 0
     mechanism = PermuteAndFlip(ONE, 6)
     asked.select(mechanism, penalty)
-    asked.select(mechanism, penalty, np.array([False, True]))
-    assert curator.total == cost(mechanism.event("", "")).times(2)
+    asked.select(mechanism, penalty, np.array([[False, True]]))
+    asked.select_cut(mechanism, ordered, every)
+    assert curator.total == cost(mechanism.event("", "")).times(3)
     # Of five records of each class those of the first add 1 to the first channel, and those of the second take 2 from the next.
-    for (_, scores, offered), every in zip(curator._randomness.drawn, (True, False), strict=True):
+    *candidates, cut = curator._randomness.drawn
+    for (_, scores, offered), may in zip(candidates, (True, False), strict=True):
         assert scores.tolist() == [[15 - 5, 15 + 8]]
         assert offered.dtype == np.bool_
-        assert offered.tolist() == [[every, True]]
+        assert offered.tolist() == [[may, True]]
+    assert cut[1].tolist() == [[15] * 5]
 
 
-def test_a_round_that_ranks_nothing_is_asked_for_no_scores_and_charges_nothing():
+def test_a_round_that_ranks_nothing_is_asked_for_no_selection_and_charges_nothing():
     curator, _ = opened()
     asked = curator.open_round(Ones())
     for ask in (
-        lambda: asked.select(PermuteAndFlip(ONE, 1), np.zeros(2, dtype=np.int64)),
-        lambda: asked.scores(Geometric(ONE)),
+        lambda: asked.select(PermuteAndFlip(ONE, 1), np.zeros((1, 2), dtype=np.int64)),
+        lambda: asked.select_cut(PermuteAndFlip(ONE, 1), [False, True], np.ones(5, dtype=np.bool_)),
     ):
         with pytest.raises(ConfigurationError, match="ranks no features"):
             ask()
@@ -195,9 +204,10 @@ def test_the_sums_of_a_round_are_those_of_each_code_and_of_all_records_and_are_n
     noise = Geometric(ONE, 5)
     assert repr(asked) == "Round()"
     assert asked.whole_sums(noise).tolist() == [5, -10, 10]
-    assert asked.sums(0, noise).tolist() == [[2, -4, 4], [3, -6, 6]]
-    assert asked.sums(1, noise).tolist() == [[2, -6, 0], [0, -4, 6], [3, 0, 4]]
-    assert asked.scores(Geometric(ONE, 6)).tolist() == [15, 15]
+    assert asked.sums(Candidate(0), noise).tolist() == [[[2, -4, 4], [3, -6, 6]]]
+    assert asked.sums(Candidate(1), noise).tolist() == [[[2, -6, 0], [0, -4, 6], [3, 0, 4]]]
+    on_b = curator.open_round(Channels(), None, (ON_B,))
+    assert on_b.sums(Candidate(0), noise).tolist() == [[[2, 0, 0], [0, -6, 0]], [[0, -4, 4], [3, 0, 6]]]
 
 
 def cuts(*edges):
@@ -329,41 +339,46 @@ def test_codes_are_merged_whole_and_before_nodes_hold_them():
     assert len(fresh.partition(root, multiway((1, 2)), np.array([1]))) == 2
 
 
-def split_by(by=0, group=(0, 1), cut=((True, False),), into=((0, 1), (0, 1, 1))):
-    return Splits(
-        (by,), [np.array(group)], [np.array(cut, dtype=bool)], [np.array(codes, dtype=np.int64) for codes in into]
-    )
+def split_by(by=(0,), group=((0, 1),), ordered=(True,)):
+    return Splits(by, [np.array(codes, dtype=np.int64) for codes in group], ordered)
 
 
-def test_splits_are_taken_where_each_record_is_in_one_cell_of_each_and_refused_elsewhere():
+def cut_by(by, *side):
+    return Cut(by, np.array(side))
+
+
+def test_cuts_are_taken_where_each_record_is_in_one_cell_of_each_and_refused_elsewhere():
     offsets = np.array([0, 2, 5])
     for fine in (
-        split_by(),
-        split_by(by=1, group=(0, 1, 1)),
-        split_by(group=(0, 0), cut=((True,),)),
-        split_by(into=((0, 0), (0, 0, 1))),
+        ((), split_by()),
+        ((), split_by((1,), ((0, 1, 1),))),
+        ((), split_by((1, 0), ((1, 0, 1), (0, 0)), (False, True))),
+        ((cut_by(1, 1, 0, 1),), None),
+        ((cut_by(1, 0, 0, 1), cut_by(0, 1, 0)), split_by()),
     ):
-        check_splits(fine, offsets)
+        check_cuts(*fine, offsets)
     for wrong in (
-        split_by(by=-1, group=(0, 1, 1)),
-        split_by(by=-2),
-        split_by(by=2),
-        split_by(by=1),
-        split_by(group=(0, -1)),
-        split_by(group=(-1, 1)),
-        split_by(group=(0, 2)),
-        split_by(group=(0, 0)),  # a sum of the last group is asked for and none comes back
-        split_by(into=((0, 1), (0, 2, 2))),
-        split_by(into=((0, 1), (1, 1, 2))),
-        split_by(into=((0, 1), (0, 1, 0))),
-        split_by(into=((0, 1), (0, 1))),
-        split_by(into=((0, 1), (0, 1, 1), (0, 1))),
-        Splits((), [], [], split_by().into),
-        Splits((0, 1), split_by().group, split_by().cuts, split_by().into),
-        Splits((0,), split_by().group, [], split_by().into),
+        ((), split_by((-1,), ((0, 1, 1),))),
+        ((), split_by((-2,))),
+        ((), split_by((2,))),
+        ((), split_by((1,))),
+        ((), split_by(group=((0, -1),))),
+        ((), split_by(group=((-1, 1),))),
+        ((), split_by(group=((0, 2),))),  # a sum of group 1 is asked for and none comes back
+        ((), split_by((0, 0), ((0, 1), (0, 0)), (True, True))),
+        ((), split_by((0, 1))),
+        ((), split_by(ordered=())),
+        ((), split_by((), (), ())),
+        ((cut_by(1, 0, 1),), None),
+        ((cut_by(2, 0, 1),), None),
+        ((cut_by(-2, 0, 1),), None),
+        ((cut_by(0, 0, 2),), None),
+        ((cut_by(0, 1, 1),), None),
+        ((cut_by(1, 0, 1, 2),), split_by()),
+        ((cut_by(0, 0, 1), cut_by(1, 0, 1, -1)), split_by()),
     ):
         with pytest.raises(ConfigurationError, match="other features or codes"):
-            check_splits(wrong, offsets)
+            check_cuts(*wrong, offsets)
 
 
 @pytest.mark.parametrize("index", [np.array([0, 1]), [0, 1], np.array([0, 1], dtype=np.int16)])

@@ -6,17 +6,28 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_splits import DEEP, ENCODER, N_CODES, RULE, SCHEMA, SPLITS, records
+from test_splits import (
+    CUTS,
+    ENCODER,
+    N_CODES,
+    NOISE,
+    OFFSETS,
+    ORDERED,
+    RULE,
+    SCHEMA,
+    SELECTION,
+    SPLITS,
+    penalties,
+    records,
+)
 
-import hedgerow as hr
-from hedgerow.boosting.steps import splits_of, widest_side
-from hedgerow.curator import Queryable
+from hedgerow.curator import Candidate, Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness
-from hedgerow.schema import Encoder
 from hedgerow.table import MemoryTable
 
 FEATURES = len(N_CODES)
-NOISE = 1000  # drawn for every cell, so that a cell without it shows
+ADDED = 1000  # drawn for every cell, so that a cell without it shows
+KINDS = {"single": ((), None), "splits": ((), SPLITS), "two cuts": (CUTS[2], None), "three cuts": (CUTS[2], SPLITS)}
 
 
 class Marked(Randomness):
@@ -30,7 +41,7 @@ class Marked(Randomness):
         if isinstance(mechanism, PermuteAndFlip):
             self.offered.append(np.array(statistics[1]))
             return np.zeros(len(statistics[0]), dtype=np.int64)
-        return np.asarray(statistics[0]) + NOISE
+        return np.asarray(statistics[0]) + ADDED
 
 
 def worlds():
@@ -51,19 +62,23 @@ def asked_of(world):
     return Queryable(MemoryTable(codes, labels, N_CODES, 2), Fraction(10**6), randomness), randomness
 
 
-@pytest.mark.parametrize("splits", [None, SPLITS, DEEP], ids=["single", "one cut", "two cuts"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_cell_gets_noise_whatever_records_hold(world, splits):
+def test_every_cell_gets_noise_whatever_records_hold(world, kind):
+    cuts, splits = KINDS[kind]
     curator, _ = asked_of(world)
-    asked, noise = curator.open_round(RULE, None, splits), Geometric(Fraction(1), RULE.l1)
+    asked = curator.open_round(RULE, None, cuts, splits)
     raw, _ = asked_of(world)
     raw._randomness = type("Raw", (), {"draw": staticmethod(lambda _, sums: sums)})()
-    exact = raw.open_round(RULE, None, splits)
-    for candidate in range(FEATURES + len(splits or ())):
-        assert np.array_equal(asked.sums(candidate, noise), exact.sums(candidate, noise) + NOISE)
-    assert np.array_equal(asked.whole_sums(noise), exact.whole_sums(noise) + NOISE)
-    of_all = Geometric(Fraction(1), FEATURES * RULE.scored_l1)
-    assert np.array_equal(asked.scores(of_all), exact.scores(of_all) + NOISE)
+    exact = raw.open_round(RULE, None, cuts, splits)
+    candidates = [Candidate(j) for j in range(FEATURES)]
+    candidates += [Candidate(3, number, SPLITS.cut(number)) for number in range(len(splits or ()))]
+    for candidate in candidates:
+        found = asked.sums(candidate, NOISE)
+        cells = 2 ** (len(cuts) + (candidate.cut is not None))
+        assert found.shape == (cells, N_CODES[candidate.feature], RULE.channels)
+        assert np.array_equal(found, exact.sums(candidate, NOISE) + ADDED)
+    assert np.array_equal(asked.whole_sums(NOISE), exact.whole_sums(NOISE) + ADDED)
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -71,36 +86,29 @@ def test_every_cell_of_nodes_gets_noise_whatever_records_hold(world):
     curator, _ = asked_of(world)
     root = curator.assign(PerRecordCoin(1))
     codes, labels = WORLDS[world]
-    assert (np.asarray(curator.class_counts(root, Geometric(Fraction(1)))) >= NOISE).all()
+    assert (np.asarray(curator.class_counts(root, Geometric(Fraction(1)))) >= ADDED).all()
     every = Geometric(Fraction(1), FEATURES)
     found = curator.histogram(root, np.ones((1, FEATURES), dtype=np.bool_), every)[0]
     begins = np.concatenate([[0], np.cumsum(N_CODES)[:-1]])
     exact = np.zeros((int(N_CODES.sum()), len(SCHEMA.classes)), dtype=np.int64)
     for feature, begin in enumerate(begins):
         np.add.at(exact, (begin + codes[:, feature].astype(int), labels.astype(int)), 1)
-    assert np.array_equal(found, exact + NOISE)
+    assert np.array_equal(found, exact + ADDED)
     assert int(N_CODES.sum()) == ENCODER.n_codes.sum()
 
 
-@pytest.mark.parametrize("splits", [None, SPLITS, DEEP], ids=["single", "one cut", "two cuts"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_candidate_is_offered_whatever_records_hold(world, splits):
+def test_every_candidate_is_offered_whatever_records_hold(world, kind):
+    cuts, splits = KINDS[kind]
     curator, randomness = asked_of(world)
-    candidates = FEATURES + len(splits or ())
-    curator.open_round(RULE, None, splits).select(
-        PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1), np.zeros(candidates, dtype=np.int64)
-    )
-    (offered,) = randomness.offered
-    assert offered.shape == (1, candidates)
-    assert offered.all()
-
-
-@pytest.mark.parametrize("bins", [1, 2, 3, 9, 40])
-def test_the_widest_side_is_that_of_the_candidate_with_the_most_cells(bins):
-    """As many draws as it has cells are planned: of numbers the cell of missing ones is one of them."""
-    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=["no", "yes"])
-    encoder = Encoder(schema, bins)
-    splits = splits_of(encoder, [0, 1])
-    widest = int((splits.n_cells // splits.n_sides).max())
-    assert widest_side(encoder.n_codes, np.array(schema.is_numeric)) == widest
-    assert widest_side(N_CODES, np.array(SCHEMA.is_numeric)) == int((SPLITS.n_cells // SPLITS.n_sides).max())
+    asked = curator.open_round(RULE, None, cuts, splits)
+    asked.select(SELECTION, penalties(splits))
+    asked.select_cut(SELECTION, ORDERED, np.ones(OFFSETS[-1], dtype=np.bool_))
+    candidates, of_cuts = randomness.offered
+    rows = candidates.reshape(-1, FEATURES)
+    assert len(rows) == 1 + len(splits or ())
+    assert rows[0].all()
+    if splits is not None:  # but the feature that a cut cuts
+        assert np.array_equal(rows[1:], splits.offered(FEATURES))
+    assert of_cuts.all()

@@ -1,17 +1,17 @@
-"""Split candidates: each puts a record into one cell, whatever the record is, and a round's answers are those of a plain loop."""
+"""Cuts and splits: each puts a record into one cell, whatever the record is, and a round's answers are those of a plain loop."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.boosting.gradients import Gradients
-from hedgerow.boosting.steps import can_be_cut, condition, of_split, splits_of, widest_side
-from hedgerow.curator import Cut, Queryable, Splits
+from hedgerow.additive.losses import Logistic
+from hedgerow.curator import Candidate, Cut, Queryable, Splits, cells_of
+from hedgerow.curator.splits import cut_scores
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
 from hedgerow.schema import Encoder
@@ -22,31 +22,35 @@ SCHEMA = hr.Schema(
         "a": hr.Numeric(0, 1),
         "b": hr.Categorical(["x", "y", "z"]),
         "c": hr.Numeric(0, 1),
-        "d": hr.Categorical(list(range(40))),
+        "d": hr.Categorical(list(range(12))),
     },
     classes=["no", "yes"],
 )
 ENCODER = Encoder(SCHEMA, 9)
 N_CODES = ENCODER.n_codes
-SPLITS = splits_of(ENCODER, [0, 1])
+OFFSETS = np.concatenate([[0], np.cumsum(N_CODES)])
+ORDERED = tuple(SCHEMA.is_numeric)
+SPLITS = Splits([0, 1], [np.array([0, 0, 1, 2, 3, 3, 4, 5, 6, 7]), np.arange(5)], [True, False])
 ON_B = Cut(1, np.array([1, 0, 1, 1, 0]))
-# Feature 0 by itself, then on both sides of a cut of 1; 1 on both sides of one of 3, and 2 of one of its own.
-ON_C = Cut(2, (np.arange(N_CODES[2]) > 4).astype(int))
+ON_C = Cut.at(2, 4, int(N_CODES[2]), ordered=True)
 ON_D = Cut(3, np.arange(N_CODES[3]) % 2)
-DEEP = splits_of(ENCODER, [0, 0, 1, 2], [None, ON_B, ON_D, ON_C])
-RULE = Gradients(2, normal=False)
-
-
-@pytest.fixture(params=[SPLITS, DEEP], ids=["one cut", "two cuts"])
-def splits(request):
-    return replace(request.param)  # with nothing worked out before
+CUTS = ((), (ON_B,), (ON_C, ON_D), (ON_D, ON_B, ON_C))
+RULE = Logistic(2, normal=False)
+SELECTION = PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1)
+NOISE = Geometric(Fraction(1), RULE.l1)
 
 
 class Unnoisy(Randomness):
-    """Draws nothing: noise is zero, and the best score wins."""
+    """Draws nothing: noise is zero, the best score wins, and scores and what is offered are kept."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.scores, self.offered = [], []
 
     def draw(self, mechanism, *statistics):
         if isinstance(mechanism, PermuteAndFlip):
+            self.scores.append(statistics[0][0])
+            self.offered.append(statistics[1][0])
             return np.argmax(np.where(statistics[1], statistics[0], -(2**62)), axis=1)
         return statistics[0]
 
@@ -57,196 +61,269 @@ def records(count, seed=0):
     return codes, generator.integers(0, 2, count).astype(np.int16)
 
 
-def opened(codes, labels, epsilon=100, splits=SPLITS):
+def opened(codes, labels, cuts=(), splits=None, rule=RULE):
     table = MemoryTable(codes, labels, N_CODES, 2)
-    return Queryable(table, Fraction(epsilon), Unnoisy()).open_round(RULE, None, replace(splits))
+    return Queryable(table, Fraction(10**4), Unnoisy()).open_round(rule, None, cuts, splits)
 
 
-def cell_of(split, code):
-    """The cell of a record of these codes: the cells of the first side come first."""
-    side = 0
-    for cut in split.cuts:
-        side = 2 * side + cut.side[code[cut.by]]
-    return split.into[code[split.feature]] + side * (int(split.into[-1]) + 1)
+def penalties(splits):
+    return np.zeros((1 + len(splits or ()), len(N_CODES)), dtype=np.int64)
 
 
-def test_what_may_be_cut_and_into_what():
-    assert can_be_cut(ENCODER).tolist() == [True, True, True, False]
-    assert widest_side(N_CODES, np.array(SCHEMA.is_numeric)) == N_CODES[3]
-    # Eight cuts of nine bins, the last of them for missing cells, and each declared value and missing: with three features each.
-    splits = replace(SPLITS)
-    assert len(splits) == 3 * 8 + 3 * 4
-    cuts = [splits[number].cuts[0] for number in range(len(splits))]
-    assert {(cut.by, splits[number].feature) for number, cut in enumerate(cuts)} == {
-        *((0, k) for k in (1, 2, 3)),
-        *((1, k) for k in (0, 2, 3)),
-    }
-    assert splits.groups.group.dtype == splits.groups.feature.dtype == np.int64
-    sides = {tuple(cut.side.tolist()) for cut in cuts if cut.by == 0}
-    assert all(side[0] == 0 and side[-1] == 1 for side in sides)
-    assert len(sides) == 8
+def scores_of(asked, splits=None):
+    """The scores of cuts by code, and those of candidates, (1 + cuts of the splits, features)."""
+    asked.select_cut(SELECTION, ORDERED, np.ones(OFFSETS[-1], dtype=np.bool_))
+    asked.select(SELECTION, penalties(splits))
+    cut, candidates = asked._randomness.scores[-2:]
+    return cut, candidates.reshape(-1, len(N_CODES))
 
 
-def test_what_is_cut_on_both_sides_of_a_cut():
-    """Neither feature that is cut is the one whose cells are asked; each side of the first cut has two of its own."""
-    deep = replace(DEEP)
-    assert len(deep) == 3 * 8 + 2 * 8 + 2 * 4 + 3 * 8
-    found = [deep[number] for number in range(len(deep))]
-    assert [tuple(cut.by for cut in split.cuts) for split in found] == 24 * [(0,)] + 16 * [(1, 0)] + 8 * [
-        (3, 1)
-    ] + 24 * [(2, 2)]
-    assert {split.feature for split in found[24:40]} == {2, 3}
-    assert {split.feature for split in found[40:48]} == {0, 2}
-    assert {split.feature for split in found[48:]} == {0, 1, 3}
-    assert deep.n_sides.tolist() == [split.n_sides for split in found] == 24 * [2] + 48 * [4]
-    assert deep.n_cells.tolist() == [split.n_sides * (int(split.into[-1]) + 1) for split in found]
-    assert all(split.cuts[0] is ON_B for split in found[24:40])
-    assert deep.n_first == 9
-    assert deep.groups.n_groups == 9 + 2 * 9 + 2 * 5 + 2 * 9
+def plain_sums(codes, channels, cuts, feature):
+    """The sums by the cells of cuts and the codes of a feature, record by record."""
+    sums = np.zeros((2 ** len(cuts), N_CODES[feature], channels.shape[1]), dtype=np.int64)
+    for code, added in zip(codes, channels, strict=True):
+        cell = 0
+        for cut in cuts:
+            cell = 2 * cell + cut.side[code[cut.by]]
+        sums[cell, code[feature]] += added
+    return sums
 
 
-def test_a_candidate_is_found_by_its_key_among_its_own_and_no_others(splits):
-    keys = [splits[number].key for number in range(len(splits))]
-    assert len(set(keys)) == len(keys)
-    assert [splits.number(key) for key in keys] == list(range(len(keys)))
-    for other in (splits_of(ENCODER, [1]), splits_of(ENCODER, [1], [ON_D]), splits_of(ENCODER, [0], [ON_C])):
-        found = [other.number(key) for key in keys]
-        assert [number for number in found if number is not None] == [
-            number for number in range(len(other)) if other[number].key in keys
-        ]
-        assert [None if number is None else other[number].key for number in found] == [
-            key if number is not None else None for key, number in zip(keys, found, strict=True)
-        ]
+def absolute(sums):
+    """The absolute gradients of sums of one gradient and one curvature."""
+    return int(np.abs(sums[..., 0]).sum())
 
 
-def test_a_condition_is_said_in_the_units_of_the_schema():
-    assert condition(ENCODER, 0, 2) == "a < 0.333333"
-    assert condition(ENCODER, 0, 8) == "a is not missing"
-    assert condition(ENCODER, 1, 1) == "b = y"
+def cuts_of(splits):
+    """Every cut by its definition: between groups of a feature with an order, of one group alone without."""
+    for by, group, ordered in zip(splits.by, splits.group, splits.ordered, strict=True):
+        for last in range(int(group.max())):
+            yield Cut(by, np.where(group > last if ordered else group != last, 1, 0))
 
 
-def test_sums_and_scores_are_those_of_a_plain_loop(splits):
+def test_a_cut_has_the_codes_up_to_one_or_that_one_alone_on_its_first_side():
+    assert Cut.at(2, 1, 4, ordered=True).side.tolist() == [0, 0, 1, 1]
+    assert Cut.at(2, 1, 4, ordered=False).side.tolist() == [1, 0, 1, 1]
+    for ordered, code in product((True, False), range(4)):
+        assert Cut.at(0, code, 4, ordered=ordered).code == code
+
+
+def test_cells_double_with_each_cut_and_the_first_has_the_highest_digit():
+    for cuts in CUTS:
+        cells = cells_of(cuts)
+        assert cells.n_cells == 2 ** len(cuts)
+        assert cells.by.tolist() == [cut.by for cut in cuts]
+        for row, cut in zip(cells.side, cuts, strict=True):
+            assert np.array_equal(row[: len(cut.side)], cut.side)
+        assert cells.by.dtype == cells.side.dtype == np.int64
+
+
+def test_splits_are_the_cuts_between_groups_by_number():
+    assert len(SPLITS) == 7 + 4
+    assert SPLITS.groups.feature.tolist() == [0, 1]
+    assert SPLITS.groups.n_groups == 8 + 5
+    assert SPLITS.groups.group.dtype == SPLITS.groups.feature.dtype == np.int64
+    expected = list(cuts_of(SPLITS))
+    assert len(expected) == len(SPLITS)
+    for number, cut in enumerate(expected):
+        assert SPLITS.cut(number).by == cut.by
+        assert SPLITS.cut(number).side.tolist() == cut.side.tolist()
+        assert SPLITS.offered(4)[number].tolist() == [j != cut.by for j in range(4)]
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+@pytest.mark.parametrize("splits", [None, SPLITS], ids=["single", "splits"])
+def test_sums_and_scores_are_those_of_a_plain_loop(cuts, splits):
     codes, labels = records(300)
-    asked = opened(codes, labels, splits=splits)
-    channels = RULE(np.zeros((300, 2), dtype=np.int32), labels)
-    noise = Geometric(Fraction(1), RULE.l1)
+    asked = opened(codes, labels, cuts, splits)
+    channels = RULE(np.zeros((300, 1), dtype=np.int32), labels)
+    of_cuts, of_candidates = scores_of(asked, splits)
+    for j in range(4):
+        sums = plain_sums(codes, channels, cuts, j)
+        assert np.array_equal(asked.sums(Candidate(j), NOISE), sums)
+        assert of_candidates[0, j] == absolute(sums)
+        for code in range(N_CODES[j]):
+            cut = Cut.at(j, code, int(N_CODES[j]), ordered=ORDERED[j])
+            sides = plain_sums(codes, channels, (*cuts, cut), 0).sum(axis=1)
+            assert of_cuts[OFFSETS[j] + code] == absolute(sides)
+    for number, cut in enumerate(() if splits is None else cuts_of(splits)):
+        for j in range(4):
+            sums = plain_sums(codes, channels, (*cuts, cut), j)
+            assert np.array_equal(asked.sums(Candidate(j, number, cut), NOISE), sums)
+            assert of_candidates[1 + number, j] == absolute(sums)
+    assert asked.whole_sums(NOISE).tolist() == channels.sum(axis=0).tolist()
+    assert of_cuts.dtype == of_candidates.dtype == np.int64
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_scores_of_cuts_are_those_of_a_plain_twin(channels):
+    sums = np.random.default_rng(channels).integers(-9, 10, (2, OFFSETS[-1], channels))
+    for j in range(1, 4):  # every feature's codes hold every record once
+        last = OFFSETS[j + 1] - 1
+        sums[:, last] += sums[:, : OFFSETS[1]].sum(axis=1) - sums[:, OFFSETS[j] : OFFSETS[j + 1]].sum(axis=1)
     expected = []
-    for number in range(len(splits)):
-        split = splits[number]
-        sums = np.zeros((splits.n_cells[number], 2), dtype=np.int64)
-        np.add.at(sums, [cell_of(split, code) for code in codes], channels)
-        assert np.array_equal(asked.sums(4 + number, noise), sums)
-        expected.append(np.abs(sums[:, 0]).sum())
-    singles = [np.abs(np.bincount(codes[:, j], channels[:, 0], n)).sum() for j, n in enumerate(N_CODES)]
-    assert np.array_equal(asked._scores(), singles + expected)
-    assert asked._scores().dtype == np.int64
-    assert np.array_equal(asked.scores(Geometric(Fraction(1), 4 * RULE.scored_l1)), singles)
-    for j, n in enumerate(N_CODES):
-        plain = np.stack([np.bincount(codes[:, j], channel, n) for channel in channels.T], axis=1)
-        assert np.array_equal(asked.sums(j, noise), plain)
+    for j in range(4):
+        own = sums[:, OFFSETS[j] : OFFSETS[j + 1]]
+        for code in range(N_CODES[j]):
+            first = [c <= code if ORDERED[j] else c == code for c in range(N_CODES[j])]
+            expected.append(sum(np.abs(own[:, np.equal(first, side)].sum(axis=1)).sum() for side in (True, False)))
+    assert cut_scores(sums, OFFSETS, np.array(ORDERED)).tolist() == expected
 
 
 def test_the_best_candidate_less_its_penalty_is_chosen_among_those_offered():
-    codes, labels = records(200)
-    asked = opened(codes, labels)
-    scores, mechanism = asked._scores(), PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1)
-    penalty = np.arange(len(scores)) * 1000
-    assert asked.select(mechanism, penalty) == np.argmax(scores - penalty)
-    offered = np.zeros(len(scores), dtype=np.bool_)
-    offered[[2, 7]] = True
-    assert asked.select(mechanism, penalty, offered) in (2, 7)
+    asked = opened(*records(200), (ON_C,), SPLITS)
+    scores = scores_of(asked, SPLITS)[1]
+    penalty = np.arange(scores.size).reshape(scores.shape) * 1000
+    possible = np.concatenate([np.ones((1, 4), dtype=np.bool_), SPLITS.offered(4)])
+    best = asked.select(SELECTION, penalty)
+    row, feature = np.unravel_index(np.argmax(np.where(possible, scores - penalty, -(2**62))), scores.shape)
+    assert (best.feature, best.number) == (feature, None if row == 0 else row - 1)
+    assert np.array_equal(asked._randomness.offered[-1].reshape(scores.shape), possible)
+    offered = np.zeros(scores.shape, dtype=np.bool_)
+    offered[[0, 5], [2, 3]] = True
+    offered[1, 0] = True  # a feature on both sides of a cut of its own is none that splits can be
+    found = asked.select(SELECTION, penalty, offered)
+    assert (found.feature, found.number) in {(2, None), (3, 4)}
+    assert not asked._randomness.offered[-1].reshape(scores.shape)[1, 0]
+    if found.cut is not None:
+        assert np.array_equal(found.cut.side, SPLITS.cut(4).side)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_one_record_more_moves_each_score_and_sum_by_at_most_its_norms(seed, splits):
+@pytest.mark.parametrize("place", [0, 4, 9, 10, 13, 17, 30])
+def test_a_cut_is_that_of_its_feature_at_the_code_that_was_chosen(place):
+    asked = opened(*records(200))
+    offered = np.zeros(OFFSETS[-1], dtype=np.bool_)
+    offered[place] = True
+    cut = asked.select_cut(SELECTION, ORDERED, offered)
+    feature = int(np.searchsorted(OFFSETS, place, side="right")) - 1
+    expected = Cut.at(feature, place - int(OFFSETS[feature]), int(N_CODES[feature]), ordered=ORDERED[feature])
+    assert (cut.by, cut.side.tolist()) == (feature, expected.side.tolist())
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("cuts", CUTS[::3], ids=len)
+def test_one_record_more_moves_each_score_and_sum_by_at_most_its_norms(seed, cuts):
     codes, labels = records(30, seed)
-    fewer, more = opened(codes[:-1], labels[:-1], splits=splits), opened(codes, labels, splits=splits)
-    assert np.abs(more._scores() - fewer._scores()).max() <= RULE.scored_l1
-    noise = Geometric(Fraction(1), RULE.l1)
-    for candidate in range(4 + len(splits)):
-        assert np.abs(more.sums(candidate, noise) - fewer.sums(candidate, noise)).sum() <= RULE.l1
+    fewer, more = (opened(codes[:n], labels[:n], cuts, SPLITS) for n in (29, 30))
+    for before, after in zip(scores_of(fewer, SPLITS), scores_of(more, SPLITS), strict=True):
+        assert np.abs(after - before).max() <= RULE.scored_l1
+    for number, j in product((None, *range(len(SPLITS))), range(4)):
+        candidate = Candidate(j) if number is None else Candidate(j, number, SPLITS.cut(number))
+        assert np.abs(more.sums(candidate, NOISE) - fewer.sums(candidate, NOISE)).sum() <= RULE.l1
 
 
-def test_a_round_with_splits_charges_what_one_without_charges():
+class Signed:
+    """One gradient of 3, of a sign by class, and a curvature of 1: every norm is met by every record."""
+
+    columns, scored, channels, scored_l1, l1, l2_squared = 0, 1, 2, 3, 4, 10
+
+    def __call__(self, margins, labels):
+        return np.stack([np.where(labels == 1, 3, -3), np.ones(len(labels), dtype=np.int64)], axis=1)
+
+
+KINDS = tuple(product((0, 1), (0, 1, 2), (0, 1)))  # two features and a class
+
+
+def small(data, cuts):
+    table = np.array(data, dtype=np.int64).reshape(-1, 3)
+    parts = table[:, :2].astype(np.uint8), table[:, 2].astype(np.int16), np.array([2, 3]), 2
+    splits = Splits([0, 1], [np.arange(2), np.arange(3)], [False, True])
+    randomness = Unnoisy()
+    asked = Queryable(MemoryTable(*parts), Fraction(100), randomness).open_round(Signed(), None, cuts, splits)
+    selection = PermuteAndFlip(Fraction(1), 6)
+    asked.select_cut(selection, [False, True], np.ones(5, dtype=np.bool_))
+    asked.select(selection, np.zeros((1 + len(splits), 2), dtype=np.int64))
+    candidates = [Candidate(0), Candidate(1), *(Candidate(j, n, splits.cut(n)) for n in range(3) for j in range(2))]
+    sums = [asked.sums(candidate, Geometric(Fraction(1), 4)) for candidate in candidates]
+    return np.concatenate(randomness.scores), sums
+
+
+@pytest.mark.parametrize("cuts", [(), (Cut(0, np.array([0, 1])),), (Cut(1, np.array([0, 1, 1])), Cut(0, np.array([1, 0])))],
+                         ids=len)  # fmt: skip
+def test_norms_are_exact_on_all_small_data_sets_and_every_record_more(cuts):
+    """No score and no sums move by more than their norms, and some by as much, in either direction."""
+    moved = set()
+    for data in (each for n in range(3) for each in combinations_with_replacement(KINDS, n)):
+        scores, sums = small(data, cuts)
+        for kind in KINDS:
+            scores_after, sums_after = small((*data, kind), cuts)
+            moved |= set((scores_after - scores).tolist())
+            assert {np.abs(after - before).sum() for before, after in zip(sums, sums_after, strict=True)} == {4}
+    assert moved == {-3, 3}
+
+
+def test_a_round_with_cuts_and_splits_charges_what_one_without_charges():
     codes, labels = records(20)
-    for splits in (None, SPLITS, DEEP):
+    for cuts, splits in ((), None), ((), SPLITS), ((ON_C, ON_D), SPLITS):
         curator = Queryable(MemoryTable(codes, labels, N_CODES, 2), Fraction(10), Unnoisy())
-        asked = curator.open_round(RULE, None, splits)
-        chosen = asked.select(
-            PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1), np.zeros(4 + len(splits or ()), dtype=np.int64)
-        )
+        asked = curator.open_round(RULE, None, cuts, splits)
+        chosen = asked.select(SELECTION, penalties(splits))
         asked.sums(chosen, Geometric(Fraction(2), RULE.l1))
         assert float(curator.spent) == pytest.approx(3)
+        asked.select_cut(SELECTION, ORDERED, np.ones(OFFSETS[-1], dtype=np.bool_))
+        assert float(curator.spent) == pytest.approx(4)
 
 
-def test_noise_for_fewer_features_than_there_are_is_refused():
-    asked = opened(*records(20))
-    with pytest.raises(ConfigurationError, match="calibrated for less"):
-        asked.scores(Geometric(Fraction(1), 3 * RULE.scored_l1))
-    with pytest.raises(ConfigurationError, match="absolute gradients"):
-        asked.select(PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1 - 1), np.zeros(4 + len(SPLITS), dtype=np.int64))
+def test_a_selection_of_a_smaller_range_is_refused_and_charges_nothing():
+    asked = opened(*records(20), (), SPLITS)
+    less = PermuteAndFlip(Fraction(1), 2 * RULE.scored_l1 - 1)
+    for ask in (
+        lambda: asked.select(less, penalties(SPLITS)),
+        lambda: asked.select_cut(less, ORDERED, np.ones(OFFSETS[-1], dtype=np.bool_)),
+    ):
+        with pytest.raises(ConfigurationError, match="absolute gradients"):
+            ask()
+    assert not asked._randomness.scores
 
 
 def changed(**parts):
-    names = ("by", "group", "cuts", "into")
-    return Splits(**{**{name: list(getattr(SPLITS, name)) for name in names}, **parts})
+    return Splits(**{"by": SPLITS.by, "group": SPLITS.group, "ordered": SPLITS.ordered, **parts})
 
 
 @pytest.mark.parametrize(
-    "splits",
+    ("cuts", "splits"),
     [
-        splits_of(Encoder(SCHEMA, 8), [0, 1]),
-        changed(by=[0, 4]),
-        changed(by=[0]),
-        changed(group=[SPLITS.group[0] - 1, SPLITS.group[1]]),
-        changed(group=[SPLITS.group[0] + 1, SPLITS.group[1]]),
-        changed(group=[SPLITS.group[0][1:], SPLITS.group[1]]),
-        changed(into=[into + 1 for into in SPLITS.into]),
-        changed(into=[into[::-1] for into in SPLITS.into]),
-        changed(into=[2 * into for into in SPLITS.into]),
-        changed(into=SPLITS.into[1:]),
-        changed(by=[], group=[], cuts=[]),
-        changed(earlier=[None]),
-        changed(earlier=[None, None, None]),
-        changed(earlier=[None, Cut(4, ON_B.side)]),
-        changed(earlier=[None, Cut(-1, ON_B.side)]),
-        changed(earlier=[None, Cut(-1, ON_D.side)]),
-        changed(earlier=[None, Cut(0, ON_B.side)]),
-        changed(earlier=[None, Cut(1, ON_B.side[1:])]),
-        changed(earlier=[None, Cut(1, 2 * ON_B.side)]),
-        changed(earlier=[None, Cut(1, -ON_B.side)]),
-        changed(earlier=[None, Cut(1, 0 * ON_B.side)]),
+        ((), changed(by=[0, 4])),
+        ((), changed(by=[0, -3])),
+        ((), changed(by=[0])),
+        ((), changed(by=[1, 0])),
+        ((), changed(ordered=[True])),
+        ((), changed(group=[SPLITS.group[0] - 1, SPLITS.group[1]])),
+        ((), changed(group=[SPLITS.group[0] + 1, SPLITS.group[1]])),
+        ((), changed(group=[2 * SPLITS.group[0], SPLITS.group[1]])),
+        ((), changed(group=[SPLITS.group[0][1:], SPLITS.group[1]])),
+        ((), Splits([], [], [])),
+        ((), Splits([1, 1], [np.array([0, 0, 1, 1, 1]), np.arange(5)], [True, False])),
+        ((Cut(4, ON_B.side),), None),
+        ((Cut(-1, ON_B.side),), None),
+        ((Cut(-1, ON_D.side),), None),
+        ((Cut(0, ON_B.side),), None),
+        ((Cut(1, ON_B.side[1:]),), None),
+        ((Cut(1, 2 * ON_B.side),), None),
+        ((Cut(1, -ON_B.side),), None),
+        ((Cut(1, 0 * ON_B.side),), None),
+        ((ON_C, Cut(1, ON_B.side + 1)), None),
+        ((Cut(1, np.array([0, 1, 2, 1, 0])),), SPLITS),
     ],
 )
-def test_splits_of_other_codes_are_refused(splits):
-    with pytest.raises(ConfigurationError, match="these splits read other features or codes"):
-        opened(*records(20), splits=splits)
+def test_cuts_of_other_codes_or_that_put_a_record_in_two_cells_or_none_are_refused(cuts, splits):
+    with pytest.raises(ConfigurationError, match="these cuts read other features or codes"):
+        opened(*records(20), cuts, splits)
 
 
 def test_what_was_checked_is_what_a_round_answers_by():
-    """Arrays that are written to afterwards are others, and cuts that are numbers are read as truth."""
-    cuts = [own.astype(np.int64) * 7 for own in SPLITS.cuts]
-    group, into = ([array.copy() for array in part] for part in (SPLITS.group, SPLITS.into))
-    by, earlier = [0, 1], [None, Cut(0, np.arange(10) % 2)]
-    splits = Splits(by, group, cuts, into, earlier)
+    """Arrays that are written to afterwards are others."""
+    group, side, by, ordered = [part.copy() for part in SPLITS.group], ON_C.side.copy(), [0, 1], [True, False]
+    splits, cut = Splits(by, group, ordered), Cut(2, side)
     codes, labels = records(50)
-    asked = opened(codes, labels, splits=splits)
-    expected = asked._scores()
-    for array in (*group, *cuts, *into):
+    asked = opened(codes, labels, (cut,), splits)
+    expected = scores_of(asked, splits)
+    for array in (*group, side):
         array[:] = 0
-    by[:], earlier[:] = [2, 0], [None, None]
-    assert np.array_equal(opened(codes, labels, splits=splits)._scores(), expected)
-    assert np.array_equal(expected[: 4 + 24], opened(codes, labels)._scores()[: 4 + 24])
-    for array in (*splits.group, *splits.cuts, *splits.into, ON_B.side):
+    by[:], ordered[:] = [2, 0], [False, True]
+    for after in (asked, opened(codes, labels, (cut,), splits), opened(codes, labels, (ON_C,), SPLITS)):
+        for before, now in zip(expected, scores_of(after, splits), strict=True):
+            assert np.array_equal(before, now)
+    for array in (*splits.group, cut.side, Cut.at(0, 1, 3, ordered=True).side):
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.flags.writeable = True
-
-
-def test_a_step_adds_to_each_record_the_votes_of_its_cell(splits):
-    codes, _ = records(100)
-    for number in (0, 5, 9, 30, len(splits) - 1):
-        split = splits[number]
-        votes = np.random.default_rng(number).integers(-500, 500, (splits.n_cells[number], 2))
-        margins = np.ones((100, 2), dtype=np.int32)
-        of_split(split, votes)(codes, margins)
-        assert np.array_equal(margins, 1 + votes[[cell_of(split, code) for code in codes]])

@@ -117,11 +117,13 @@ def test_labels_are_of_one_type(classes, labels):
 
 
 def test_a_softmax_with_a_cap_is_calibrated_as_the_model_is():
-    from hedgerow.boosting.gradients import calibrated, cap_of
+    from hedgerow.additive.losses import Logistic, calibrated
 
     sums = np.array([[100, -100, 0], [5000, 4000, -9000]])
     plain = Softmax(512)(sums)
-    np.testing.assert_allclose(Softmax(512, cap=1 - 0.8 / 3)(sums), calibrated(plain, cap_of(3)), rtol=1e-4)
+    np.testing.assert_allclose(
+        Softmax(512, cap=1 - 0.8 / 3)(sums), calibrated(plain, Logistic(3, normal=True).cap), rtol=1e-4
+    )
 
 
 def test_shares_of_many_trees_add_up_exactly_in_any_order():

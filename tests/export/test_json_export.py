@@ -87,7 +87,7 @@ def test_a_file_of_it_saves_as_the_same_model(tmp_path):
 def test_it_is_readable():
     text = fitted("hedgerow", "private").to_json()
     assert max(map(len, text.splitlines())) < 1200  # the rule is the longest line
-    assert text.splitlines()[1:4] == [' "hedgerow": 1,', ' "format": 1,', ' "class": "HedgerowClassifier",']
+    assert text.splitlines()[1:4] == [' "hedgerow": 1,', ' "format": 3,', ' "class": "HedgerowClassifier",']
     assert "votes" in text
 
 

@@ -90,13 +90,13 @@ def test_of_alternative_plans_the_first_is_shown(delta, unit):
     budget = budget_paths(event)
     [path] = budget.paths
     assert [step.purpose for step in path.steps][-2:] == [
-        "candidate of a round",
+        "cut, or candidate, of a round",
         "gradients and curvatures of the candidate's cells",
     ]
     *survey, choice = event.parts
     assert isinstance(choice, OneOf)
     assert path == budget_paths(Sequence((*survey, choice.parts[0]))).paths[0]
-    assert path != budget_paths(Sequence((*survey, choice.parts[1]))).paths[0]
+    assert all(path != budget_paths(Sequence((*survey, other))).paths[0] for other in choice.parts[1:])
     assert budget.words == f"{choice.label}; drawn is the first of the {len(choice.parts)} choices"
     assert budget.unit == unit
 

@@ -10,6 +10,7 @@ from scipy.optimize import brenth
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim, NoAmountError
+from hedgerow.privacy.conversions import concentrated_rho
 from hedgerow.privacy.events import BoundedRange, Gaussian, Pure, Sequence
 
 ONE = Claim(Fraction(1))
@@ -161,3 +162,32 @@ def test_the_delta_of_one_person_added_is_rounded_down_and_hardly(epsilon, recor
 
 def test_a_claim_is_of_one_record_added_or_removed_unless_it_says_so():
     assert Claim(Fraction(1)) == Claim(Fraction(1), Fraction(0), "add-remove", 1)
+
+
+def rounds_of(rho):
+    """Eight selections and sums that cost so much rho together."""
+    return Sequence((BoundedRange(Fraction(1, 10), "m", "p"), gaussian(rho / 4 - Fraction(1, 400), 10)) * 8)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("records", [1, 3])
+def test_the_rho_of_a_claim_is_nearly_the_largest_for_whoever_it_protects(adjacency, records):
+    claim = Claim(Fraction(8), Fraction(1, 10**6), adjacency, records)
+    rho, group = claim.rho(lambda amount: gaussian(2 * amount, 10)), records * (1 if adjacency == "add-remove" else 2)
+    assert claim.covers(gaussian(2 * rho, 10))
+    assert float(rho) == pytest.approx(concentrated_rho(8.0, 1e-6) / group**2, rel=1e-3)
+    assert rho <= claim.largest(lambda amount: gaussian(2 * amount, 10)) * (1 + Fraction(1, 10**6))
+
+
+def test_the_rho_of_a_claim_is_not_above_what_a_plan_of_it_costs():
+    claim = Claim(Fraction(1), Fraction(1, 10**6))
+    rho = claim.rho(rounds_of)
+    assert claim.covers(rounds_of(rho))
+    assert float(rho) > 0.9 * concentrated_rho(1.0, 1e-6)
+
+
+def test_where_draws_or_the_claim_leave_no_rho_it_is_refused():
+    with pytest.raises(NoAmountError, match="no plan of this kind keeps to delta 1e-20"):
+        Claim(Fraction(1), Fraction(1, 10**20)).rho(gaussian)
+    with pytest.raises(NoAmountError):
+        Claim(Fraction(1, 10**6), Fraction(1, 10**9)).rho(gaussian)

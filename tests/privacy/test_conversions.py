@@ -14,6 +14,7 @@ from scipy.stats import norm
 from hedgerow.privacy.conversions import (
     amplified,
     concentrated_delta,
+    concentrated_rho,
     gaussian_delta,
     gaussian_mu,
     mu_squared_of_pure,
@@ -249,3 +250,12 @@ def test_concentrated_delta_is_the_least_over_all_orders_rounded_up_and_hardly(e
             low, high = (low + third, high) if log_bound(low + third) > log_bound(high - third) else (low, high - third)
         right = log_bound(low).exp()
         assert right <= Decimal(concentrated_delta(epsilon, rho)) <= right * (1 + Decimal("1e-8"))
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 3.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
+def test_concentrated_rho_is_that_of_which_concentrated_delta_is_delta(epsilon, delta):
+    rho = concentrated_rho(epsilon, delta)
+    assert rho > 0
+    assert concentrated_delta(epsilon, rho * (1 - 2**-24)) <= delta
+    assert concentrated_delta(epsilon, rho * (1 + 1e-5)) > delta

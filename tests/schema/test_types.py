@@ -299,11 +299,13 @@ def test_published_forms_read_them(name, tmp_path):
 
 
 def test_trees_name_them():
-    from hedgerow.boosting.steps import condition
+    from hedgerow.additive.curves import condition
+    from hedgerow.curator import Cut
     from hedgerow.plots.tree_values import branch_text
 
     assert branch_text("children", SCHEMA.features["children"], [0, 1, 4], 4) == "children = 0 to 3 or missing"
     assert branch_text("born", SCHEMA.features["born"], [3], 4) == "born = 1990-01-01 to 2009-12-31"
     assert branch_text("x", Numeric(0, 1), [0, 1], 4) == "x in [0, 0.5)"
-    assert condition(ENCODER, 0, 0) == "children < 2"
-    assert condition(ENCODER, 1, 2) == "born < 1990-01-01"
+    codes = ENCODER.n_codes.tolist()
+    assert condition(ENCODER, Cut.at(0, 0, codes[0], ordered=True)) == "children < 2"
+    assert condition(ENCODER, Cut.at(1, 2, codes[1], ordered=True)) == "born < 1990-01-01"

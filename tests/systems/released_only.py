@@ -144,10 +144,12 @@ def said(value, curator):
         return tuple((key, said(item, curator)) for key, item in value.items())
     if is_dataclass(value):
         return type(value).__name__, tuple(said(getattr(value, field.name), curator) for field in fields(value))
-    if inspect.isroutine(value):  # the votes of released trees: what they say of some records
+    if inspect.isroutine(value) or hasattr(
+        value, "columns"
+    ):  # the votes of released trees: what they say of some records
         probe = np.random.default_rng(0)
         codes = probe.integers(0, np.diff(curator._table.offsets), (50, len(curator._table.offsets) - 1))
-        margins = np.zeros((50, curator.n_classes), dtype=np.int64)
+        margins = np.zeros((50, value.columns), dtype=np.int64)
         value(codes.astype(curator._table._codes.dtype), margins)
         return margins.tobytes()
     raise AssertionError(f"a question holds a {type(value).__name__}; say how two of them are compared")

@@ -11,9 +11,9 @@ import pytest
 from scipy.special import expit
 
 import hedgerow as hr
-from hedgerow.boosting.gradients import cap_of
-from hedgerow.boosting.weights import UNIT
+from hedgerow.additive.losses import Logistic
 from hedgerow.estimator import claim_of, draw_coins
+from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Sequence
@@ -172,7 +172,7 @@ def test_probabilities_are_those_of_the_log_odds_in_every_form(kind, form):
     second = expit(log_odds)
     odds = np.stack([1 - second, second], axis=1)
     if kind is hr.HedgerowClassifier:
-        odds *= np.maximum(1, (1 - odds) * UNIT / cap_of(2))
+        odds *= np.maximum(1, (1 - odds) * UNIT / Logistic(2, normal=True).cap)
     expected = odds / odds.sum(axis=1, keepdims=True)
     assert np.abs(log_odds).max() > 0.1
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)

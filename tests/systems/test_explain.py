@@ -59,16 +59,17 @@ def test_curves_add_up_to_the_last_bit(delta, classes):
     assert np.abs(found.contributions[:, 1]).max() > 0.5
 
 
-def test_a_split_round_counts_for_the_feature_whose_curve_it_is():
+def test_a_round_with_cuts_counts_for_its_feature_and_for_those_that_are_cut():
     model = hr.HedgerowClassifier(epsilon=20.0, schema=SCHEMAS[2], random_state=0).fit(TABLE, LABELS[2])
     found = model.explain(TABLE)
     codes = model.model_.encoder.transform(TABLE)
-    names = list(SCHEMAS[2].names)
-    for place, name in enumerate(names):
-        # Without the feature's own curve, what is left changes with the feature that is cut only where it has two-sided curves.
+    together = {name for group in model.interactions_ for name in group.features}
+    assert {"b", "c"} <= together
+    for place, name in enumerate(SCHEMAS[2].names):
+        # Without the feature's own curve, what is left changes only where rounds with cuts read it.
         rest = found.contributions[:, place] - model.feature_curve(name)[1][codes[:, place]]
-        assert (np.ptp(rest) > 1e-9) == any(curve.feature == name for curve in model.interactions_)
-    assert "for the feature whose curves they are" in found.rule
+        assert (np.ptp(rest) > 1e-9) == (name in together)
+    assert "where it is cut" in found.rule
 
 
 def test_the_baseline_of_a_booster_of_stumps_is_the_mean_over_branches_and_of_a_tree_that_of_its_paths():

@@ -1,29 +1,15 @@
 """HedgerowClassifier: its curves add up to what it says, and it is never far below the majority rule."""
 
 import warnings
-from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from costs import sums
-from scipy.stats import multivariate_normal
 
 import hedgerow as hr
-from hedgerow.boosting import smoothing
-from hedgerow.boosting.additive import AdditivePlan
-from hedgerow.boosting.additive_round import DenseRecipe, Shares
-from hedgerow.boosting.gradients import calibrated, cap_of
-from hedgerow.boosting.smoothing import Smoothing
-from hedgerow.boosting.weights import VOTE_STEPS
-from hedgerow.curator import Queryable
-from hedgerow.errors import BudgetExceeded, FileFormatError
-from hedgerow.mechanisms import Randomness
+from hedgerow.additive.losses import Logistic, calibrated
+from hedgerow.margins import VOTE_STEPS
 from hedgerow.privacy.accounting import cost
-from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact
-from hedgerow.systems import hedgerow
-from hedgerow.table import MemoryTable
 
 GENERATOR = np.random.default_rng(5)
 X = GENERATOR.uniform(0, 1, (3000, 3))
@@ -34,17 +20,17 @@ THREE = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, classes=[0, 1, 2])
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_curves_add_up_to_the_decision(delta):
-    model = hr.HedgerowClassifier(1.0, delta=delta, schema=SCHEMA).fit(X, Y)
+    model = hr.HedgerowClassifier(1.0, delta=delta, schema=SCHEMA, interaction_cst="no_interactions").fit(X, Y)
     encoder = model.model_.encoder
     codes = encoder.transform(X[:50])
-    total = np.zeros(50)
+    total = np.full(50, model.model_.start[0] / VOTE_STEPS)
     for number, name in enumerate(SCHEMA.names):
         labels, curve = model.feature_curve(name)
         assert len(labels) == len(curve) == encoder.n_codes[number]
         total += curve[codes[:, number]]
-    assert np.allclose(total, model.decision_function(X[:50]))
-    logistic = 1 / (1 + np.exp(-total))
-    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1), cap_of(2)))
+    assert np.array_equal(total, model.decision_function(X[:50]))
+    logistic, cap = 1 / (1 + np.exp(-total)), Logistic(2, normal=True).cap
+    assert np.allclose(model.predict_proba(X[:50]), calibrated(np.stack([1 - logistic, logistic], axis=1), cap))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -82,7 +68,7 @@ def test_every_certificate_holds_and_uses_its_claim(epsilon, delta, adjacency):
     assert model.certificate_.holds
     spent = cost(model.certificate_.event).under(adjacency)
     if delta:
-        assert 0.9 * delta < spent.delta(exact(epsilon)) <= delta
+        assert 0.5 * delta < spent.delta(exact(epsilon)) <= delta
     else:
         assert 0.99 * epsilon < spent.epsilon <= exact(epsilon)
 
@@ -117,50 +103,11 @@ def test_saved_models_say_the_same(tmp_path):
     assert np.array_equal(again.feature_curve("a")[1], model.feature_curve("a")[1])
 
 
-def test_steps_without_noise_or_prior_are_newtons():
-    steps = Smoothing(spreads=(1e6,), common=1e-9).steps(
-        np.array([[3.0], [-2.0]]), np.array([[6.0], [4.0]]), 1e-9, 1e-9, False
-    )
-    assert steps[:, 0] == pytest.approx([0.5, -0.5], rel=1e-3)
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_no_round_moves_two_classes_apart_by_more_than_two(delta):
     model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
-    stages = np.stack([np.zeros(3000), *model.staged_decision_function(X)])
-    assert 1.5 < np.abs(np.diff(stages, axis=0)).max() <= 2
-
-
-def test_both_ways_to_smooth_agree_where_steps_are_independent():
-    generator = np.random.default_rng(1)
-    gradient, curvature, variance = generator.normal(0, 5, 7), generator.uniform(0, 9, 7), generator.uniform(1, 4, 7)
-    prior = 0.3**2 * np.eye(7) + 0.8**2
-    likelihood, steps = smoothing._dependent(gradient, curvature, variance, prior)
-    other_likelihood, other_steps = smoothing._independent(gradient, curvature, variance, 0.3, 0.8)
-    assert steps == pytest.approx(other_steps)
-    assert likelihood == pytest.approx(other_likelihood)
-    noisy = multivariate_normal(np.zeros(7), np.diag(curvature) @ prior @ np.diag(curvature) + np.diag(variance))
-    assert likelihood == pytest.approx(noisy.logpdf(gradient) + 3.5 * np.log(2 * np.pi))
-
-
-def test_the_sums_say_how_far_steps_spread():
-    generator = np.random.default_rng(2)
-    curvature = np.full((300, 1), 50.0)
-    for spread in (0.125, 1.0):
-        true = generator.normal(0, spread, (300, 1))
-        gradient = curvature * true + generator.normal(0, np.sqrt(50 + 100), (300, 1))
-        steps = Smoothing().steps(gradient, curvature, 10.0, 1.0, False)
-        other = Smoothing(spreads=(1.0 if spread < 1 else 0.125,)).steps(gradient, curvature, 10.0, 1.0, False)
-        assert ((steps - true) ** 2).mean() < 0.9 * ((other - true) ** 2).mean()
-
-
-def test_steps_shrink_with_the_noise_and_lean_on_their_neighbors():
-    gradient, curvature = np.array([[5.0], [5.0], [5.0], [0.0]]), np.full((4, 1), 10.0)
-    quiet = Smoothing().steps(gradient, curvature, 0.1, 0.1, True)
-    loud = Smoothing().steps(gradient, curvature, 100.0, 100.0, True)
-    assert np.abs(loud).max() < 0.1 < np.abs(quiet[:3]).min()
-    spike = Smoothing(rough=(0.5,), smooth=()).steps(np.array([[0.0], [9.0], [0.0], [0.0]]), curvature, 5.0, 0.1, True)
-    assert 0 < spike[0, 0] < spike[1, 0]
+    stages = np.stack([np.full(3000, model.model_.start[0] / VOTE_STEPS), *model.staged_decision_function(X)])
+    assert 1 < np.abs(np.diff(stages, axis=0)).max() <= 2
 
 
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
@@ -170,7 +117,7 @@ def test_blocks_of_predictions_change_nothing(size, monkeypatch):
     X = np.linspace(0, 1, 100)[:, None]
     model = hr.HedgerowClassifier(schema=schema, epsilon=5.0, random_state=0).fit(X, (X[:, 0] * 6.9).astype(int))
     whole = model.predict_proba(X), model.decision_function(X)
-    monkeypatch.setattr("hedgerow.boosting.plan.BLOCK_SUMS", size)
+    monkeypatch.setattr("hedgerow.additive.terms.BLOCK", size)
     assert np.array_equal(model.predict_proba(X), whole[0])
     assert np.array_equal(model.decision_function(X), whole[1])
 
@@ -193,91 +140,101 @@ def xor(records=4000, classes=2):
 def test_what_two_features_say_together_is_learned_and_named(delta):
     columns, y = xor()
     model = hr.HedgerowClassifier(10.0, delta=delta, schema=XOR, random_state=0).fit(columns, y)
-    assert model.score(columns, y) > 0.8
+    assert model.score(columns, y) > 0.75
     first, *_ = model.interactions_
-    assert {first.feature, first.by} == {"a", "b"}
-    edge = float(first.condition.removeprefix(f"{first.by} < "))
-    assert 0.3 < edge < 0.7
-    assert first.curves.shape == (2, len(first.labels))
-    shares = [curve.share for curve in model.interactions_]
+    assert {"a", "b"} <= set(first.features)
+    edges = [float(part.conditions[0].split(" < ")[1]) for part in first.parts if " < " in part.conditions[0]]
+    assert any(0.3 < edge < 0.7 for edge in edges)
+    for part in first.parts:
+        assert part.curves.shape == (*(2 for _ in part.conditions), len(part.labels))
+        assert set(first.features) == {part.feature} | {text.split(" ")[0] for text in part.conditions}
+    shares = [group.share for group in model.interactions_]
     assert shares == sorted(shares, reverse=True)
-    assert 0.3 < sum(shares) <= 1
+    assert 0.3 < sum(shares) <= 1 + 1e-9
     assert model.feature_importances_.argmin() == 2
+    assert model.feature_importances_.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_curves_of_both_kinds_add_up_to_the_decision(classes):
+def test_curves_of_features_and_of_cells_add_up_to_the_decision(classes):
+    """The side of a record is read off the words of a condition."""
     columns, y = xor(classes=classes)
     schema = XOR if classes == 2 else XOR.replace(classes=[0, 1, 2])
-    model = hr.HedgerowClassifier(5.0, delta=1e-6, schema=schema, random_state=0).fit(columns, y)
+    model = hr.HedgerowClassifier(8.0, delta=1e-6, schema=schema, random_state=0).fit(columns, y)
     names, codes = list(schema.names), model.model_.encoder.transform(columns)
-    total = sum(model.feature_curve(name)[1][codes[:, place]] for place, name in enumerate(names))
-    inside = {"c": lambda side, cells: cells == side}
-    for curve in model.interactions_:
-        cells = columns[curve.by]
-        name, sign, value = curve.condition.split(" ", 2)
-        assert name == curve.by
-        if sign == "is":  # no cell is missing here
-            first = np.ones(len(cells), dtype=bool)
-        else:
-            first = inside["c"](value, cells) if sign == "=" else cells < float(value)
+    total = model.model_.shown(np.tile(model.model_.start, (4000, 1)) / VOTE_STEPS)
+    total = total + sum(model.feature_curve(name)[1][codes[:, place]] for place, name in enumerate(names))
+    known = np.ones(4000, dtype=bool)
+    assert model.interactions_
+    for part in (part for group in model.interactions_ for part in group.parts):
+        sides = []
+        for condition in part.conditions:
+            name, sign, value = condition.split(" ", 2)
+            cells = columns[name]
             if sign == "<":  # the condition names the edge in six digits: the records right at it are left out
-                first = np.where(abs(cells - float(value)) < 1e-5, -1, first)
-        side = np.where(first == 1, 0, 1)
-        total = np.where(
-            (first == -1).reshape(-1, *[1] * (np.ndim(total) - 1)),
-            np.nan,
-            total + curve.curves[side, codes[:, names.index(curve.feature)]],
-        )
-    assert model.interactions_
-    decided = model.decision_function(columns)
-    known = ~np.isnan(total)
+                known &= abs(cells - float(value)) > 1e-5
+                sides.append(np.where(cells < float(value), 0, 1))
+            elif sign == "=":
+                sides.append(np.where(cells == value, 0, 1))
+            else:
+                assert sign == "is"  # not missing, as all cells here are
+                sides.append(np.zeros(4000, dtype=int))
+        total = total + part.curves[(*sides, codes[:, names.index(part.feature)])]
     assert known.mean() > 0.99
-    assert np.allclose(total[known], decided[known])
+    assert np.allclose(total[known], model.decision_function(columns)[known])
 
 
-def test_a_model_with_splits_is_saved_and_damaged_ones_are_refused(tmp_path):
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(("limit", "most"), [("no_interactions", 0), ("pairwise", 1), (None, 2)])
+def test_features_interact_as_far_as_they_may(limit, most, delta):
     columns, y = xor()
-    model = hr.HedgerowClassifier(10.0, schema=XOR, random_state=0).fit(columns, y)
-    assert model.interactions_
-    model.save(tmp_path / "m.hedgerow")
-    loaded = hr.load(tmp_path / "m.hedgerow")
-    assert np.array_equal(loaded.predict_proba(columns), model.predict_proba(columns))
-    assert [curve.condition for curve in loaded.interactions_] == [curve.condition for curve in model.interactions_]
-    plan = AdditivePlan(hedgerow.RECIPE, XOR, Claim(Fraction(10)), rounds=None, bins=None)
-    arrays = model.model_.to_arrays()
-    assert np.array_equal(plan.restore(arrays).forest.test, model.model_.forest.test)
-    forest = model.model_.forest
-    root = next(root for root in forest.roots if forest.test[root] >= 3)
-    child = forest.first_child[root]
-    for changed in (
-        (child, (forest.test[child] + 1) % 3),
-        (child, root),
-        (child, forest.candidates.feature[forest.test[root]]),
-    ):
-        test = forest.test.copy()
-        test[changed[0]] = changed[1]
-        with pytest.raises(FileFormatError):
-            plan.restore({**arrays, "test": test})
+    model = hr.HedgerowClassifier(20.0, delta=delta, schema=XOR, interaction_cst=limit, random_state=0).fit(columns, y)
+    depths = [len(term.cuts) for term in model.model_.terms]
+    assert max(depths) <= most
+    assert (max(depths) > 0) == (most > 0)
+    assert all(len(group.features) <= 1 + most for group in model.interactions_)
+    assert bool(model.interactions_) == (most > 0)
+    explained = model.explain(columns)
+    assert np.array_equal(explained.baseline + explained.contributions.sum(axis=1), model.decision_function(columns))
 
 
-def test_few_rounds_have_no_splits_and_a_single_feature_none():
+@pytest.mark.parametrize("value", ["pair", 1, True, [["a", "b"]]])
+def test_another_interaction_constraint_is_refused_before_anything_is_booked(value):
+    ledger = hr.Ledger(epsilon=5)
+    with pytest.raises(hr.ConfigurationError, match="interaction_cst"):
+        hr.HedgerowClassifier(schema=SCHEMA, interaction_cst=value, ledger=ledger).fit(X, Y)
+    assert ledger.spent == 0
+
+
+def test_a_single_feature_has_no_interactions():
     columns, y = xor()
-    assert not hr.HedgerowClassifier(3.0, schema=XOR, n_estimators=11).fit(columns, y).interactions_
     alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
     assert not hr.HedgerowClassifier(3.0, schema=alone).fit({"a": columns["a"]}, y).interactions_
 
 
-@pytest.mark.parametrize("features", [1, 20])
-def test_rounds_follow_the_number_of_features_that_say_something(features):
-    """Twenty alike features get more rounds than one, at the same records and budget."""
-    generator = np.random.default_rng(1)
-    x = generator.uniform(0, 1, (5000, 20))
-    odds = 6 * (x[:, :features] - 0.5).sum(axis=1) / np.sqrt(features)
-    y = np.where(generator.uniform(0, 1, 5000) < 1 / (1 + np.exp(-odds)), "yes", "no")
-    schema = hr.Schema({f"f{place}": hr.Numeric(0, 1) for place in range(20)}, classes=["no", "yes"])
-    model = hr.HedgerowClassifier(1.0, delta=1e-6, schema=schema, random_state=0).fit(x, y)
-    assert (len(model.model_.forest.roots) > 12) == (features == 20)
+@pytest.mark.parametrize("rounds", [1, 3, 40])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_as_many_rounds_as_are_asked_for(rounds, delta):
+    model = hr.HedgerowClassifier(2.0, delta=delta, schema=SCHEMA, n_estimators=rounds).fit(X, Y)
+    assert len(list(model.staged_decision_function(X[:5]))) == rounds
+    assert np.array_equal(list(model.staged_predict_proba(X[:5]))[-1], model.predict_proba(X[:5]))
+
+
+def test_more_records_make_a_better_model():
+    """What a sum of curves cannot say is found from more records on."""
+    generator = np.random.default_rng(0)
+    schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abcde"}, classes=["no", "yes"])
+    x = generator.uniform(0, 1, (40_000, 5))
+    odds = 2 * np.where((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5), 1, -1)
+    y = np.where(generator.logistic(size=len(x)) < odds, "yes", "no")
+    scores = [
+        hr.HedgerowClassifier(3.0, delta=1e-6, schema=schema, random_state=0)
+        .fit(x[:n], y[:n])
+        .score(x[30_000:], y[30_000:])
+        for n in (500, 30_000)
+    ]
+    assert scores[0] < 0.7
+    assert scores[1] > 0.8  # .88 is the best
 
 
 def test_pure_steps_of_three_classes_do_not_overshoot():
@@ -288,7 +245,7 @@ def test_pure_steps_of_three_classes_do_not_overshoot():
     schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=list(range(7)))
     model = hr.HedgerowClassifier(5.0, schema=schema, random_state=0).fit(x, y)
     losses = [-np.log(p[np.arange(len(y)), y]).mean() for p in model.staged_predict_proba(x)]
-    assert np.all(np.diff(losses) < 0.01)
+    assert np.all(np.diff(losses) < 0.02)
 
 
 def test_a_large_epsilon_with_a_delta_has_a_pure_plan():
@@ -298,94 +255,19 @@ def test_a_large_epsilon_with_a_delta_has_a_pure_plan():
     assert "no noise of a plan with delta keeps to so large an epsilon, so the plan is pure" in str(model.certificate_)
 
 
+def test_fits_of_a_ledger_with_delta_add_up_all_that_a_pure_fit_costs():
+    """A pure fit of few large rounds costs more rho than one of many small ones, and its event says so."""
+    model = hr.HedgerowClassifier(0.5, schema=SCHEMA, random_state=0).fit(X, Y)
+    spent = cost(model.certificate_.event)
+    whole = 0.97 * 0.5  # of which one round could be made, a quarter for its selection
+    assert spent.values[-1].rho >= 0.9 * ((whole / 4) ** 2 + (whole * 3 / 4) ** 2) / 2
+
+
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
-@pytest.mark.parametrize(("records", "starts"), [(60, True), (3000, False)])
-def test_where_records_are_few_the_model_starts_at_the_shares_of_the_classes(records, starts, monkeypatch):
-    asked = []
-
-    def ask(shares, curator):
-        asked.append(float(shares.noise.deviation))
-        found = original(shares, curator)
-        return found[0], found[1] + np.array([30, -30]) * VOTE_STEPS
-
-    original = Shares.ask
-    monkeypatch.setattr(Shares, "ask", ask)
-    model = hr.HedgerowClassifier(1.0, schema=SCHEMA, random_state=3).fit(X[:records], Y[:records])
-    assert len(asked) == 1
-    assert (
-        model.decision_function(X) < -20
-    ).all() == starts  # with many the margins go back to zero before the first round
-
-
-TWENTY = hr.Schema({f"f{i}": hr.Numeric(-4, 4) for i in range(20)}, classes=["no", "yes"])
-
-
-def normal(odds, n=5000):
-    generator = np.random.default_rng(12)
-    values = generator.normal(size=(n, 20))
-    return values, np.where(generator.random(n) < 1 / (1 + np.exp(-odds(values))), "yes", "no")
-
-
-def test_of_very_many_records_each_fourth_round_alone_has_splits(monkeypatch):
-    splits = replace(hedgerow.RECIPE.splits, many_records=100.0)
-    monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, splits=splits))
-    columns, y = xor()
-    model = hr.HedgerowClassifier(5.0, delta=1e-6, schema=XOR, n_estimators=18, random_state=0).fit(columns, y)
-    two_sided = [number for number, (_, _, firsts) in enumerate(model.model_.rounds()) if len(firsts) > 1]
-    assert two_sided
-    assert all(number >= 3 and (number - 3) % 4 == 0 for number in two_sided)
-
-
-def visited(model):
-    forest = model.model_.forest
-    return {int(test) for test in forest.test[forest.roots]}
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_many_alike_features_get_rounds_for_all_of_them_and_two_of_twenty_do_not(seed):
-    dense = hr.HedgerowClassifier(1.0, delta=1e-6, schema=TWENTY, random_state=seed).fit(
-        *normal(lambda X: 0.8 * X.sum(axis=1))
-    )
-    sparse = hr.HedgerowClassifier(1.0, delta=1e-6, schema=TWENTY, random_state=seed).fit(
-        *normal(lambda X: 2 * X[:, :2].sum(axis=1))
-    )
-    rounds = [len(model.model_.forest.roots) for model in (dense, sparse)]
-    assert rounds[0] == 63
-    assert rounds[1] <= 18
-    # Nothing is cut before two rounds for each feature.
-    assert all(len(firsts) == 1 for _, _, firsts in list(dense.model_.rounds())[:40])
-    assert len(visited(dense)) >= 19
-
-
-def test_features_are_alike_where_all_scores_stand_out_and_are_even():
-    recipe, chance = DenseRecipe(), np.full(20, 10.0)
-    generator = np.random.default_rng(3)
-    even, some = np.full(20, 30.0), np.where(np.arange(20) < 10, 50.0, 10.0)
-    for scores, alike in ((even, True), (some, False), (chance, False)):
-        found = [recipe.all_alike(scores + generator.normal(0, 5, 20), chance, 5.0) for _ in range(200)]
-        assert np.mean(found) > 0.95 if alike else np.mean(found) < 0.05
-    assert not recipe.all_alike(np.full(20, 10.0), chance, 5.0)
-
-
-@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)], ids=["pure", "concentrated"])
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_rounds_for_all_features_are_planned_for(delta, adjacency, monkeypatch):
-    """Both kinds of rounds are among the plan's choices; one with another share of the selection is not, and is stopped."""
-    X, y = normal(lambda X: 0.8 * X.sum(axis=1))
-    monkeypatch.setattr(DenseRecipe, "all_alike", lambda *_: True)
-    plan = AdditivePlan(hedgerow.RECIPE, TWENTY, Claim(Fraction(3), delta, adjacency), rounds=None, bins=None)
-    encoder, planned = plan.encoder, cost(plan.event)
-
-    def curator_of():
-        table = MemoryTable(encoder.transform(X), encoder.labels(y), encoder.n_codes, 2)
-        return Queryable(table, planned, Randomness(0))
-
-    assert planned.under(adjacency).within(Fraction(3), delta)
-    curator = curator_of()
-    plan.fit(curator)
-    assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
-    dearer = replace(hedgerow.RECIPE, dense=replace(hedgerow.RECIPE.dense, scores=Fraction(1, 5)))
-    planted = AdditivePlan(dearer, TWENTY, Claim(Fraction(3), delta, adjacency), rounds=None, bins=None)
-    monkeypatch.setattr(planted, "_scout", lambda left: replace(AdditivePlan._scout(planted, left), left=left))
-    with pytest.raises(BudgetExceeded):
-        planted.fit(curator_of())
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_a_model_starts_between_even_classes_and_their_shares(share):
+    y = np.where(np.arange(3000) < share * 3000, "no", "yes")
+    model = hr.HedgerowClassifier(5.0, delta=1e-6, schema=SCHEMA, random_state=3).fit(X, y)
+    start = model.model_.start[0] / VOTE_STEPS
+    assert -np.log(share / (1 - share)) - 0.05 <= start <= 0.05
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(1 - share, abs=0.03)

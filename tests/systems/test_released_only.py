@@ -15,10 +15,13 @@ from planted import boost_by_the_exact_number
 from released_only import QUESTIONS, World, fit_in
 from test_every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, REFUSED, WITH_DELTA, build, records
 
-from hedgerow.boosting.additive import AdditivePlan
+from hedgerow.additive.plan import AdditivePlan, Course
+from hedgerow.additive.round import OneRound
 from hedgerow.boosting.plan import BoostingPlan
 from hedgerow.cells.specializer import Specializer
 from hedgerow.class_weights import ClassWeights
+from hedgerow.curator import Cut, Round
+from hedgerow.curator.splits import cut_scores
 from hedgerow.systems import hedgerow, system_class
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.leaves import LabelChoice
@@ -70,49 +73,47 @@ def test_what_classes_weigh_follows_from_the_parameter(name, seed):
     same_everywhere(small(name, class_weight={"yes": 7}), seed)
 
 
-@pytest.mark.parametrize("delta", [0, DELTA])
-def test_what_a_step_left_follows_from_what_is_released(delta, monkeypatch):
-    asked = {}
-    for strict_from in (0.0, np.inf):
-        monkeypatch.setattr(hedgerow, "RECIPE", replace(hedgerow.RECIPE, strict_from=strict_from))
-        estimator = small("hedgerow", n_estimators=12, **({"delta": delta} if delta else {}))
-        asked[strict_from] = same_everywhere(estimator, 0)
-    assert asked[0.0] != asked[np.inf]
-
-
-# Every number by which the released number of records decides the kind of a round, or what is asked before the first.
-THRESHOLDS = {
-    "strict rounds": lambda recipe, to: replace(recipe, strict_from=to / 50),
-    "halves of the splits": lambda recipe, to: of_splits(recipe, many_records=to),
-    "two cuts": lambda recipe, to: of_splits(recipe, deep_from=to),
-    "shares of classes alone": lambda recipe, to: replace(recipe, little=to),
-    "scores of all features": lambda recipe, to: replace(recipe, pure_dense=replace(recipe.pure_dense, least=to)),
-}
+# Numbers by which released values decide how many rounds and bins there are, and how many cuts a round may have.
 BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as large: in some worlds there are more, in others fewer
+THRESHOLDS = {
+    "cuts": ({"cuts_from": BETWEEN, "first": 0}, {"cuts_from": np.inf}),
+    "cuts after some rounds": ({"cuts_from": 0.0, "first": 2}, {"cuts_from": 0.0, "first": 3}),
+    "rounds": (
+        {"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)},
+        {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)},
+    ),
+    "bins": (
+        {"bins": (24 / BETWEEN, 1.0), "pure_bins": (24 / BETWEEN, 1.0)},
+        {"bins": (8.0, 0), "pure_bins": (8.0, 0)},
+    ),
+}
 
 
-def of_splits(recipe, **parts):
-    return replace(recipe, splits=replace(recipe.splits, **parts))
-
-
-@pytest.mark.parametrize(
-    ("threshold", "delta"),
-    [
-        (name, delta)
-        for name in THRESHOLDS
-        for delta in (0, DELTA)
-        if (name, delta) != ("scores of all features", DELTA)
-    ],
-)
+@pytest.mark.parametrize("delta", [0, DELTA])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_what_kind_of_round_there_is_follows_from_what_is_released(threshold, delta, monkeypatch):
     """With each threshold between two worlds: the released numbers are the same, so what follows from them must be."""
-    move, recipe = THRESHOLDS[threshold], hedgerow.RECIPE
-    rounds = {} if threshold in ("shares of classes alone", "scores of all features") else {"n_estimators": 24}
-    estimator = build("hedgerow", "private", **rounds, **({"delta": delta} if delta else {}))
-    monkeypatch.setattr(hedgerow, "RECIPE", move(recipe, BETWEEN))
+    between, other = THRESHOLDS[threshold]
+    estimator = build("hedgerow", "private", **({"delta": delta} if delta else {}))
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **between))
     asked = same_everywhere(estimator, 0)
-    monkeypatch.setattr(hedgerow, "RECIPE", move(recipe, np.inf))
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **other))
     assert fit_in(ONE, estimator, 0)[1] != asked  # the threshold decides something here
+
+
+@pytest.fixture
+def deep(monkeypatch):
+    """Rounds have as many cuts as they may."""
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, cuts_from=0.0, first=0, most_cuts=3))
+    monkeypatch.setattr(Course, "next_cuts", lambda self: self._most)
+
+
+@pytest.mark.usefixtures("deep")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("delta", [0, DELTA])
+def test_deep_rounds_follow_from_what_is_released(delta, seed):
+    asked = same_everywhere(small("hedgerow", **({"delta": delta} if delta else {})), seed)
+    assert {"select_cut", "select", "sums"} <= {question for question, _ in asked}
 
 
 CHOICES = [
@@ -132,8 +133,9 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
     asked = set()
     for name in PRIVATE:
         asked |= {question for question, _ in fit_in(ONE, small(name), 0)[1]}
-    for seed in range(4):  # of which one releases so many records that the scores of all features are asked for
-        asked |= {question for question, _ in fit_in(ONE, build("hedgerow", "private"), seed)[1]}
+    with monkeypatch.context() as patch:
+        patch.setattr(Course, "next_cuts", lambda self: self._most)
+        asked |= {question for question, _ in fit_in(ONE, small("hedgerow"), 0)[1]}
     for choices in ({"stop": "noisy-minority"}, {"split": "cuts-then-test"}):
         for name in PRIVATE:
             kind = system_class(name)
@@ -144,6 +146,8 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
 
 
 # What must be noticed.
+
+SHIPPED = Course.next_cuts
 
 
 def sizes_of(curator, nodes):
@@ -200,14 +204,55 @@ def weigh_classes_by_the_number_of_records(plant):
     plant.setattr(AdditivePlan, "fit", boosted)
 
 
-def lose_what_steps_left_where_records_are_many(plant):
-    fit = AdditivePlan.fit
+def cut_as_often_as_the_exact_number_allows(plant):
+    fit, begin = AdditivePlan.fit, Course.__init__
+    records = []
 
     def boosted(self, curator):
-        self._recipe = replace(self._recipe, strict_from=0.0 if len(curator._table) > 100 else np.inf)
+        records.append(len(curator._table))
         return fit(self, curator)
 
+    def began(self, *given):
+        begin(self, *given)
+        self._may_cut = self._cutting = records[-1] > 100
+
     plant.setattr(AdditivePlan, "fit", boosted)
+    plant.setattr(Course, "__init__", began)
+
+
+def go_as_deep_as_the_raw_sums_tell_cells_apart(plant):
+    """K comes from the sums before noise."""
+    select, next_cuts, raw = Round.select, Course.next_cuts, []
+
+    def selected(self, *given):
+        raw.append(int(np.abs(self._scored).sum()))
+        return select(self, *given)
+
+    plant.setattr(Round, "select", selected)
+    plant.setattr(Course, "next_cuts", lambda self: 1 + raw[-1] % 2 if raw else next_cuts(self))
+
+
+def cut_where_exact_gradients_are_largest(plant):
+    chosen = Round.select_cut
+
+    def exactly(self, mechanism, ordered, offered):
+        chosen(self, mechanism, ordered, offered)
+        scores = cut_scores(self._by_code[..., : self._rule.scored], self._offsets, np.array(ordered))
+        best = int(np.argmax(np.where(offered, scores, -1)))
+        feature = int(np.searchsorted(self._offsets, best, side="right")) - 1
+        codes = int(np.diff(self._offsets)[feature])
+        return Cut.at(feature, best - int(self._offsets[feature]), codes, ordered=bool(ordered[feature]))
+
+    plant.setattr(Round, "select_cut", exactly)
+
+
+def spend_less_where_records_are_few(plant):
+    run = OneRound.run
+
+    def ran(self, curator, fit, by):
+        return run(replace(self, cuts=0) if len(curator._table) < 30 else self, curator, fit, by)
+
+    plant.setattr(OneRound, "run", ran)
 
 
 PLANTED = {
@@ -229,7 +274,19 @@ def test_a_plan_that_looks_at_the_records_is_noticed(bug, monkeypatch):
         same_everywhere(small(name), 0)
 
 
-def test_strict_rounds_where_records_are_many_are_noticed(monkeypatch):
-    lose_what_steps_left_where_records_are_many(monkeypatch)
-    with pytest.raises(AssertionError, match=r"is another one"):
-        same_everywhere(small("hedgerow", n_estimators=12), 0)
+DEEP = {
+    "cuts by the exact number of records": cut_as_often_as_the_exact_number_allows,
+    "cuts by raw sums": go_as_deep_as_the_raw_sums_tell_cells_apart,
+    "the cut of the largest exact gradients": cut_where_exact_gradients_are_largest,
+    "no cuts of few records": spend_less_where_records_are_few,
+}
+
+
+@pytest.mark.usefixtures("deep")
+@pytest.mark.parametrize("bug", DEEP)
+def test_a_deep_round_that_looks_at_the_records_is_noticed(bug, monkeypatch):
+    if "number" in bug or "raw" in bug:  # they decide about the depth themselves
+        monkeypatch.setattr(Course, "next_cuts", SHIPPED)
+    DEEP[bug](monkeypatch)
+    with pytest.raises(AssertionError, match=r"is another one|questions"):
+        same_everywhere(small("hedgerow", n_estimators=4), 0)

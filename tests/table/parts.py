@@ -94,5 +94,5 @@ class PartsTable:
     def update_margins(self, votes):
         self._each(lambda place, table: table.update_margins(votes))
 
-    def sums(self, rule, votes=None, groups=None):
-        return self._sum(lambda place, table: table.sums(rule, votes, groups))
+    def sums(self, rule, votes=None, layout=None):
+        return self._sum(lambda place, table: table.sums(rule, votes, layout))

@@ -12,7 +12,17 @@ import pytest
 from hedgerow import threads
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.scores import binary, multiway
-from hedgerow.table import Behind, CodeGroups, Memo, MemoryTable, Partition, PartitionedTable, partitioned
+from hedgerow.table import (
+    Behind,
+    Cells,
+    CodeGroups,
+    Layout,
+    Memo,
+    MemoryTable,
+    Partition,
+    PartitionedTable,
+    partitioned,
+)
 from hedgerow.table.log import (
     AddVotes,
     Assign,
@@ -30,6 +40,8 @@ from hedgerow.table.log import (
 N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)
 GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
+CUTS = Cells(np.array([1, 0]), np.array([[0, 1, 1, 0, 1], [1, 0, 1, 9, 9]]))
+LAYOUTS = (None, Layout(groups=GROUPS), Layout(CUTS), Layout(CUTS, GROUPS), Layout(CUTS, GROUPS, scored=True))
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)
 COUNT = 90
@@ -74,6 +86,9 @@ def learn(codes, margins):
     margins[:, 1] -= codes[:, 0]
 
 
+learn.columns = N_CLASSES
+
+
 class Weighs:
     unit = 3
 
@@ -84,13 +99,13 @@ class Weighs:
 class Channels:
     """Of both signs."""
 
-    scored, channels, scored_l1, l1, l2_squared = 2, 2, 40, 40, 800
+    columns, scored, channels, scored_l1, l1, l2_squared = N_CLASSES, 2, 3, 40, 60, 1200
 
     def __call__(self, margins, labels):
-        return np.stack([margins[:, 0], margins[:, 1] - labels], axis=1).astype(np.int64)
+        return np.stack([margins[:, 0], margins[:, 1] - labels, labels], axis=1).astype(np.int64)
 
 
-class Cells:
+class FourCells:
     n_cells = 4
 
     def cell(self, codes):
@@ -113,13 +128,13 @@ def answers(table, nodes):
 
     table.for_histograms(nodes, 0, len(nodes), work)
     assert np.array_equal(blocks, table.histogram(nodes))
-    return [table.sizes(nodes), table.class_counts(nodes), table.cell_counts(nodes, Cells()), blocks]
+    return [table.sizes(nodes), table.class_counts(nodes), table.cell_counts(nodes, FourCells()), blocks]
 
 
 def session(table):
     """Ask everything of every kind of node, after every kind of change, and return all answers."""
     found = [table.offsets, np.array([table.n_classes])]
-    found += [table.sums(Channels()), table.sums(Channels(), learn), table.sums(Channels(), learn, GROUPS)]
+    found += [table.sums(Channels(), votes, layout) for layout in LAYOUTS for votes in (None, learn)]
     table.update_margins(learn)
     coins = Randomness(1).coins(PerRecordCoin(4))
     plain = table.assign(coins)
@@ -412,9 +427,9 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Sizes(of), 2, True),
         (ClassCounts(of), 2 * 3, True),
         (Histogram(of), 2 * 10 * 3, True),
-        (CellCounts(of, Cells()), 4 * 3, True),
-        (Sums(Channels(), None), 10 * 2, False),
-        (Sums(Channels(), GROUPS), 4 * 10 * 2, False),
+        (CellCounts(of, FourCells()), 4 * 3, True),
+        (Sums(Channels(), Layout()), 10 * 3, False),
+        *((Sums(Channels(), own), cells, False) for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 320), strict=True)),
     ):
         assert question.cells(10, 3) == cells
         assert question.counts == counts

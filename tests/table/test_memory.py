@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from helpers import Told
@@ -13,7 +15,7 @@ from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
 from hedgerow.schema.persons import Groups
 from hedgerow.scores import multiway
-from hedgerow.table import CodeGroups, MemoryTable, keep_of, memory
+from hedgerow.table import Cells, CodeGroups, Layout, MemoryTable, keep_of, memory
 from hedgerow.table.kernels import unpack
 from hedgerow.table.memory import MemoryFrontier, check_packable, grouped
 
@@ -140,7 +142,6 @@ def test_a_table_alone_with_its_codes_merges_them_in_place():
     table.merge([np.zeros(n, dtype=np.int64) for n in N_CODES])
     assert table._codes is codes
     assert not codes.any()
-    assert table._all.feature.dtype == table._all.group.dtype == np.int64
 
 
 def test_records_that_are_left_out_have_no_class():
@@ -153,10 +154,10 @@ def test_records_that_are_left_out_have_no_class():
 
 
 class Channels:
-    """Three channels, of both signs, by margin and class."""
+    """Three channels, of both signs, by margin and class; two of them rank."""
 
-    scored = channels = 3
-    l1 = 20
+    columns = channels = 3
+    scored, l1 = 2, 20
 
     def __call__(self, margins, labels):
         seen = margins[:, 0].astype(np.int64)
@@ -167,8 +168,26 @@ def learn(codes, margins):
     margins[:, 0] += codes[:, 1]
 
 
+learn.columns = 3
+
 GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
-SHIFTED = CodeGroups(*(np.array(part) for part in ([0, 2], [[0, 1, 0], [2, 3, 0]], [0, 1], [[0] * 5, [0, 2, 0, 2, 2]])))
+CUTS = Cells(np.array([1, 2, 0]), np.array([[0, 0, 1, 1, 0], [1, 0, 9, 9, 9], [0, 1, 1, 9, 9]]))
+LAYOUTS = {
+    "whole": None,
+    "groups": Layout(groups=GROUPS),
+    "cells": Layout(CUTS),
+    "groups in cells": Layout(CUTS, GROUPS),
+    "scored": Layout(CUTS, GROUPS, scored=True),
+}
+
+
+def parts_of(layout, code):
+    """The parts that a record is summed up in, by its codes: one of each partition, in its cell."""
+    cell, n_groups = 0, 1 if layout.groups is None else 4
+    for by, side in zip(layout.cells.by, layout.cells.side, strict=True):
+        cell = 2 * cell + side[code[by]]
+    of = [0] if layout.groups is None else [[0, 1, 0][code[0]], [2, 3][code[2]]]
+    return [cell * n_groups + group for group in of]
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 1 << 13])
@@ -182,30 +201,35 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
     codes, labels, _ = records()
     table = numbered(table_of(codes, labels))
     margins = np.arange(60) % 7
-    for votes, groups in ((None, None), (learn, None), (None, GROUPS), (learn, GROUPS), (None, SHIFTED)):
+    for votes, layout in product((None, learn), LAYOUTS.values()):
         if votes:
             margins = margins + codes[:, 1]
-        channels = np.stack([margins, -margins, labels], axis=1)
-        expected = np.zeros((1 if groups is None else groups.n_groups, 10, 3), dtype=np.int64)
+        used = 2 if layout is LAYOUTS["scored"] else 3
+        channels = np.stack([margins, -margins, labels], axis=1)[:, :used]
+        known = layout or Layout()
+        expected = np.zeros((known.n_parts, 10, used), dtype=np.int64)
         for row in range(60):
-            of = [0] if groups is None else [[0, 1, 0][codes[row, 0]], [2, 3][codes[row, 2]]]
-            if groups is SHIFTED:
-                of[1] += [0, 2, 0, 2, 2][codes[row, 1]]
-            for group in of:
+            for part in parts_of(known, codes[row]):
                 for feature, start in enumerate((0, 3, 8)):
-                    expected[group, start + codes[row, feature]] += channels[row]
-        found = table.sums(Channels(), votes, groups)
+                    expected[part, start + codes[row, feature]] += channels[row]
+        found = table.sums(Channels(), votes, layout)
         assert found.dtype == np.int64
         assert np.array_equal(found, expected)
         assert np.array_equal(table.margins[:, 0], margins)
 
 
-@pytest.mark.parametrize("groups", [None, GROUPS])
-def test_sums_of_no_records_are_whole_zeros(groups):
+def test_a_layout_has_the_groups_of_each_of_its_cells():
+    assert [(Layout() if layout is None else layout).n_parts for layout in LAYOUTS.values()] == [1, 4, 8, 32, 32]
+    assert [Layout(scored=scored).channels(Channels()) for scored in (False, True)] == [3, 2]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_sums_of_no_records_are_whole_zeros(name):
     codes, labels, _ = records(0)
-    found = table_of(codes, labels).sums(Channels(), None, groups)
+    found = table_of(codes, labels).sums(Channels(), None, LAYOUTS[name])
     assert found.dtype == np.int64
-    assert found.shape == (1 if groups is None else groups.n_groups, 10, 3)
+    known = LAYOUTS[name] or Layout()
+    assert found.shape == (known.n_parts, 10, 2 if known.scored else 3)
     assert not found.any()
 
 
@@ -216,13 +240,14 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
     monkeypatch.setattr(memory, "LARGEST_HALF", 140)
     pack, since = memory.kernels.pack, [0]
 
-    def packed(codes, channels, offsets, feature, group, shifted_by, shift, place, row, out):
+    def packed(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, out):
         since[-1] += len(codes)
         assert place.shape == (3,)
         assert row.shape == (2,)
         assert out.shape == (1, 10, 2)
+        assert (used, n_groups) == (3, 1)
         assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
-        pack(codes, channels, offsets, feature, group, shifted_by, shift, place, row, out)
+        pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)
     monkeypatch.setattr(memory.kernels, "unpack", lambda *halves: since.append(0) or unpack(*halves))
@@ -243,6 +268,35 @@ def test_votes_are_added_to_the_margins_that_a_table_was_given():
     assert np.array_equal(given[:, 0], 1 + codes[:, 1])
     assert (given[:, 1:] == 1).all()
     assert table_of(codes, labels).margins.dtype == np.int32
+
+
+def test_a_record_has_as_many_margins_as_its_rules_and_votes_say():
+    codes, labels, _ = records()
+
+    class One(Channels):
+        columns = 1
+
+        def __call__(self, margins, labels):
+            return np.stack([margins[:, 0], labels, labels], axis=1).astype(np.int64)
+
+    class NoMargins(One):
+        columns = 0
+
+        def __call__(self, margins, labels):
+            assert margins.shape == (len(labels), 0)
+            return np.ones((len(labels), 3), dtype=np.int64)
+
+    def add(codes, margins):
+        margins[:, 0] += codes[:, 0]
+
+    add.columns = 1
+    table = table_of(codes, labels)
+    assert table.sums(NoMargins())[0, :3, 0].tolist() == np.bincount(codes[:, 0]).tolist()
+    assert table._margins is None
+    table.update_margins(add)
+    assert table.margins.shape == (60, 1)
+    assert table.sums(One(), add)[0, :3, 0].sum() == 2 * codes[:, 0].astype(int).sum()
+    assert table.sums(NoMargins())[0, :3, 0].sum() == 60
 
 
 def test_packed_sums_have_two_signs_and_an_odd_channel_of_its_own():

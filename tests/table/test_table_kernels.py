@@ -5,7 +5,7 @@ As Python, a read beyond an array raises; what stands around an array that is wr
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -140,55 +140,65 @@ def test_children_own_the_rows_of_their_node_by_branch_and_in_order(count, n_cod
         assert given.is_alone()
 
 
+def packed_by(pack, given, said, used, cells, groups, n_groups):
+    """What a kernel packs into the parts of cells (features, sides) and groups (features, groups), and what is around."""
+    (cut_by, side), (by, group) = ((np.array(features, dtype=np.int64), table) for features, table in (cells, groups))
+    pairs = (used + 1) // 2
+    place, row = given.array((len(given.offsets) - 1,), np.uint64), given.array((pairs,))
+    packed = given.array(((1 << len(cut_by)) * n_groups, int(given.offsets[-1]), pairs))
+    pack(given.codes, said, used, given.offsets, cut_by, side, by, group, n_groups, place, row, packed)
+    return packed
+
+
+def packed_plainly(given, said, used, cells, groups, n_groups):
+    """The same by a plain loop: each part's sums by code and channel, two channels in each integer."""
+    sums = np.zeros(((1 << len(cells[0])) * n_groups, int(given.offsets[-1]), used), dtype=np.int64)
+    for code, added in zip(given.codes, said, strict=True):
+        cell = 0
+        for by, side in zip(*cells, strict=True):
+            cell = 2 * cell + side[code[by]]
+        for own in [group[code[by]] for by, group in zip(*groups, strict=True)] or [0]:
+            for place in given.offsets[:-1] + code:
+                sums[cell * n_groups + own, place] += added[:used]
+    pairs = (used + 1) // 2
+    packed = sums[..., :pairs] * (1 << 32)
+    packed[..., : used - pairs] += sums[..., pairs:]
+    return packed
+
+
 @cases
-@pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_two_channels_are_halves_of_one_integer_in_every_group(count, n_codes, n_classes, n_nodes, channels):
+@pytest.mark.parametrize("channels", range(1, 8))
+def test_two_channels_are_halves_of_one_integer_in_every_group_of_every_cell(
+    count, n_codes, n_classes, n_nodes, channels
+):
+    last = len(n_codes) - 1
     for pack in ways(kernels.pack):
         given = Given(count, n_codes, n_classes, n_nodes)
         said = given.generator.integers(-9, 10, (count, channels))
-        pairs = (channels + 1) // 2
-        last = len(n_codes) - 1
-        for by, under, groups in (([0], [], 1), ([last], [], 2), ([last, 0], [], 3), ([last, 0], [0, 0], 6)):
-            group = np.full((len(by), max(n_codes)), 99)
-            for p, feature in enumerate(by):
-                group[p, : n_codes[feature]] = given.generator.integers(0, min(groups, 3), n_codes[feature])
-            shift = np.full((len(under), max(n_codes)), 99)
-            for p, feature in enumerate(under):
-                shift[p, : n_codes[feature]] = 3 * given.generator.integers(0, 2, n_codes[feature])
-            expected = np.zeros((groups, sum(n_codes), channels), dtype=np.int64)
-            for record in range(count):
-                for p, feature in enumerate(by):
-                    for place in given.offsets[:-1] + given.codes[record]:
-                        more = shift[p, given.codes[record, under[p]]] if under else 0
-                        expected[group[p, given.codes[record, feature]] + more, place] += said[record]
-            place, row = given.array((len(n_codes),), np.uint64), given.array((pairs,))
-            packed = given.array((groups, sum(n_codes), pairs))
-            pack(
-                given.codes,
-                said,
-                given.offsets,
-                np.array(by),
-                group,
-                np.array(under, dtype=np.int64),
-                shift,
-                place,
-                row,
-                packed,
-            )
-            lower = np.zeros_like(packed)
-            lower[..., : channels - pairs] = expected[..., pairs:]
-            assert np.array_equal(packed, expected[..., :pairs] * (1 << 32) + lower)
-            assert given.is_alone()
+
+        def of(features, most, given=given):
+            """Numbers for the codes of some features; columns beyond a feature's codes are not read."""
+            table = np.full((len(features), max(n_codes)), 99)
+            for row, feature in zip(table, features, strict=True):
+                row[: n_codes[feature]] = given.generator.integers(0, most, n_codes[feature])
+            return features, table
+
+        for cut_by, by in product(([], [last], [0, last], [last, 0, 0]), ([], [0], [last, 0])):
+            cells, groups, n_groups = of(cut_by, 2), of(by, 3), 3 if by else 1
+            for used in {channels, (channels + 1) // 2}:
+                found = packed_by(pack, given, said, used, cells, groups, n_groups)
+                assert np.array_equal(found, packed_plainly(given, said, used, cells, groups, n_groups))
+        assert given.is_alone()
 
 
-def test_two_channels_of_a_single_code_go_to_its_group():
+def test_two_channels_of_a_single_code_go_to_its_group_in_their_cell():
     for pack in ways(kernels.pack):
-        packed, none = np.zeros((2, 1, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        packed = np.zeros((4, 1, 1), dtype=np.int64)
         codes, said = np.zeros((3, 1), dtype=np.uint8), np.array([[1, 2], [3, 4], [-9, 5]])
         place, row = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
-        one = np.array([[1]])
-        pack(codes, said, np.array([0, 1]), np.array([0]), one, none, one[:0], place, row, packed)
-        assert packed.ravel().tolist() == [0, -5 * (1 << 32) + 11]
+        one, first = np.array([[1]]), np.array([0])
+        pack(codes, said, 2, np.array([0, 1]), first, one, first, 0 * one, 2, place, row, packed)
+        assert packed.ravel().tolist() == [0, 0, -5 * (1 << 32) + 11, 0]
 
 
 @cases

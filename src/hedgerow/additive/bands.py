@@ -8,7 +8,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from hedgerow.additive.estimate import COMMON, SPREADS, TINY, _dependent, _independent, _priors, denoised, estimated
+from hedgerow.additive.estimate import (
+    COMMON,
+    SAME,
+    SPREADS,
+    TINY,
+    _dependent,
+    _independent,
+    _priors,
+    _together,
+    _Visit,
+    denoised,
+    estimated,
+)
 from hedgerow.additive.terms import AdditiveModel, Measured, Term
 from hedgerow.margins import VOTE_STEPS
 
@@ -16,7 +28,7 @@ __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
 Floats = npt.NDArray[np.float64]
 
-SHOWN = 0.4  # of an error that noise left in a curve, what the gradients of later rounds show
+SHOWN = 0.6  # of an error that noise left in a curve, what gradients of later rounds show where noise is all that moves them
 LITTLE = 1e-3  # the weight below which a prior is left out
 
 
@@ -39,6 +51,8 @@ class Response:
         total = measured.noise**2 + self.level + TINY
         self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
         self._taken = self.level / total
+        # How far gradients follow an error of the curve: as far as it is noise that moves them, and not what sampling adds.
+        self.shown = SHOWN * self.level * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
@@ -90,38 +104,41 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
     """
     terms = [term for term in model.terms if feature in term.features]
     numeric = model.encoder.schema.is_numeric
+    errors = [_Errors(len(mass)) for _ in model.start]
+    pool: list[_Visit] = []
+    said = np.zeros((len(mass), len(model.start)))
+    for term, onto in zip(terms, rows, strict=True):
+        measured, steps = term.measured(model.loss.curvature), term.votes / VOTE_STEPS
+        assert measured is not None
+        response = Response(measured, steps, numeric=numeric[term.feature])
+        if term.cuts:
+            means = _means(term, feature, mass)
+            for column, one in enumerate(errors):
+                one.cut(response, response.of(onto, column), means, column)
+            continue
+        noise = measured.noise, measured.curvature_noise
+        pool.append(_Visit(measured.gradient[0], measured.curvature[0], said, *noise))
+        trust = _together(pool, numeric=numeric[feature])[1] if len(pool) > 1 else np.ones(len(errors))
+        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=numeric[feature])
+        said = said + steps[0]
+        variance = variance_of(measured, said)
+        for column, one in enumerate(errors):
+            one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
+        pool = pool[-1:] if anew else pool
     centred = np.eye(len(mass)) - mass
-    found = []
-    for column in range(len(model.start)):
-        errors = _Errors(len(mass))
-        visits: list[tuple[Measured, Floats]] = []
-        for term, onto in zip(terms, rows, strict=True):
-            measured = term.measured(model.loss.curvature)
-            assert measured is not None
-            if term.cuts:
-                response = Response(measured, term.votes / VOTE_STEPS, numeric=numeric[term.feature])
-                errors.cut(response, response.of(onto, column), _means(term, feature, mass), column)
-            else:
-                said = term.votes / VOTE_STEPS
-                visits.append((measured, said + visits[-1][1] if visits else said))
-                response = _together(visits, numeric=numeric[feature])
-                errors.visit(response, len(visits), variance_of(*visits[-1])[0, :, column], column)
-        found.append(np.einsum("ij,jk,ik->i", centred, errors.of_curve, centred))
-    return np.maximum(np.stack(found, axis=1), 0)
+    found = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
+    return np.asarray(np.maximum(np.stack(found, axis=1), 0))
 
 
-def _together(visits: Sequence[tuple[Measured, Floats]], *, numeric: bool) -> Response:
-    """Return how a curve follows the mean of the gradients of all its visits, moved back to where it stood before the first."""
-    level = np.mean([measured.curvature for measured, _ in visits], axis=0)
-    said = [np.zeros_like(level), *(curve for _, curve in visits)]
-    needed = np.mean(
-        [measured.gradient + level * curve for (measured, _), curve in zip(visits, said, strict=False)], axis=0
-    )
+def _pooled(pool: Sequence[_Visit], step: Floats, *, numeric: bool) -> Response:
+    """Return how a curve follows the mean of the gradients of visits, moved back to where it stood before the first."""
+    level = np.mean([visit.curvature for visit in pool], axis=0)
+    needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
     noise, curvature_noise = (
-        float(np.sqrt(sum(getattr(measured, name) ** 2 for measured, _ in visits))) / len(visits)
+        float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
         for name in ("noise", "curvature_noise")
     )
-    return Response(Measured(needed, level, noise, curvature_noise), said[-1], numeric=numeric)
+    return Response(Measured(needed[None], level[None], noise, curvature_noise), step[None], numeric=numeric)
 
 
 def _means(term: Term, feature: int, mass: Floats) -> Floats:
@@ -143,29 +160,34 @@ class _Errors:
 
     def __init__(self, codes: int) -> None:
         self._codes = codes
-        self._covariance = np.zeros((3 * codes, 3 * codes))
+        self._covariance = np.zeros((4 * codes, 4 * codes))
 
     @property
     def of_curve(self) -> Floats:
         """The covariance of the curve's errors, (codes, codes)."""
         return self._covariance[: self._codes, : self._codes]
 
-    def visit(self, response: Response, visits: int, variance: Floats, column: int) -> None:
+    def visit(
+        self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
+    ) -> None:
         """Take a round without cuts, the last of so many, whose gradients have noise of this variance, (codes,)."""
         one = np.eye(self._codes)
-        none, level = 0 * one, np.diag(response.level[0, :, column])
-        gain = response.of(one, column) / visits
-        needed = np.hstack([-SHOWN * level, level, one])
-        own = gain @ needed
-        move = np.vstack([own + np.hstack([one, -one, none]), own, needed])
-        self._take(move, np.vstack([gain, gain, one]), variance)
+        none, level = 0 * one, np.diag(together.level[0, :, column])
+        shown = np.diag(alone.shown[0, :, column])
+        by_itself, gain = (1 - trust) * alone.of(one, column), trust * together.of(one, column) / count
+        gradient = np.hstack([-shown, none, none, none])
+        needed = gradient + np.hstack([none, level, -level, one])
+        own = by_itself @ gradient + gain @ needed + np.hstack([none, (1 - trust) * one, trust * one, none])
+        curve = own + np.hstack([one, -one, none, none])
+        base = np.hstack([none, one, none, none] if anew else [none, none, one, none])
+        move = np.vstack([curve, own, base, gradient if anew else needed])
+        self._take(move, np.vstack([by_itself + gain, by_itself + gain, none, one]), variance)
 
     def cut(self, response: Response, gain: Floats, means: Floats, column: int) -> None:
         """Take a round with cuts, of which the curve follows gradients by ``gain`` and cells average the curve by ``means``."""
-        move = np.eye(3 * self._codes)
-        level = response.level[..., column].reshape(-1, 1)
-        move[: self._codes, : self._codes] -= SHOWN * gain @ (level * means)
-        self._take(move, np.pad(gain, ((0, 2 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
+        move = np.eye(4 * self._codes)
+        move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
+        self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
 
     def _take(self, move: Floats, gain: Floats, variance: Floats) -> None:
         self._covariance = move @ self._covariance @ move.T + (gain * variance) @ gain.T

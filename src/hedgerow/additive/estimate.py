@@ -36,8 +36,8 @@ class Estimate:
     steps : ndarray of shape (cells, codes, columns)
         Posterior means.
     evidence : ndarray of shape (cuts + 1,)
-        Entry l: by how much the log likelihood is above that of no step at all where the cells of the first l cuts have curves of their
-        own, and the later cuts tell nothing apart.
+        Entry l: by how much the log likelihood is above that of no step at all where the cells of the first l cuts have curves
+        of their own, and the later cuts tell nothing apart.
     """
 
     steps: Floats
@@ -47,8 +47,8 @@ class Estimate:
 def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, *, numeric: bool) -> Estimate:
     """Return the steps of a round with K cuts.
 
-    A cell's gradient is its curvature times the step that it needs, plus the noise, plus what sampling adds, whose variance is the
-    curvature. A priori each depth from 0 to K is as likely: the cells of so many cuts have curves of their own.
+    A cell's gradient is its curvature times the step that it needs, plus the noise, plus what sampling adds, whose variance is
+    the curvature. A priori each depth from 0 to K is as likely: the cells of so many cuts have curves of their own.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def _independent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
 def _priors(codes: int) -> Floats:
     """Return the covariances of a numeric feature's steps, (priors, codes, codes); the last code is for missing cells.
 
-    Correlations fall with the distance d of bins over the reach: by exp(-d) where a curve may jump, by (1 + sqrt(3) d) exp(-sqrt(3) d)
-    where it is smooth (Matern's laws of one and three halves).
+    Correlations fall with the distance d of bins over the reach: by exp(-d) where a curve may jump, by (1 + sqrt(3) d)
+    exp(-sqrt(3) d) where it is smooth (Matern's laws of one and three halves).
     """
     place = np.arange(codes - 1)
     apart = np.abs(place[:, None] - place) / (codes - 1)
@@ -159,10 +159,10 @@ class _Visit:
 class Visits:
     """The rounds without cuts of each feature: what all of them measured counts together.
 
-    A round measures the whole of what a feature's curve lacks, with fresh noise. So gradients are moved back to where the curve stood at
-    the first visit, as if they followed it in full, and averaged: what sampling adds is the same in all of them, the noise of m is that
-    of one over the root of m. What other features say in between may move the curve that is best: so the step follows the mean as far as
-    all visits are more likely to be of one curve than the last of a curve of its own.
+    A round measures the whole of what a feature's curve lacks, with fresh noise. So gradients are moved back to where the curve
+    stood at the first visit, as if they followed it in full, and averaged: what sampling adds is the same in all of them, the
+    noise of m is that of one over the root of m. What other features say in between may move the curve that is best: so the
+    step follows the mean as far as all visits are more likely to be of one curve than the last of a curve of its own.
     """
 
     def __init__(self) -> None:
@@ -205,10 +205,10 @@ class Visits:
 
 
 def _together(pool: list[_Visit], *, numeric: bool) -> tuple[Floats, Floats]:
-    """Return the curve that all visits say, beyond that before the first, and the probability that they are of one curve, (columns,).
+    """Return the curve of all visits, beyond that before the first, and by column the probability that they are of one curve.
 
-    Where they are, gradients moved back are its curvature times the curve plus the noise of each, and what sampling adds once; where they
-    are not, the last are of a curve of their own. Both are as likely beforehand.
+    Where they are, gradients moved back are its curvature times the curve plus the noise of each, and what sampling adds once;
+    where they are not, the last are of a curve of their own. Both are as likely beforehand.
     """
     count, base = len(pool), pool[0].said
     squares = np.array([visit.noise**2 for visit in pool])
@@ -226,7 +226,7 @@ def _together(pool: list[_Visit], *, numeric: bool) -> tuple[Floats, Floats]:
 
 
 def _likelihood(gradient: Floats, level: Floats, noise: float, *, numeric: bool) -> tuple[Floats, Floats]:
-    """Return the log likelihood of gradients (codes, columns) with noise of this variance, (columns,), and their posterior means."""
+    """Return the log likelihood by column of gradients with noise of this variance, and posterior means (codes, columns)."""
     variance = noise + level + TINY
     above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric=numeric)
     return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]

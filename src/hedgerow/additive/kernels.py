@@ -87,12 +87,17 @@ def add_term(codes, by, side, feature, votes, margins):
     IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature int, votes (2**cuts, codes, columns).
     INOUT margins (records, columns).
     """
-    columns = np.uint64(margins.shape[1])
+    columns, feature = np.uint64(margins.shape[1]), np.uint64(feature)
+    if len(by) == 0 and columns == 1:  # most terms, in half the time
+        curve = votes[0, :, 0]
+        for record in range(np.uint64(codes.shape[0])):
+            margins[record, np.uint64(0)] += curve[np.uint64(codes[record, feature])]
+        return
     for record in range(np.uint64(codes.shape[0])):
         place = np.uint64(0)
         for cut in range(len(by)):
             place = np.uint64(2) * place + np.uint64(side[cut, np.uint64(codes[record, np.uint64(by[cut])])])
-        code = np.uint64(codes[record, np.uint64(feature)])
+        code = np.uint64(codes[record, feature])
         for k in range(columns):
             margins[record, k] += votes[place, code, k]
 

@@ -1,6 +1,7 @@
 """Losses: what one record adds to gradient and curvature, bounded whatever the record is, and how margins are read.
 
-A loss is all that the engine knows of a task: its channels and their norms, where it starts, and its link (docs/proofs/hedgerow.md).
+A loss is all that the engine knows of a task: its channels and their norms, where it starts, and its link
+(docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -170,8 +171,8 @@ class Logistic:
     def start(self, released: Integers, deviation: float) -> Start:
         """Return what noisy numbers of records by class, (classes,), say.
 
-        The margins are halfway to those at which gradients cancel where classes have these shares, drawn towards even ones by the noise:
-        there the cap would leave little of the rare classes' records.
+        The margins are halfway to those at which gradients cancel where classes have these shares, drawn towards even ones by
+        the noise: there the cap would leave little of the rare classes' records.
         """
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
@@ -192,8 +193,8 @@ class Logistic:
     def weighted(self, weights: Floats) -> Integers:
         """Return what margins (columns,) move by where classes have these positive weights, (classes,).
 
-        With them margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is that of
-        the larger calibrated share times its weight, but for the rounding to a vote.
+        With them margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is
+        that of the larger calibrated share times its weight, but for the rounding to a vote.
         """
         even = 1 / weights
         return -self.margins_of(uncalibrated(even / even.sum(), self.cap))

@@ -62,8 +62,8 @@ def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
     """Return the term of at most one cut with which every curve goes as it may, if it did before.
 
     A term without cuts becomes what takes the feature's own curve, ``before`` (codes,), to its isotonic regression, weighted by
-    released curvatures. The cells of a cut become isotonic each; where the cells themselves have an order, what is out of it at a code
-    moves to their mean, weighted alike at all codes, so that cells stay isotonic. Missing cells stand outside the order.
+    released curvatures. The cells of a cut become isotonic each; where the cells themselves have an order, what is out of it at
+    a code moves to their mean, weighted alike at all codes, so that cells stay isotonic. Missing cells stand outside the order.
     """
     if not signs or term.sums is None:
         return term

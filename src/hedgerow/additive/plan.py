@@ -32,7 +32,8 @@ __all__ = ["AdditivePlan", "Rules"]
 Integers = npt.NDArray[np.int64]
 
 UNITS = 240  # in which rounds spend what the opening leaves
-MEMORY = 3  # rounds by whose depth the next one's is chosen
+MEMORY = 3  # rounds with cuts by whose depth the next one's is chosen
+SELDOM = 3  # where these found no cut that matters, only each so many-th round may have one
 ROUNDING = Fraction(1, 2**24)
 
 
@@ -60,9 +61,9 @@ class Rules:
 
     opening: Fraction = Fraction(1, 50)
     rounds: tuple[float, float] = (0.8, 0.45)
-    pure_rounds: tuple[float, float] = (0.1, 0.55)
+    pure_rounds: tuple[float, float] = (0.15, 0.45)
     bins: tuple[float, float] = (2.5, 0.3)
-    pure_bins: tuple[float, float] = (1.65, 0.3)
+    pure_bins: tuple[float, float] = (1.5, 0.3)
     most_cuts: int = 5
     first: int = 12
     cuts_from: float = 300.0
@@ -94,7 +95,7 @@ class Opening:
         return (self.budget * self.share).noise()
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Sequence:
         """What it costs."""
         asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
         return Sequence((asked, *self.survey.event.parts))
@@ -115,14 +116,17 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """The rounds of a fit: each spends some of the units, and has up to so many cuts.
+    """The rounds of a fit: each spends up to ``largest`` of the units, and has up to so many cuts.
 
-    What a unit costs is charged beforehand. A round of u units costs no more than u of them by any accountant: it is built so.
+    What a unit costs is charged beforehand. A round of u units costs no more than u of them, by epsilon where there is no
+    delta, and by every accountant where there is one: it is built so. Of one epsilon the fewest and largest selections and
+    noise cost the most by the other accountants, so without a delta the event has them as an alternative.
     """
 
     loss: Loss
     budget: Budget
     units: int
+    largest: int
     most_cuts: int
     most_codes: int
     _made: dict[tuple[int, int], OneRound] = field(default_factory=dict)
@@ -138,8 +142,11 @@ class Rounds:
     @cached_property
     def event(self) -> Event:
         """What they cost at most."""
+        alternatives = [Sequence((self._unit.event,) * self.units)]
+        if not self.budget.concentrated:
+            alternatives.append(Sequence((self.one(self.largest, 0).event,) * (self.units // self.largest)))
         label = "rounds of some units and cuts each, as released values say, none of which costs more than its units"
-        return OneOf((Sequence((self._unit.event,) * self.units),), label)
+        return OneOf(tuple(alternatives), label)
 
     def one(self, units: int, cuts: int) -> OneRound:
         """Return the round of so many units and cuts."""
@@ -189,8 +196,7 @@ class AdditivePlan:
         weights: ClassWeights | None = None,
         fine: Encoder | None = None,
     ) -> None:
-        self._given = (rules, schema, claim)
-        self._options = {"rounds": rounds, "bins": bins, "most_cuts": most_cuts, "signs": signs, "weights": weights}
+        self._schema, self._claim = schema, claim
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
         self._rounds = rounds
         self._encoder = fine_encoder(schema) if fine is None else fine
@@ -199,10 +205,23 @@ class AdditivePlan:
         self._known: dict[Budget, tuple[Opening, Rounds]] = {}  # the search for the budget ends at the one that is used
         self._budget = Budget.of_whole(claim, self._event)
         self._opening, self._stage = self._stages(self._budget)
+        self._loss = self._loss_of(self._budget)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
-        return self if encoder.max_bins != FINE else type(self)(*self._given, **self._options, fine=encoder)
+        if encoder.max_bins != FINE:
+            return self
+        return type(self)(
+            self._rules,
+            self._schema,
+            self._claim,
+            rounds=self._rounds,
+            bins=self._bins,
+            most_cuts=self._most_cuts,
+            signs=self._signs,
+            weights=self._weights,
+            fine=encoder,
+        )
 
     def _stages(self, budget: Budget) -> tuple[Opening, Rounds]:
         if budget in self._known:
@@ -212,27 +231,33 @@ class AdditivePlan:
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
+        rounds = Rounds(opening.loss, opening.left, units, self._most_units(units), self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
     def _opening_of(self, budget: Budget) -> Opening:
-        loss = Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
         survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
-        return Opening(loss, budget, self._rules.opening, survey)
+        return Opening(self._loss_of(budget), budget, self._rules.opening, survey)
+
+    def _loss_of(self, budget: Budget) -> Logistic:
+        return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
 
     def _units_for(self, rounds: int) -> int:
         """Return how many units so many rounds of one unit each take."""
         return rounds
 
+    def _most_units(self, units: int) -> int:
+        """Return how many of the units one round may spend."""
+        return units if self._rounds is None else 1
+
     def _event(self, budget: Budget) -> Event:
         opening, rounds = self._stages(budget)
-        return Sequence((opening.event, rounds.event))
+        return Sequence((*opening.event.parts, rounds.event))
 
     @property
     def event(self) -> Event:
         """Everything that will read records."""
-        return Sequence((self._opening.event, self._stage.event))
+        return Sequence((*self._opening.event.parts, self._stage.event))
 
     @property
     def encoder(self) -> Encoder:
@@ -250,12 +275,12 @@ class AdditivePlan:
             cuts = min(course.next_cuts(), self._affordable(fit))
             by = self._cut_by(curator, fit) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            course.saw(found.evidence)
+            course.saw(found.evidence, offered=cuts > 0)
             fit.add(self._kept(term, fit))
         margins = start.margins
         if self._weights:
-            margins = margins + self._opening.loss.weighted(self._weights.array())
-        return AdditiveModel(fit.encoder, self._opening.loss, margins, tuple(fit.terms), self._signs)
+            margins = margins + self._loss.weighted(self._weights.array())
+        return AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
 
     def _kept(self, term: Term, fit: Fit) -> Term:
         """Return a round's term as it is kept."""
@@ -274,11 +299,11 @@ class AdditivePlan:
 
     def _affordable(self, fit: Fit) -> int:
         """Return how many cuts a round may have so that its scans sum up no more than they should."""
-        sums = int(fit.offsets[-1]) * self._opening.loss.channels * 4 * 10
+        sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
         return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MOST_SUMS / sums, 1))))
 
     def _cut_by(self, curator: Queryable, fit: Fit) -> list[int]:
-        """Return the features that the last cut of a round may cut: those of the largest released curves, and others by public coins."""
+        """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
         may = fit.numeric | (fit.encoder.n_codes <= MOST_VALUES + 2)
         by = fit.largest(may, self._rules.largest)
         others = may.copy()
@@ -291,7 +316,7 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
-        return restored(arrays, self._encoder, self._opening.loss, self._stage.units, self._signs)
+        return restored(arrays, self._encoder, self._loss, self._stage.units, self._signs)
 
 
 class Course:
@@ -319,12 +344,16 @@ class Course:
         """Return K of the next round."""
         if not (self._may_cut and self._cutting):
             return 0
-        return min(self._most, 1 + max(self._depths[-MEMORY:], default=0))
+        deepest = max(self._depths[-MEMORY:], default=0)
+        if deepest == 0 and len(self._depths) >= MEMORY and self._rounds % SELDOM:
+            return 0
+        return min(self._most, 1 + deepest)
 
-    def saw(self, evidence: npt.NDArray[np.float64]) -> None:
+    def saw(self, evidence: npt.NDArray[np.float64], *, offered: bool) -> None:
         """Take note of what a round found: its log evidence, and the depth that is most likely."""
         found = float(logsumexp(evidence) - math.log(len(evidence)))
         self._rounds += 1
-        self._depths.append(int(np.argmax(evidence)))
+        if offered:
+            self._depths.append(int(np.argmax(evidence)))
         if found <= -1 or self._rounds >= self._rules.first:
             self._cutting = True

@@ -22,7 +22,6 @@ from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.survey import SurveyRecipe, too_few
 
-
 __all__ = ["RegressionPlan", "RegressionRules"]
 
 LEAST_NOISE = 0.05  # of a count, in the shares of the opening
@@ -72,6 +71,8 @@ class RegressionRules(Rules):
     learns_from: float = 20.0
     multiple: int = 500
     pure_multiple: int = 250
+    pure_rounds: tuple[float, float] = (0.1, 0.55)
+    pure_bins: tuple[float, float] = (1.65, 0.3)
     cells: float = 10.0
     skew: float = 0.2
 
@@ -133,7 +134,7 @@ class RegressionPlan(AdditivePlan):
         renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
         return OutcomeOpening(
-            loss=Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple),
+            loss=self._loss_of(budget),
             budget=budget,
             share=share,
             survey=survey,
@@ -142,6 +143,13 @@ class RegressionPlan(AdditivePlan):
             renewals=max(2, int(rules.all_renewals / renewal)),
             renewal=renewal,
         )
+
+    def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
+        rules = self._rules
+        return Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple)
+
+    def _most_units(self, units: int) -> int:
+        return units  # the final mean has all that is left
 
     def _units_for(self, rounds: int) -> int:
         return rounds + self._final_units(rounds)
@@ -168,7 +176,7 @@ class RegressionPlan(AdditivePlan):
             by = self._cut_by(curator, fit) if cuts else []
             one = replace(self._stage.one(size, cuts), loss=clips.loss)
             term, found = one.run(curator, fit, by)
-            course.saw(found.evidence)
+            course.saw(found.evidence, offered=cuts > 0)
             fit.add(self._kept(term, fit))
         start += self._shift(curator, fit, clips.spread, self._stage.units - units)
         return RegressionModel(fit.encoder, opening.loss, np.array([start]), tuple(fit.terms), self._signs)

@@ -28,7 +28,6 @@ Truth = npt.NDArray[np.bool_]
 
 SELECTION = Fraction(1, 4)  # the share of a round's budget that its selections get
 CHANCE = 0.5  # how much of what chance adds to a score by itself a candidate loses
-SPLIT_PENALTY = 1.2  # the factor of a split's penalty
 MANY = 2.0  # what splits lose for being many: so many times the log of their number for each feature, over the rate
 GROUPS = 8  # of a number that is cut on both sides of which all features are scored
 MOST_VALUES = 14  # of a category that is cut
@@ -89,8 +88,8 @@ class Fit:
 class OneRound:
     """Up to K cuts, one feature in every cell, and the sums of its cells: at most K selections, or one, and one measurement.
 
-    The first cuts are selected one by one by what both their sides say; the last one together with the feature, or none. Every selection
-    has the range of a single feature's (docs/proofs/hedgerow.md).
+    The first cuts are selected one by one by what both their sides say; the last one together with the feature, or none. Every
+    selection has the range of a single feature's (docs/proofs/hedgerow.md).
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ class OneRound:
         last = fit.take()
         for _ in range(self.cuts - 1):
             asked = curator.open_round(self.loss, last, cuts)
-            cuts.append(asked.select_cut(self.selection, fit.numeric, cuts_offered(fit, cuts)))
+            cuts.append(asked.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
             last = None
         free = [j for j in by if j not in {cut.by for cut in cuts}]
         splits = splits_of(fit, free) if self.cuts and free else None
@@ -145,7 +144,7 @@ class OneRound:
         return self._term(fit, tuple(cuts), chosen.feature, sums)
 
     def _select(self, asked: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
-        """Return the feature, and the last cut if there is one, by scores less what noise, and part of what chance, add to them."""
+        """Return a candidate, by scores less what noise and part of what chance add to them."""
         features = len(fit.encoder.n_codes)
         rows = 1 if splits is None else 1 + len(splits)
         offered = np.ones((rows, features), dtype=np.bool_)
@@ -156,7 +155,7 @@ class OneRound:
         lost = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
         if splits is not None:
             many = MANY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
-            lost[1:] = np.sqrt(2) * SPLIT_PENALTY * lost[1:] + many
+            lost[1:] = np.sqrt(2) * lost[1:] + many
         return asked.select(self.selection, np.minimum(np.rint(lost), LARGEST_PENALTY).astype(np.int64), offered)
 
     def _term(self, fit: Fit, cuts: tuple[Cut, ...], feature: int, sums: Integers) -> tuple[Term, Estimate]:
@@ -187,7 +186,7 @@ def cuts_offered(fit: Fit, cuts: Sequence[Cut]) -> Truth:
 
 
 def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
-    """Return the splits that cut these features: a number between its groups, and missing cells from the rest; a category by value."""
+    """Return the splits that cut these features: a number between groups of its bins, a category at each value."""
     groups = []
     for j in by:
         codes = int(fit.encoder.n_codes[j])

@@ -73,7 +73,7 @@ class Term:
     @property
     def columns(self) -> int:
         """How many margins a record has."""
-        return self.votes.shape[2]
+        return int(self.votes.shape[2])
 
     @property
     def features(self) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ from hedgerow.estimator import (
     plan_of,
     result_of,
 )
+from hedgerow.estimator.exported import format_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems.registry import list_systems, load
@@ -170,6 +171,9 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     for name in sorted(name for name in back.keys() & EXPLAINED.keys() if back[name].size):
         if not certificate.unprotected and not any(word in purposes for word in EXPLAINED[name]):
             yield f"the model holds {name}, but no step of its certificate releases them"
+    if format_of(arrays) < format_of(back):
+        yield f"the file is of format {format_of(arrays)}, whose arrays are not checked; save the model again, and check that"
+        return
     for name in arrays:
         if name not in back:
             yield f"the model holds the array {name}, which its plan does not release"

@@ -1,4 +1,4 @@
-"""What records weigh and add by their margins, and votes that are added to these."""
+"""What records weigh by their margins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["add_votes", "logistic_channels", "look_up", "look_up_channels"]
+__all__ = ["look_up"]
 
 
 @compiled

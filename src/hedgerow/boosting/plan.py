@@ -203,7 +203,7 @@ class TreeVotes:
     @property
     def columns(self) -> int:
         """How many margins a record has."""
-        return self.votes.shape[1]
+        return int(self.votes.shape[1])
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
         """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""

@@ -62,7 +62,7 @@ def check_cuts(cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[
         0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by] and set(cut.side.tolist()) == {0, 1} for cut in cuts
     )
     if splits is not None:
-        sound = sound and len(splits.by) == len(splits.group) == len(splits.ordered) > 0
+        sound = sound and len(set(splits.by)) == len(splits.by) == len(splits.group) == len(splits.ordered) > 0
         sound = sound and all(
             0 <= by < len(codes) and len(group) == codes[by] and set(group.tolist()) == set(range(int(group.max()) + 1))
             for by, group in zip(splits.by, splits.group, strict=True)

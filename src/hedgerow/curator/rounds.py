@@ -33,8 +33,8 @@ class Candidate:
 class Round:
     """Answers about the sums of what a rule says of every record, as they were when a curator opened the round.
 
-    Every question is asked of all records and charged to the curator before its answer is drawn. Under every candidate a record is
-    in one cell, so one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
+    Every question is asked of all records and charged to the curator before its answer is drawn. Under every candidate a record
+    is in one cell, so one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
     """
 
     _rule: ChannelRule = field(repr=False)
@@ -56,7 +56,8 @@ class Round:
     def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:
         """Return a cut of one feature for all cells alike, chosen by the absolute scored sums of both its sides in every cell.
 
-        ``ordered`` (features,) says whose codes have an order, and ``offered`` (codes of all features,) at which codes may be cut.
+        ``ordered`` (features,) says whose codes have an order, and ``offered`` (codes of all features,) at which codes may be
+        cut.
         """
         self._check(mechanism)
         scores = cut_scores(self._by_code[..., : self._rule.scored], self._offsets, np.array(ordered))
@@ -68,8 +69,8 @@ class Round:
     def select(self, mechanism: Selection, penalty: Integers, offered: Truth | None = None) -> Candidate:
         """Return a candidate, chosen by its absolute scored sums less a public penalty.
 
-        Row 0 of ``penalty`` and ``offered`` (1 + cuts of the splits, features) is for features in the cells as they are, each further
-        row for features on both sides of one cut more. None offers all that splits can be.
+        Row 0 of ``penalty`` and ``offered`` (1 + cuts of the splits, features) is for features in the cells as they are, each
+        further row for features on both sides of one cut more. None offers all that splits can be.
         """
         self._check(mechanism)
         features = len(self._offsets) - 1

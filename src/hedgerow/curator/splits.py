@@ -56,8 +56,8 @@ def feature_scores(sums: Integers, offsets: Integers) -> Integers:
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
     """Return the absolute sums added over the two sides of a cut at each code, in all cells, (codes,).
 
-    ``sums`` is of shape (cells, codes, channels); ``ordered`` (features,) says whose cuts have all codes up to one on their first side,
-    of the others that code alone.
+    ``sums`` is of shape (cells, codes, channels); ``ordered`` (features,) says whose cuts have all codes up to one on their
+    first side, of the others that code alone.
     """
     total = sums[:, : offsets[1]].sum(axis=1, keepdims=True)
     first = np.cumsum(sums, axis=1)
@@ -118,7 +118,7 @@ class Splits:
         return Cut(self.by[p], (group > last if self.ordered[p] else group != last).astype(np.int64))
 
     def whole(self, sums: Integers) -> Integers:
-        """Return the sums of all groups of sums (cells, groups, codes, channels): of the first feature's, which hold every record."""
+        """Return the sums over the groups of the first feature that is cut, which hold every record: (cells, codes, channels)."""
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
     def _first_sides(self, sums: Integers, p: int) -> Integers:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from hedgerow import __version__
+from hedgerow.additive.terms import AdditiveModel
 from hedgerow.analysis.figures import Card
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
@@ -163,7 +164,7 @@ def _pictures(estimator: PrivateEstimator, page: Report) -> None:
     figure = new_figure(6.4, 0.9 + 0.28 * shown)
     display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
     page.figure(figure, f"Importances: {display.words}.")
-    if isinstance(estimator.model_, BoostedModel):
+    if isinstance(estimator.model_, AdditiveModel | BoostedModel):
         _curves(estimator, page)
 
 

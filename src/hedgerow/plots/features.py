@@ -136,8 +136,8 @@ class FeatureDisplay:
     Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what rounds with cuts that read it
     say on average over their other features, weighed by what was released of the cells. The panel of a pair is what these say
     of both beyond that, a map in which cells that noise alone may explain are grey. Curves are less their mean. The band holds
-    what noise alone leaves open, and not the bias of smoothing, chance in the records or the choice of features (docs/curves.md). Other boosters have no band. Everything drawn
-    is released: it costs nothing.
+    what noise alone leaves open, and not the bias of smoothing, chance in the records or the choice of features
+    (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs nothing.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ class ImportancesDisplay:
     """The importances of the features as bars, and for ``HedgerowClassifier`` what noise alone would show.
 
     A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of curves and cuts, of
-    DiffGen and DT-Diff of the specializations, of other systems a share of the tests, however much these say. A feature whose bar does not
-    pass the grey mark may say nothing. It is read from released values and costs nothing.
+    DiffGen and DT-Diff of the specializations, of other systems a share of the tests, however much these say.
+    A feature whose bar does not pass the grey mark may say nothing. It is read from released values and costs nothing.
 
     Parameters
     ----------

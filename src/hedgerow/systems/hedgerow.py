@@ -77,17 +77,17 @@ class Interaction:
 class HedgerowClassifier(BoostingClassifier):
     """The library's own ensemble: boosting with few noisy queries, one term a round.
 
-    First it measures how many records each class has, where the model starts, and a histogram of each number, which places the bins.
-    The noisy number of records decides how many rounds and bins pay. Each round selects one feature by the absolute gradients in its
-    bins, or up to five cuts of other features and a feature in bins in every cell of them. It measures the gradients and curvatures of
-    these cells and adds one damped Newton step of the logistic loss for each. How many cuts a round may have follows from how clearly
-    the last rounds' cuts mattered. What a record adds is capped, so that records that the model is surely wrong about do not set the
-    noise. The model is a sum of step functions, which can all be looked at.
+    First it measures how many records each class has, where the model starts, and a histogram of each number, which places the
+    bins. The noisy number of records decides how many rounds and bins pay. Each round selects one feature by the absolute
+    gradients in its bins, or up to five cuts of other features and a feature in bins in every cell of them. It measures the
+    gradients and curvatures of these cells and adds one damped Newton step of the logistic loss for each. How many cuts a round
+    may have follows from how clearly the last rounds' cuts mattered. What a record adds is capped, so that records that the
+    model is surely wrong about do not set the noise. The model is a sum of step functions, which can all be looked at.
 
-    Releases  the bins, and one term for each round: a step function of one feature in each cell of up to five cuts.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of each for
-              its selections (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where epsilon is so large
-              that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
+    Releases  the bins, and one term for each round: a step function of one feature in each cell of up to five cuts. Costs
+    ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of each for
+              its selections (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where epsilon is so
+              large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ class HedgerowClassifier(BoostingClassifier):
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
     interaction_cst : {"no_interactions", "pairwise"} or None
-        Which features may interact: none, so that the model is a sum of curves; pairs, so that a round has one cut at most; None: as
-        many as pay. Public knowledge, or a wish for a model that is easier to read.
+        Which features may interact: none, so that the model is a sum of curves; pairs, so that a round has one cut at most;
+        None: as many as pay. Public knowledge, or a wish for a model that is easier to read.
     monotonic_cst : dict of str to int, list of int, or None
         How the second class's log-odds may go with a feature, by its name, or for all in the schema's order: 1 for rising, -1 for
         falling, 0 for either. Of two classes, and of features with an order. Missing values stand outside of it. It is

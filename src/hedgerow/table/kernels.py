@@ -125,13 +125,14 @@ def move(
 
 @compiled
 def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, packed):
-    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature, two in each integer.
+    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
-    A record's cell has for its binary digits the sides cut_side[c, code of cut_by[c]]. It is added in the parts
-    cell * n_groups + group[p, code of by[p]], one for each p; where ``by`` is empty, in the part of its cell alone.
-    Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower half.
-    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), cut_by (cuts,), cut_side (cuts, codes),
-    by (partitions,), group (partitions, codes).
+    Two channels share an integer. A record's cell has for its binary digits the sides cut_side[c, code of cut_by[c]]. It is
+    added in the parts cell * n_groups + group[p, code of by[p]], one for each p; where ``by`` is empty, in the part of its cell
+    alone. Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower
+    half.
+    IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
+    codes), by (partitions,), group (partitions, codes).
     OUT place (features,) uint64 and row (pairs,) int64 for its own use.
     INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2), of which no half may pass 2**31 - 1 in absolute value.
     """

@@ -34,6 +34,18 @@ class HardRecords:
         return np.where(right, np.uint64(int(self.easy * 2**32)), np.uint64(2**32))
 
 
+@dataclass(frozen=True, eq=False)
+class ForestVotes:
+    """How many trees of a forest give each of so many classes, the ``columns`` of margins, to a record."""
+
+    forest: Forest
+    columns: int
+
+    def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
+        """Add it to ``margins`` (records, classes) of ``codes`` (records, features)."""
+        self.forest.add_votes(codes, margins)
+
+
 class TwoPhasePlan:
     """Two private forests, about to be grown one after the other on the same records; all their trees vote.
 
@@ -66,7 +78,7 @@ class TwoPhasePlan:
     def fit(self, curator: Queryable) -> ForestModel:
         """Grow the forests by asking a curator."""
         first = self._first.grow(curator)
-        curator.update_margins(first.add_votes)
+        curator.update_margins(ForestVotes(first, len(self.encoder.schema.classes)))
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.boosting import monotone
-from hedgerow.boosting.curves import curve_of, pieces_of
-from hedgerow.boosting.monotone import Monotone, averages_of
-from hedgerow.boosting.steps import Step
+from hedgerow.additive import monotone, plan
+from hedgerow.additive.curves import curve_of
+from hedgerow.additive.files import holds
+from hedgerow.additive.monotone import projected, signs_of
+from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, FileFormatError
+from hedgerow.systems import hedgerow
 
 SCHEMA = hr.Schema(
     {
@@ -27,6 +29,12 @@ SCHEMA = hr.Schema(
     classes=["no", "yes"],
 )
 CONSTRAINTS = {"a": 1, "b": -1, "d": 1}
+
+
+@pytest.fixture(autouse=True)
+def cuts_from_the_first_rounds_on(monkeypatch):
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, first=1, cuts_from=0.0))
+    monkeypatch.setattr(plan, "SELDOM", 1)
 
 
 def records(count, seed):
@@ -71,39 +79,37 @@ def is_monotone(model, constraints=CONSTRAINTS):
 def test_every_record_s_odds_go_as_they_may(seed, delta):
     model = fitted(seed, delta=delta)
     assert is_monotone(model)
-    assert model.certificate_.event == fitted(seed, delta=delta, monotonic_cst=None).certificate_.event
-    features = {name for piece in pieces_of(model.model_) if piece.cuts for name in piece.features}
-    assert features  # some rounds were two-sided
+    assert (
+        model.certificate_.event
+        == fitted(seed, delta=delta, monotonic_cst=None, interaction_cst="pairwise").certificate_.event
+    )
+    assert any(term.cuts for term in model.model_.terms) or not delta
+    assert not any(len(term.cuts) > 1 for term in model.model_.terms)
 
 
 def test_without_constraints_the_same_records_do_not():
     assert not is_monotone(fitted(monotonic_cst=None))
 
 
-RIGHT = Monotone.projected
-
-
 def without(signs, feature):
-    return Monotone(tuple(0 if place == feature else sign for place, sign in enumerate(signs.signs)))
+    return tuple(0 if place == feature else sign for place, sign in enumerate(signs))
 
 
 BUGS = {
-    "one-sided steps": lambda signs, step, before: step if len(step.votes) == 1 else RIGHT(signs, step, before),
-    "sides": lambda signs, step, before: RIGHT(
-        signs if len(step.votes) == 1 else without(signs, step.feature), step, before
-    ),
-    "across sides": lambda signs, step, before: RIGHT(
-        signs if len(step.votes) == 1 else without(signs, step.cuts[0].by), step, before
+    "curves": lambda term, signs, before: projected(term, signs, before) if term.cuts else term,
+    "cells": lambda term, signs, before: projected(term, without(signs, term.feature) if term.cuts else signs, before),
+    "across cells": lambda term, signs, before: projected(
+        term, without(signs, term.cuts[0].by) if term.cuts else signs, before
     ),
 }
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_seen(bug, monkeypatch):
-    """A projection that leaves out one of its three parts makes models that both checks tell."""
-    monkeypatch.setattr(Monotone, "projected", BUGS[bug])
+    """A projection that leaves out one of its parts makes models that both checks tell."""
+    monkeypatch.setattr(plan, "projected", BUGS[bug])
     models = [fitted(seed) for seed in range(4)]
-    assert not all(model.model_.monotone.holds(model.model_.steps()) for model in models)
+    assert not all(holds(model.model_.terms, model.model_.signs) for model in models)
     assert not all(map(is_monotone, models))
 
 
@@ -116,27 +122,51 @@ WEIGHTS = st.lists(st.integers(-50, 50), min_size=12, max_size=12)
     VOTES, VOTES, VOTES, WEIGHTS, st.sampled_from([-1, 0, 1]), st.sampled_from([-1, 0, 1]), st.booleans(), st.booleans()
 )
 def test_projected_steps_are_monotone_whatever_was_released(earlier, first, second, weights, own, by, twice, last):
-    """Of any votes and any noisy curvatures: one-sided, two-sided, cut between values or missing cells from the rest."""
-    signs, into = Monotone((own, by)), np.arange(6)
-    sums = np.array(weights, dtype=np.int64)
+    """Of any votes and any noisy curvatures: without a cut, with one between values, and with missing cells cut from the rest."""
+    signs, sums = (own, by), np.array(weights, dtype=np.int64)
 
-    def step(sides):
-        votes = np.array(sides, dtype=np.int64)
-        votes = np.stack([-votes, votes], axis=2)
+    def term(cells):
+        votes = np.array(cells, dtype=np.int64)[..., None]
         side = np.array([0, 0, 0, 0, 1]) if last else np.array([0, 0, 1, 1, 1])
-        of = np.stack([sums, sums], axis=1)[: 6 * len(sides)]
-        return Step((Cut(1, side),) if len(sides) > 1 else (), 0, votes, into, of)
+        of = np.stack([sums, sums], axis=1)[: 6 * len(cells)].reshape(len(cells), 6, 2)
+        return Term((Cut(1, side),) if len(cells) > 1 else (), 0, votes, of)
 
-    before = [signs.projected(step([earlier]), [])]
-    found = signs.projected(step([first, second] if twice else [first]), before)
-    assert signs.holds([*before, found])
-    assert np.array_equal(found.votes[..., 0], -found.votes[..., 1])
-    assert np.abs(found.votes).max() <= 500 + np.abs(before[0].votes).max()
+    before = projected(term([earlier]), signs, np.zeros(6, dtype=np.int64))
+    curve = before.votes[0, :, 0]
+    given = term([first, second] if twice else [first])
+    found = projected(given, signs, curve)
+    assert holds([before, found], signs)
+    assert np.abs(found.votes).max() <= 500 + np.abs(before.votes).max()
     if not twice:
         assert np.abs(found.votes).max() <= 500  # a projection moves no further than what it projects
-        assert found.votes[0, -1].tolist() == step([first]).votes[0, -1].tolist()  # missing cells stay
-    again = signs.projected(replace(found, sums=found.sums), before)
-    assert np.array_equal(again.votes, found.votes)
+        assert found.votes[0, -1] == given.votes[0, -1]  # missing cells stay
+    assert np.array_equal(projected(found, signs, curve).votes, found.votes)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.integers(-3, 3), min_size=12, max_size=12),
+    st.sampled_from([-1, 0, 1]),
+    st.sampled_from([-1, 0, 1]),
+    st.sampled_from([0, 1, 2]),
+)
+def test_what_a_file_must_hold_is_that_no_curve_goes_the_wrong_way(votes, own, by, cuts):
+    """Beside a plain loop over all pairs of neighboring cells."""
+    codes, cells = 3, 1 << cuts
+    term = Term(
+        tuple(Cut(1 + level, np.array([0, 1, 1])) for level in range(cuts)),
+        0,
+        np.array(votes[: cells * codes]).reshape(cells, codes, 1),
+    )
+    right = all(own * (term.votes[cell, 1, 0] - term.votes[cell, 0, 0]) >= 0 for cell in range(cells))
+    if cuts:
+        half = cells // 2
+        right &= all(
+            by * (term.votes[half + cell, code, 0] - term.votes[cell, code, 0]) >= 0
+            for cell in range(half)
+            for code in range(codes)
+        )
+    assert holds([term], (own, by, 0)) == right
 
 
 def test_a_projection_is_the_nearest_curve():
@@ -150,28 +180,36 @@ def test_a_projection_is_the_nearest_curve():
             means = np.array([np.average(values[run == block], weights=weights[run == block]) for block in run])
             if (np.diff(means) >= -1e-12).all():
                 best = min(best, float(weights @ (means - values) ** 2))
-        found = monotone._isotonic(np.append(values, 0), np.append(weights, 1), 1)[:-1]
+        found = monotone.isotonic(np.append(values, 0), np.append(weights, 1), 1)[:-1]
         assert weights @ (found - values) ** 2 == pytest.approx(best)
 
 
-def test_averages_are_what_a_projection_does_to_small_errors():
-    """Noise that leaves the equal cells equal moves a projected step by these averages."""
-    generator = np.random.default_rng(5)
-    signs, into = Monotone((1, 1)), np.arange(6)
-    side = np.array([0, 0, 1, 1, 1])
-    sums = np.stack([np.zeros(12), generator.integers(50, 150, 12)], axis=1).astype(np.int64)
-    weights = monotone.cell_weights(sums).reshape(2, 6)
-    for _ in range(50):
-        votes = generator.integers(-(10**9), 10**9, (2, 6))
-        noise = generator.integers(-1000, 1000, (2, 6))
+# Cells of a cut that are out of order meet at the mean that records weigh.
 
-        def after(second):
-            step = Step((Cut(1, side),), 0, np.stack([-second, second], axis=2), into, sums)
-            return signs.projected(step, []).votes[..., 1].astype(float)
+SIDE = np.array([0, 0, 1, 1, 1])  # the last code stands for missing cells
+MASSES = {"even": (50, 50), "nine times the first": (90, 10), "nine times the second": (10, 90)}
 
-        found, moved = after(votes), after(votes + noise)
-        expected = averages_of(votes.astype(float), weights, 1, 1) @ noise.ravel()
-        np.testing.assert_allclose((moved - found).ravel(), expected, atol=2)
+
+def of_one_cut(first, second, masses):
+    """A term of one cut and a feature of two codes and missing ones, with so much curvature in each cell."""
+    sums = np.array([[[0, mass]] * 3 for mass in masses], dtype=np.int64)
+    return Term((Cut(1, SIDE),), 0, np.array([[[first]] * 3, [[second]] * 3]), sums)
+
+
+@pytest.mark.parametrize("masses", MASSES)
+@pytest.mark.parametrize("own", [-1, 0, 1])
+@pytest.mark.parametrize("across", [-1, 1])
+def test_cells_meet_at_their_weighted_mean(across, own, masses):
+    one, other = MASSES[masses]
+    low, high = (100_000, -100_000) if across > 0 else (-100_000, 100_000)  # out of order
+    found = projected(of_one_cut(low, high, (one, other)), (own, across), np.zeros(3, dtype=np.int64)).votes
+    assert np.abs(found - (one * low + other * high) / (one + other)).max() <= 1
+
+
+@pytest.mark.parametrize("across", [-1, 1])
+def test_cells_that_are_in_order_stay(across):
+    given = of_one_cut(-across * 500, across * 500, (90, 10))
+    assert np.array_equal(projected(given, (0, across), np.zeros(3, dtype=np.int64)).votes, given.votes)
 
 
 def test_what_is_read_off_the_model_is_the_constrained_one(tmp_path):
@@ -243,4 +281,4 @@ def test_three_classes_have_no_order():
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1, 2])
     with pytest.raises(ConfigurationError, match="there are 3"):
         hr.HedgerowClassifier(schema=schema, monotonic_cst={"a": 1}).fit([[0.1]], [0])
-    assert not Monotone.of([0], schema)
+    assert signs_of([0], schema) == signs_of(None, schema) == ()

@@ -1,0 +1,96 @@
+"""The kernels of channels and terms, called directly with small tables of which no two places are alike, against plain loops."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from hedgerow.additive import kernels
+
+STEPS = range(-3, 4)
+
+
+def every_record(n_classes, columns):
+    """Return all margins of so many columns in a few steps, with all labels and none."""
+    rows = list(product(product(STEPS, repeat=columns), range(-1, n_classes)))
+    return np.array([row for row, _ in rows], dtype=np.int64), np.array([label for _, label in rows], dtype=np.int16)
+
+
+def plain_channels(row, label, table, unit, cap, curvature, by_share):
+    """Return what one record adds, in Python's integers, each quotient rounded towards zero."""
+    masses = [table[min(max(row) - margin, len(table) - 1)] for margin in row]
+    total = sum(masses)
+    others = total - masses[label]
+    wrong = others * unit // total
+    of, to = (unit, total) if wrong <= cap else (cap, others)
+    gradient = [-(mass * of // to) for mass in masses]
+    gradient[label] = min(wrong, cap)
+    spreads = masses if by_share else [mass * (total - mass) // total for mass in masses]
+    return gradient + [spread * of // to * curvature // 1000 for spread in spreads]
+
+
+@pytest.mark.parametrize("by_share", [True, False])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("cap", [1, 300, 16_384, 65_535, 65_536])
+@pytest.mark.parametrize("table", [[1 << 20, 700_001, 12_345, 77, 1], [5, 4, 3, 2, 1], [3, 1], [2, 1]], ids=str)
+def test_channels_are_quotients_of_integers_for_every_cap_and_table(n_classes, cap, table, by_share):
+    margins, labels = every_record(n_classes, n_classes)
+    found = np.full((len(labels), 2 * n_classes), 999)
+    kernels.logistic_channels(margins, labels, np.array(table), 1 << 16, cap, 40_000, by_share, found)
+    for channels, row, label in zip(found.tolist(), margins.tolist(), labels.tolist(), strict=True):
+        expected = (
+            plain_channels(row, label, table, 1 << 16, cap, 40_000, by_share) if label >= 0 else [0] * len(channels)
+        )
+        assert channels == expected
+
+
+def test_channels_of_two_classes_stand_where_the_label_and_the_lead_say():
+    margins, labels = every_record(2, 1)
+    table = np.arange(100, 120).reshape(2, 5, 2)
+    found = np.full((len(labels), 2), 999)
+    kernels.look_up_channels(margins, labels, table, found)
+    for channels, (lead,), label in zip(found.tolist(), margins.tolist(), labels.tolist(), strict=True):
+        assert channels == ([0, 0] if label < 0 else table[label, min(max(lead, -2), 2) + 2].tolist())
+
+
+@pytest.mark.parametrize("lead", [2**33, -(2**33)])
+def test_leads_of_more_than_32_bits_have_the_channels_of_the_ends(lead):
+    found, table = np.zeros((1, 2), dtype=np.int64), np.arange(12).reshape(2, 3, 2)
+    kernels.look_up_channels(np.array([[lead]]), np.zeros(1, dtype=np.int16), table, found)
+    assert found[0].tolist() == table[0, 2 if lead > 0 else 0].tolist()
+
+
+CUTS = [(), (0,), (1,), (2,), (0, 1), (2, 0), (1, 0, 3), (0, 1, 2, 3)]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7])
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+@pytest.mark.parametrize("by", CUTS, ids=str)
+def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
+    """Cells are counted by the sides of the cuts, the first cut's being the highest binary digit."""
+    codes = np.array(list(product(range(3), repeat=5)), dtype=kind)
+    side = np.array([[1, 0, 1], [0, 0, 1], [0, 1, 1], [1, 1, 0]])[: len(by)].reshape(len(by), 3)
+    votes = (np.arange((3 << len(by)) * columns).reshape(-1, 3, columns) * 7) ** 2 % 6151 - 3000
+    margins = np.arange(columns * len(codes)).reshape(-1, columns)
+    expected = margins.copy()
+    for row, code in zip(expected, codes.tolist(), strict=True):
+        place = int("0" + "".join(str(own[code[j]]) for own, j in zip(side.tolist(), by, strict=True)), 2)
+        row += votes[place, code[4]]
+    kernels.add_term(codes, np.array(by, dtype=np.int64), side, 4, votes, margins)
+    assert np.array_equal(margins, expected)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("features", [(), (1,), (0, 2), (0, 1, 2)], ids=str)
+def test_curves_of_several_features_are_added_by_code(features, columns):
+    codes = np.array(list(product(range(2), range(3), range(4))), dtype=np.uint8)
+    offsets = np.array([0, 2, 5, 9])
+    curves = np.arange(9 * columns).reshape(9, columns) ** 2
+    margins = np.ones((len(codes), columns), dtype=np.int64)
+    kernels.add_curves(codes, np.array(features, dtype=np.int64), offsets, curves, margins)
+    assert margins.tolist() == [
+        [1 + sum(int(curves[offsets[j] + code[j], k]) for j in features) for k in range(columns)]
+        for code in codes.tolist()
+    ]

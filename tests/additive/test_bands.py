@@ -1,0 +1,159 @@
+"""Bands: steps follow their sums as bands take it, noise goes through all rounds of a curve, and bands hold as they claim."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import hedgerow as hr
+from hedgerow.additive import bands
+from hedgerow.additive.bands import Response, _Errors
+from hedgerow.additive.curves import curve_of
+from hedgerow.additive.estimate import estimated
+from hedgerow.additive.terms import Measured
+
+SURE = 1.645  # deviations of a band of 90 %
+PLACES = (np.arange(1020) + 0.5) / 1020
+
+
+def measured_of(cells, codes, columns, seed=0):
+    generator = np.random.default_rng(seed)
+    shape = (cells, codes, columns)
+    return Measured(generator.normal(size=shape) * 15, generator.uniform(1, 40, shape), 4.0, 2.0)
+
+
+@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("cells", [1, 2, 8])
+def test_steps_are_what_follows_times_gradients(cells, columns, numeric, monkeypatch):
+    monkeypatch.setattr(bands, "LITTLE", 0.0)
+    measured = measured_of(cells, 7, columns)
+    steps = estimated(measured.gradient, measured.curvature, 4.0, 2.0, numeric=numeric).steps
+    response = Response(measured, steps, numeric=numeric)
+    for column in range(columns):
+        followed = response.of(np.eye(cells * 7), column) @ measured.gradient[..., column].reshape(-1)
+        np.testing.assert_allclose(followed, steps[..., column].reshape(-1), atol=1e-9)
+
+
+def test_errors_are_what_each_noisy_sum_does_to_the_curve():
+    """Against one draw after another moved by hand through rounds with cuts and without."""
+    codes, generator = 6, np.random.default_rng(0)
+    own, cut = (Response(measured_of(cells, codes, 1), np.zeros((cells, codes, 1)), numeric=True) for cells in (1, 2))
+    onto, means = np.tile(np.eye(codes), 2) / 2, np.tile(np.eye(codes), (2, 1))
+    rounds = [(1, 1.0, False), (2, 0.8, False), None, (3, 0.3, True), (2, 1.0, False)]
+    errors, draws = _Errors(codes), []
+    level, gain = own.level[0, :, 0], own.of(np.eye(codes), 0)
+    for visit in rounds:
+        if visit is None:
+            errors.cut(cut, cut.of(onto, 0), means, 0)
+            draws += [(len(draws), number, sigma) for number, sigma in enumerate(np.sqrt(cut.variance.reshape(-1)))]
+        else:
+            variance = generator.uniform(1, 9, codes)
+            errors.visit(own, own, *visit, variance, 0)
+            draws += [(len(draws), number, sigma) for number, sigma in enumerate(np.sqrt(variance))]
+    total, covariance, first = np.zeros((codes, len(draws))), None, 0
+    for column in range(len(draws)):
+        curve, alone, base, needed, seen = (np.zeros(codes) for _ in range(5))
+        first = 0
+        for visit in rounds:
+            size = 2 * codes if visit is None else codes
+            noise = np.zeros(size)
+            if first <= column < first + size:
+                noise[column - first] = draws[column][2]
+            first += size
+            if visit is None:
+                curve = curve + cut.of(onto, 0) @ (noise - cut.shown[..., 0].reshape(-1) * (means @ curve))
+                continue
+            count, trust, anew = visit
+            seen = noise - own.shown[0, :, 0] * curve
+            needed = needed + seen + level * (alone - base)
+            step = (1 - trust) * (gain @ seen) + trust * (gain @ needed / count - (alone - base))
+            if anew:
+                base, needed = alone, seen
+            alone, curve = alone + step, curve + step
+        total[:, column] = curve
+    covariance = total @ total.T
+    np.testing.assert_allclose(errors.of_curve, covariance, atol=1e-12)
+
+
+def schema_of(classes=2, cuts=None):
+    numeric = {name: hr.Numeric(0, 1, cuts) for name in "abc"}
+    return hr.Schema({**numeric, "d": hr.Categorical(list("wxyz"))}, classes=list(range(classes)))
+
+
+def additive(records, classes=2):
+    """Records whose log-odds are a sum of one smooth, one straight and one broken function of a number, and of a category."""
+    generator = np.random.default_rng(0)
+    a, b, c = generator.uniform(0, 1, (3, records))
+    d = generator.integers(0, 4, records)
+    odds = 2 * np.sin(3 * a) + 2 * b + 1.5 * (c > 0.6) + np.array([-0.8, -0.2, 0.3, 0.7])[d] - 2.8
+    table = {"a": a, "b": b, "c": c, "d": np.array(list("wxyz"))[d]}
+    if classes == 2:
+        return table, (generator.uniform(size=records) < expit(odds)).astype(int)
+    odds = np.stack([odds, 2 * (a - b), 1.5 * (c > 0.3) - odds / 2], axis=1)
+    return table, (odds + generator.gumbel(size=odds.shape)).argmax(axis=1)
+
+
+def test_a_band_is_as_wide_as_noise_over_curvature_where_little_is_smoothed():
+    """One round of a category with much curvature: the step is gradient / curvature, and its error that of the two sums."""
+    table, y = additive(200_000)
+    schema = hr.Schema({"d": hr.Categorical(list("wxyz"))}, classes=[0, 1])
+    model = hr.HedgerowClassifier(1.0, schema=schema, n_estimators=1, random_state=0).fit({"d": table["d"]}, y).model_
+    (term,) = model.terms
+    measured = term.measured(model.loss.curvature)
+    curve = curve_of(model, 0)
+    step, curvature = model.curve(0)[:4, 0], measured.curvature[0, :4, 0]
+    own = np.sqrt(measured.noise**2 + (step * measured.curvature_noise) ** 2) / curvature
+    centred = np.eye(4) - curve.mass[:4]
+    assert curve.deviation[:4, 0] == pytest.approx(np.sqrt(centred**2 @ own**2), rel=0.03)
+
+
+def coverage(fits, *, records, classes=2, cuts=None, **settings):
+    """Return how often bands of 90 %, and of half their width, hold the mean curve of many fits, over all bins."""
+    table, y = additive(records, classes)
+    schema = schema_of(classes, cuts)
+    models = [
+        hr.HedgerowClassifier(schema=schema, random_state=seed, **settings).fit(table, y).model_ for seed in range(fits)
+    ]
+    return [float(np.mean(np.concatenate(errors_of(models)) <= SURE * width)) for width in (1.0, 0.5)]
+
+
+def errors_of(models):
+    """Yield how many deviations the codes of each curve of each fit are from the mean curve."""
+    for feature in range(4):
+        found = [curve_of(model, feature) for model in models]
+        bins = [
+            np.searchsorted(model.encoder.edges[feature], PLACES, side="right") if feature < 3 else np.arange(4)
+            for model in models
+        ]
+        mean = np.mean([curve.values[at] for curve, at in zip(found, bins, strict=True)], axis=0)
+        for curve, at in zip(found, bins, strict=True):
+            for code in np.unique(at):
+                error = np.abs(curve.values[code] - mean[at == code].mean(axis=0))
+                yield error / np.maximum(curve.deviation[code], 1e-12)
+
+
+@pytest.mark.full
+def test_bands_hold_about_as_often_as_they_claim():
+    share, half = coverage(12, records=20_000, epsilon=1.0, delta=1e-6)
+    assert half < 0.75 < 0.8 < share < 0.99
+
+
+SETTINGS = {
+    "delta": {"records": 20_000, "epsilon": 1.0, "delta": 1e-6},
+    "pure": {"records": 50_000, "epsilon": 1.0},
+    "public cuts": {"records": 50_000, "epsilon": 1.0, "delta": 1e-6, "cuts": [place / 12 for place in range(1, 12)]},
+    "constrained": {"records": 20_000, "epsilon": 1.0, "delta": 1e-6, "monotonic_cst": {"b": 1, "c": 1}},
+    "three classes": {"records": 20_000, "epsilon": 2.0, "delta": 1e-6, "classes": 3},
+    "little noise": {"records": 50_000, "epsilon": 5.0, "delta": 1e-6},
+    "little noise, pure": {"records": 50_000, "epsilon": 10.0},
+    "little noise, three classes": {"records": 50_000, "epsilon": 15.0, "delta": 1e-6, "classes": 3},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_bands_of_90_percent_hold_the_mean_curve_of_200_fits_in_most_bins(name):
+    share, half = coverage(200, **SETTINGS[name])
+    # With little noise fits differ more by the rounds that they choose, which bands do not hold (docs/curves.md).
+    assert (0.65 if "little" in name else 0.85) <= share <= 0.98, (share, half)
+    assert half < 0.8, (share, half)  # the test tells other widths apart

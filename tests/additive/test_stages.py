@@ -1,0 +1,402 @@
+"""The plan of HedgerowClassifier: stages state what they ask, and the curator sees to it that no round costs more."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from costs import sums
+from products import thinned
+
+import hedgerow as hr
+from hedgerow.additive import plan as plan_module
+from hedgerow.additive.plan import (
+    FEWEST,
+    LEAST_BINS,
+    MEMORY,
+    MOST_BINS,
+    MOST_ROUNDS,
+    SELDOM,
+    UNITS,
+    AdditivePlan,
+    Course,
+    Opening,
+    Rounds,
+)
+from hedgerow.additive.round import OneRound
+from hedgerow.curator import Queryable
+from hedgerow.curator import Round as Asked
+from hedgerow.errors import BudgetExceeded
+from hedgerow.mechanisms import Randomness
+from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.exact import exact
+from hedgerow.systems.hedgerow import RULES
+from hedgerow.table import MemoryTable
+
+SCHEMA = hr.Schema(
+    {
+        "a": hr.Numeric(0, 1),
+        "b": hr.Numeric(0, 1),
+        "c": hr.Categorical(["x", "y", "z"]),
+        "d": hr.Numeric(0, 1),
+    },
+    classes=["no", "yes"],
+)
+CLAIMS = {"pure": Fraction(0), "delta": Fraction(1, 10**6)}
+of_both = pytest.mark.parametrize("delta", CLAIMS.values(), ids=CLAIMS)
+
+
+def plan_of(epsilon=3, delta=Fraction(0), adjacency="add-remove", schema=SCHEMA, rules=RULES, **given):
+    options = {"rounds": None, "bins": None, **given}
+    return AdditivePlan(rules, schema, Claim(Fraction(epsilon), delta, adjacency), **options)
+
+
+def records(count=4000, seed=0):
+    """Records of which four cells of two cuts, and a curve in each, say the class."""
+    generator = np.random.default_rng(seed)
+    a, b, d = generator.uniform(0, 1, (3, count))
+    c = generator.choice(["x", "y", "z"], count)
+    odds = 4 * np.where((a > 0.5) ^ (c == "x"), 1, -1) * (2 * b - 1) + np.sin(6 * d)
+    return {"a": a, "b": b, "c": c, "d": d}, np.where(generator.logistic(size=count) < odds, "yes", "no")
+
+
+def curator_of(plan, count=4000, ceiling=None, seed=0):
+    X, y = records(count, seed)
+    table = MemoryTable(plan.encoder.transform(X), plan.encoder.labels(y), plan.encoder.n_codes, 2)
+    return Queryable(table, cost(plan.event) if ceiling is None else ceiling, Randomness(seed))
+
+
+def fitted(plan, **given):
+    """Return a plan's model, its curator, and the rounds that it made: units, cuts at most, and the term."""
+    made = []
+
+    def one(stage, units, cuts):
+        made.append((units, cuts))
+        return right(stage, units, cuts)
+
+    right, curator = Rounds.one, curator_of(plan, **given)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rounds, "one", one)
+        model = plan.fit(curator)
+    assert len(made) == len(model.terms)
+    return model, curator, [(*what, term) for what, term in zip(made, model.terms, strict=True)]
+
+
+# What is charged.
+
+
+@of_both
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("given", [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}], ids=str)
+def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjacency, given):
+    plan = plan_of(3, delta, adjacency, **given)
+    planned = cost(plan.event)
+    assert planned.under(adjacency).within(Fraction(3), delta)
+    model, curator, made = fitted(plan)
+    assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
+    # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
+    asked = Sequence((plan._opening.event, *(plan._stage.one(units, cuts).event for units, cuts, _ in made)))
+    assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
+    if not any(cuts for _, cuts, _ in made):
+        assert curator.total.epsilon == cost(asked).epsilon
+        assert curator.total.mu_squared == cost(asked).mu_squared
+    assert len(model.terms) == len(made)
+
+
+@of_both
+@pytest.mark.parametrize("most_cuts", [0, 1, 3, 5])
+@pytest.mark.parametrize("classes", thinned([2, 3, 7], 2))
+def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
+    """By every accountant with a delta; by epsilon without one, which is all that a pure ceiling limits."""
+    schema = SCHEMA.replace(classes=list(range(classes)))
+    rounds = plan_of(1, delta, schema=schema, most_cuts=most_cuts)._stage
+    unit = cost(rounds._unit.event)
+    for units in (1, 2, 3, 4, 7, 16, 60, 119, 120, 239, 240):
+        for cuts in range(rounds.most_cuts + 1):
+            found, most = cost(rounds.one(units, cuts).event), unit.times(units)
+            if delta:
+                assert all(amount <= sums(most)[part] for part, amount in sums(found).items()), (units, cuts)
+            else:
+                assert Fraction(999, 1000) * most.epsilon < found.epsilon <= most.epsilon
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "10", "60"])
+@pytest.mark.parametrize("classes", [2, 3])
+@of_both
+def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes, delta):
+    """A ledger adds up all numbers of an event: a pure fit of few large rounds costs more by rho and mu than one of many."""
+    plan = plan_of(epsilon, delta, schema=SCHEMA.replace(classes=list(range(classes))))
+    planned, stage = sums(cost(plan.event)), plan._stage
+    for size in (1, 2, 3, 7, 40, 79, 80, 81, 100, 119, 120):
+        left, rounds = UNITS, []
+        while left:
+            units = size if left >= 2 * size else left
+            rounds.append(units)
+            left -= units
+        for cuts in (0, 1, stage.most_cuts):
+            asked = cost(plan._opening.event)
+            for units in set(rounds):
+                asked += cost(stage.one(units, cuts).event).times(rounds.count(units))
+            assert all(amount <= planned[part] for part, amount in sums(asked).items()), (size, cuts)
+
+
+@of_both
+@pytest.mark.parametrize("rounds", [1, 2, 50])
+def test_a_plan_of_given_rounds_costs_what_they_cost(delta, rounds):
+    plan = plan_of(1, delta, rounds=rounds)
+    planned, opening = sums(cost(plan.event)), cost(plan._opening.event)
+    dearest = sums(opening + cost(plan._stage.one(1, 0).event).times(rounds))
+    assert all(amount <= planned[part] for part, amount in dearest.items())
+    whole = "Concentrated.rho" if delta else "PureAndGaussian.epsilon"
+    assert planned[whole] <= Fraction(101, 100) * dearest[whole]
+
+
+@of_both
+def test_what_all_rounds_may_cost_is_what_their_units_cost_together(delta):
+    plan = plan_of(1, delta)
+    planned, units = cost(plan.event), cost(plan._opening.event) + cost(plan._stage._unit.event).times(UNITS)
+    assert (planned.epsilon, planned.mu_squared) == (units.epsilon, units.mu_squared)
+    assert planned == units or not delta
+    assert plan._stage.units == UNITS
+    assert plan_of(1, delta, rounds=9)._stage.units == 9
+
+
+@of_both
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "8"])
+def test_the_plan_spends_all_of_its_claim(epsilon, delta, adjacency):
+    spent = cost(plan_of(epsilon, delta, adjacency).event).under(adjacency)
+    if delta:
+        assert 0.6 * float(delta) < spent.delta(exact(float(epsilon))) <= delta
+    else:
+        assert Fraction(99, 100) * Fraction(epsilon) < spent.epsilon <= Fraction(epsilon)
+
+
+# What must be caught.
+
+
+def twice_the_budget(patch):
+    right = Rounds.one
+
+    def one(self, units, cuts):
+        made = right(self, units, cuts)
+        return replace(made, budget=made.budget * 2)
+
+    patch.setattr(Rounds, "one", one)
+
+
+def a_unit_too_many(patch):
+    """The last round is made anew for ever."""
+    right = Course.next_units
+    patch.setattr(Course, "next_units", lambda self: right(self) or self._size)
+
+
+def a_selection_that_is_not_in_the_event(patch):
+    right = OneRound._select
+
+    def selected(self, asked, *given):
+        right(self, asked, *given)
+        return right(self, asked, *given)
+
+    patch.setattr(OneRound, "_select", selected)
+
+
+def sums_that_are_asked_twice(patch):
+    right = Asked.sums
+
+    def twice(self, *given):
+        return (right(self, *given) + right(self, *given)) // 2
+
+    patch.setattr(Asked, "sums", twice)
+
+
+def an_opening_that_is_asked_twice(patch):
+    right = Opening.act
+
+    def twice(self, curator):
+        right(self, curator)
+        return right(self, curator)
+
+    patch.setattr(Opening, "act", twice)
+
+
+PLANTED = {
+    "twice the budget": (twice_the_budget, {}),
+    "a unit too many": (a_unit_too_many, {}),
+    "a second selection": (a_selection_that_is_not_in_the_event, {}),
+    "sums twice": (sums_that_are_asked_twice, {}),
+    "the opening twice": (an_opening_that_is_asked_twice, {}),
+}
+
+
+@of_both
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_fit_that_asks_for_more_than_its_plan_is_stopped(bug, delta, monkeypatch):
+    plant, given = PLANTED[bug]
+    plan = plan_of(3, delta, **given)
+    curator = curator_of(plan)
+    plant(monkeypatch)
+    with pytest.raises(BudgetExceeded):
+        plan.fit(curator)
+
+
+def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
+    """A mechanism whose cost grows faster than its units: the round's budget falls until it costs no more."""
+    right = OneRound.event.fget
+    rounds = plan_of(1)._stage
+    whole = rounds.budget * Fraction(8, UNITS)
+
+    def dearer(self):
+        event = right(self)
+        return Sequence((event, event)) if self.budget == whole else event
+
+    monkeypatch.setattr(OneRound, "event", property(dearer))
+    made = rounds.one(8, 0)
+    assert made.budget.amount < whole.amount
+    assert made.budget.amount > whole.amount * (1 - Fraction(1, 2**20))
+
+
+# How a fit goes on.
+
+
+@of_both
+@pytest.mark.parametrize("count", [30, 4000])
+def test_rounds_spend_all_units(delta, count):
+    _, _, made = fitted(plan_of(3, delta), count=count)
+    assert sum(units for units, _, _ in made) == UNITS
+    assert FEWEST <= len(made) <= MOST_ROUNDS
+    assert max(units for units, _, _ in made) < 2 * made[0][0]
+
+
+@of_both
+@pytest.mark.parametrize("rounds", [1, 2, 13, 100])
+def test_n_estimators_is_how_many_rounds_there_are(delta, rounds):
+    model, _, made = fitted(plan_of(3, delta, rounds=rounds))
+    assert [units for units, _, _ in made] == [1] * rounds
+    assert len(model.terms) == rounds
+
+
+def test_more_records_and_more_budget_have_more_rounds_and_bins():
+    found = {
+        (epsilon, count): fitted(plan_of(epsilon, Fraction(1, 10**6)), count=count)[0]
+        for epsilon in ("0.1", "5")
+        for count in (100, 4000)
+    }
+    rounds = {key: len(model.terms) for key, model in found.items()}
+    bins = {key: int(model.encoder.n_codes[0]) for key, model in found.items()}
+    for of in (rounds, bins):
+        assert of["0.1", 100] <= of["0.1", 4000] < of["5", 4000]
+        assert of["0.1", 100] < of["5", 100] < of["5", 4000]
+    assert all(LEAST_BINS / 2 <= n <= MOST_BINS + 1 for n in bins.values())
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2])
+def test_no_round_has_more_cuts_than_it_may(limit):
+    model, _, made = fitted(plan_of(20, Fraction(1, 10**6), most_cuts=limit))
+    depths = [len(term.cuts) for term in model.terms]
+    assert max(depths) == limit
+    assert all(len(term.cuts) <= cuts <= limit for _, cuts, term in made)
+
+
+def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
+    cuts = [most for _, most, _ in made]
+    first = next(number for number, most in enumerate(cuts) if most)
+    assert 2 <= first <= RULES.first
+    assert max(cuts) >= 2
+    for number, most in enumerate(cuts[first:], first):
+        assert most <= 1 + max(cuts[:number])
+    assert all(len(term.cuts) <= most for _, most, term in made)
+
+
+@of_both
+def test_of_few_records_no_round_has_cuts(delta):
+    _, _, made = fitted(plan_of("0.5", delta), count=200)
+    assert [cuts for _, cuts, _ in made] == [0] * len(made)
+
+
+def course_at(precision):
+    return Course(plan_of(20, Fraction(1, 10**6)), precision=precision, spread=1.0)
+
+
+def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
+    course, clear = course_at(1e5), np.array([40.0])
+    for _ in range(RULES.first):
+        assert course.next_cuts() == 0
+        course.saw(clear, offered=False)
+    for evidence, expected in (([1.0], 1), ([1.0, 50.0], 2), ([1.0, 50.0, 60.0], 3)):
+        course.saw(np.array(evidence), offered=True)
+        assert course.next_cuts() == expected
+    for expected in (3, 3):  # the deepest of the last three
+        course.saw(np.array([80.0, 50.0, 60.0, 0.0]), offered=True)
+        assert course.next_cuts() == expected
+    course.saw(clear, offered=False)
+    assert course.next_cuts() == 3  # a round without cuts says nothing of them
+
+
+def test_cuts_that_do_not_matter_are_offered_seldom():
+    course, offered = course_at(1e5), []
+    while len(offered) < 60:
+        offered.append(course.next_cuts())
+        course.saw(np.array([40.0, 0.0]), offered=offered[-1] > 0)
+    assert set(offered) == {0, 1}
+    assert sum(offered[-30:]) == 30 // SELDOM
+    assert sum(offered[RULES.first : RULES.first + MEMORY]) == MEMORY
+
+
+@pytest.mark.parametrize(("precision", "most"), [(RULES.cuts_from, 1), (RULES.cuts_from - 1, 0)])
+def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough(precision, most):
+    course = course_at(precision)
+    for _ in range(3):
+        course.saw(np.array([-5.0]), offered=False)
+        assert course.next_cuts() == most
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])
+def test_units_of_rounds_of_any_size_add_up(size):
+    course = Course(plan_of(1), precision=100.0, spread=1.0)
+    course._size = size
+    spent = []
+    while units := course.next_units():
+        spent.append(units)
+    assert sum(spent) == UNITS
+    assert all(size <= units < 2 * size for units in spent)
+    assert course.next_units() == 0
+
+
+def test_scans_of_deep_rounds_stay_small(monkeypatch):
+    monkeypatch.setattr(plan_module, "MOST_SUMS", 1)
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
+    assert max(cuts for _, cuts, _ in made) == 1
+    alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    assert plan_of(20, schema=alone)._most_cuts == 0
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_noisy_number_of_records_is_what_decides(adjacency, monkeypatch):
+    """The same released opening gives the same course, however many records there are."""
+    right = Opening.act
+    monkeypatch.setattr(Opening, "act", lambda self, curator: replace(right(self, curator), records=4000.0, spread=1.0))
+    few, many = (fitted(plan_of(3, Fraction(1, 10**6), adjacency), count=count)[2] for count in (10, 4000))
+    assert [units for units, *_ in few] == [units for units, *_ in many]
+
+
+@of_both
+def test_signs_and_weights_cost_nothing(delta):
+    free = plan_of(3, delta, most_cuts=1)
+    bound = plan_of(3, delta, most_cuts=1, signs=(1, 0, 0, 0))
+    assert bound.event == free.event
+    assert plan_of(3, delta, signs=(1, 0, 0, 0)).event == free.event  # with signs a round has one cut at most
+    model, _, _ = fitted(bound)
+    assert model.signs == (1, 0, 0, 0)
+
+
+def test_a_plan_is_made_in_few_steps(monkeypatch):
+    """The search for the largest budget makes no more plans than it needs, and none of their rounds."""
+    made = []
+    right = AdditivePlan._stages
+    monkeypatch.setattr(AdditivePlan, "_stages", lambda self, budget: made.append(budget) or right(self, budget))
+    plan_of(1, Fraction(1, 10**6))
+    assert len(made) <= 12

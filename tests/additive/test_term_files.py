@@ -1,0 +1,138 @@
+"""Terms come back from their arrays as they were; whatever else stands there is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hand_built import model_of, records
+
+from hedgerow.additive.files import holds, restored
+from hedgerow.additive.terms import AdditiveModel, Term
+from hedgerow.curator import Cut
+from hedgerow.errors import FileFormatError
+from hedgerow.estimator.exported import format_of
+
+
+def back(model, arrays=None, *, most=99, signs=()):
+    return restored(model.to_arrays() if arrays is None else arrays, model.encoder, model.loss, most, signs)
+
+
+@pytest.mark.parametrize("released", [True, False])
+@pytest.mark.parametrize("classes", [1, 2, 3, 7])
+def test_terms_come_back_as_they_were(classes, released):
+    model = model_of(classes=classes, released=released)
+    found, arrays = back(model), model.to_arrays()
+    for name, array in found.to_arrays().items():
+        assert array.dtype == arrays[name].dtype
+        np.testing.assert_array_equal(array, arrays[name])
+    for mine, theirs in zip(found.terms, model.terms, strict=True):
+        assert (mine.feature, mine.noise, len(mine.cuts)) == (theirs.feature, theirs.noise, len(theirs.cuts))
+        assert all(np.array_equal(one.side, other.side) for one, other in zip(mine.cuts, theirs.cuts, strict=True))
+        np.testing.assert_array_equal(mine.votes, theirs.votes)
+        assert (mine.sums is None) == (theirs.sums is None) == (not released)
+    np.testing.assert_array_equal(found.probabilities(records()), model.probabilities(records()))
+    assert format_of(arrays) == 3
+
+
+def test_a_model_of_another_cap_keeps_it():
+    model = model_of()
+    strict = replace(model, loss=replace(model.loss, tenths=5))
+    found = restored(strict.to_arrays(), model.encoder, model.loss, 99, ())
+    assert found.loss == strict.loss != model.loss
+    for cap in ([1], [], [model.loss.cap], [float(strict.loss.cap)] * 2):
+        with pytest.raises(FileFormatError, match="cap of gradients"):
+            back(model, {**strict.to_arrays(), "cap": np.array(cap)})
+
+
+def changed(array, place, value):
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+DAMAGES = {
+    "start": [lambda start: start[:0], lambda start: start.astype(float), lambda start: start + (1 << 50)],
+    "terms": [
+        *(lambda terms, at=at: changed(terms, (2, at), -1) for at in range(4)),
+        *(lambda terms, at=at: changed(terms, (2, at), 1 << 60) for at in range(3)),
+        lambda terms: changed(terms, (0, 1), 3),
+        lambda terms: changed(terms, (0, 2), 0),
+        lambda terms: changed(terms, (2, 1), 0),
+        lambda terms: terms[:-1],
+        lambda terms: terms[:, :3],
+        lambda terms: terms.astype(np.int32),
+        lambda terms: np.tile(terms, (20, 1)),
+    ],
+    "cuts": [
+        lambda cuts: cuts[:-1],
+        lambda cuts: cuts.astype(float),
+        lambda cuts: changed(cuts, (0, 0), 6),
+        lambda cuts: changed(cuts, (0, 0), -1),
+        lambda cuts: changed(cuts, (0, 1), 99),
+        lambda cuts: changed(cuts, (0, 1), -1),
+        lambda cuts: changed(cuts, (2, 0), cuts[1, 0]),  # one feature twice
+    ],
+    "votes": [
+        lambda votes: votes[:-1],
+        lambda votes: votes[:, :0],
+        lambda votes: votes.astype(float),
+        lambda votes: changed(votes, 0, 1 << 41),
+        lambda votes: changed(votes, 0, np.iinfo(np.int64).min),
+    ],
+    "sums": [lambda sums: sums[:-1], lambda sums: sums[:, :1], lambda sums: sums.astype(float)],
+    "edges": [lambda edges: edges + 0.01],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_arrays_are_refused(name):
+    arrays = model_of().to_arrays()
+    model = model_of()
+    for damage in DAMAGES[name]:
+        with pytest.raises(FileFormatError, match="damaged"):
+            back(model, {**arrays, name: damage(arrays[name])})
+    if name != "terms":  # without which a file is of an earlier version
+        with pytest.raises(FileFormatError, match="damaged"):
+            back(model, {other: array for other, array in arrays.items() if other != name})
+
+
+def test_more_terms_than_a_plan_makes_are_refused():
+    model = model_of()
+    assert len(back(model, most=len(model.terms)).terms) == len(model.terms)
+    with pytest.raises(FileFormatError, match="terms are damaged"):
+        back(model, most=len(model.terms) - 1)
+
+
+RISING = np.array([[[0], [10], [10], [20], [25], [-50]]])  # of feature a; the last code is that of missing cells
+
+
+def of(*terms):
+    model = model_of(())
+    return AdditiveModel(model.encoder, model.loss, model.start, terms)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_curves_may_do_is_checked_after_each_term(sign):
+    signs, rising = (sign, 0, 0, 0, sign, 0), sign * RISING
+    up, down = Term((), 0, rising), Term((), 0, -rising)
+    by_a = Cut.at(0, 2, 6, ordered=True)
+    cut = Term((by_a,), 1, sign * np.array([[[0], [5], [-5], [9]], [[1], [5], [0], [9]]]))
+    assert holds([up, up, down, cut], signs)
+    assert holds([down], (0,) * 6)
+    assert not holds([down], signs)
+    assert not holds([up, down, down], signs)
+    assert not holds([Term((by_a,), 1, cut.votes[::-1])], signs)
+    both = np.repeat(rising, 2, axis=0)
+    assert holds([Term((Cut.at(1, 0, 4, ordered=True),), 0, both)], signs)
+    assert not holds([Term((Cut.at(1, 0, 4, ordered=True),), 0, np.concatenate([rising, -rising]))], signs)
+    missing = Cut.at(0, 4, 6, ordered=True)  # missing cells alone are on the second side
+    assert holds([Term((missing,), 1, cut.votes[::-1])], signs)
+    deep = Term((Cut.at(2, 0, 5, ordered=False), by_a), 1, np.concatenate([cut.votes, cut.votes + 7]))
+    assert holds([deep], signs)
+    for step in (1, -1):
+        moved = np.concatenate([cut.votes, cut.votes + step * sign])
+        assert holds([Term(deep.cuts[::-1], 1, moved)], signs) == (step > 0)
+    model = of(up, cut)
+    assert back(model, signs=signs).signs == signs
+    with pytest.raises(FileFormatError, match="monotonic_cst"):
+        back(of(up, down, down), signs=signs)

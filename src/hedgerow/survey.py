@@ -42,6 +42,7 @@ OCTAVES = 18  # by how many factors of two the narrowest of these are nearer to 
 RARE = 1 / 1000  # the chance that noise alone passes for records
 DAMAGED = "the file's cut points are damaged; fit the model again."
 ALIKE = 0.3  # of a range's width counts its fine bins alike
+CLASS = "a label of the schema's classes"
 CLEAR = 2  # deviations of its noise that a count must be above to be taken for records
 
 
@@ -254,7 +255,7 @@ class Survey:
         return widths if np.isfinite(kind.high - kind.low) else np.diff(ends / 4)
 
 
-def too_few(records: int, noise: Noise, counts: int) -> tuple[str, ...]:
+def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tuple[str, ...]:
     """Return what to say where a released number of records, the sum of so many counts, does not stand out from its noise.
 
     It looks at the released number and public values alone. Without a record that has a class there is nothing to say at most
@@ -264,7 +265,7 @@ def too_few(records: int, noise: Noise, counts: int) -> tuple[str, ...]:
     if records >= least:
         return ()
     return (
-        f"the noisy number of records with a label of the schema's classes is {records}, which may be noise: noise alone "
+        f"the noisy number of records with {label} is {records}, which may be noise: noise alone "
         f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
         "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
         "the schema declares them; if they are, pass more records or a larger epsilon.",

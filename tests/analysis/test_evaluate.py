@@ -324,7 +324,7 @@ def test_every_table_gives_the_same_card_and_odd_records_are_left_out():
         ({"bins": 0}, "even"),
         ({"bins": "x"}, "even"),
         ({"ledger": 3}, "ledger"),
-        ({"model": 3}, "fitted classifier"),
+        ({"model": 3}, "fitted model"),
         ({"X": [[1]] * 50}, None),
         ({"X": hr.Records.from_batches([], label="c"), "y": None}, "no records"),
         ({"y": ["no"]}, "different lengths"),

@@ -103,9 +103,9 @@ def test_known_numbers_of_runs_cost_more_and_are_caught():
 def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, adjacency):
     """The certificate of the whole is a theorem about runs of so much; so plans and noise are looked at as they are asked."""
     plans, noises = [], []
-    fit, count = Trials.fit, Contest.count
+    fit, count = Trials.fit, Contest.score
     monkeypatch.setattr(Trials, "fit", lambda self, plan, *rest: plans.append(plan) or fit(self, plan, *rest))
-    monkeypatch.setattr(Contest, "count", lambda self, noise: noises.append(noise) or count(self, noise))
+    monkeypatch.setattr(Contest, "score", lambda self, noise: noises.append(noise) or count(self, noise))
     searched(800, strategy="random-stopping", refit=0.5, adjacency=adjacency, epsilon=6)
     run = Fraction(3, RandomStopping(10).factor)
     assert len(plans) == len(noises) > 0
@@ -178,7 +178,7 @@ def test_a_contest_stops_at_its_ceiling_and_refuses_what_is_too_fine():
     with pytest.raises(hr.BudgetExceeded):
         contest.winner(one)
     with pytest.raises(ValueError, match="several models"):
-        Contest(right, cost(Pure(Fraction(1), "m", "p")), Randomness(0)).count(Geometric(Fraction(1)))
+        Contest(right, cost(Pure(Fraction(1), "m", "p")), Randomness(0)).score(Geometric(Fraction(1)))
 
 
 @pytest.mark.parametrize("strategy", ["disjoint", "random-stopping"])

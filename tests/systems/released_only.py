@@ -100,10 +100,16 @@ class World:
                 MemoryTable,
                 "sums",
                 lambda table, rule, votes=None, layout=None: lie(
-                    (1 if layout is None else layout.n_parts, int(table.offsets[-1]), rule.channels), -self.lies
+                    shape_of_sums(table, rule, layout), -self.lies
                 ),
             )
             yield
+
+
+def shape_of_sums(table, rule, layout):
+    if layout is None:
+        return 1, int(table.offsets[-1]), rule.channels
+    return layout.n_parts, 1 if layout.whole else int(table.offsets[-1]), layout.channels(rule)
 
 
 def fit_in(world: World, estimator, seed: int):

@@ -183,7 +183,7 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
         names=tuple(encoder.schema.names),
         classes=tuple(encoder.schema.classes),
         scale=model.scale,
-        baseline=model.shown(baseline / model.vote_steps),
+        baseline=model.shown(baseline / model.vote_steps + model.origin),
         contributions=model.shown(contributions / model.vote_steps),
         cells=cells_in_words(encoder, codes),
         deviation=None if deviation is None else model.shown(deviation),

@@ -29,6 +29,11 @@ class RegressionModel(AdditiveModel):
         """How many votes a unit of the outcome is."""
         return 1 / self.encoder.schema.outcome_grid.step
 
+    @property
+    def origin(self) -> float:
+        """What the model says where all votes add up to zero: the low end of the range."""
+        return self.encoder.schema.outcome_grid.low
+
     def scoring(self) -> ScoringForm:
         """Refuse: exports answer for classes so far."""
         raise ConfigurationError("a regressor's model is not exported yet; save it with save(path).")

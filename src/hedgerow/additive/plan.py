@@ -221,7 +221,7 @@ class AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
         if encoder.max_bins != FINE:
             return self
-        return AdditivePlan(
+        return type(self)(
             self._rules,
             self._schema,
             self._claim,
@@ -241,14 +241,16 @@ class AdditivePlan:
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
+        rounds = Rounds(opening.loss, opening.left, units, self._most_units(units), self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 
     def _opening_of(self, budget: Budget) -> Opening:
-        loss = Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
         survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
-        return Opening(loss, budget, self._rules.opening, survey)
+        return Opening(self._loss_of(budget), budget, self._rules.opening, survey)
+
+    def _loss_of(self, budget: Budget) -> Logistic:
+        return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
 
     def _units_for(self, rounds: int) -> int:
         """Return how many units so many rounds of one unit each take."""

@@ -24,6 +24,9 @@ from hedgerow.survey import SurveyRecipe, too_few
 
 __all__ = ["RegressionPlan", "RegressionRules"]
 
+LEAST_NOISE = 0.05  # of a count, in the shares of the opening
+OUTCOME = "an outcome that can be read"
+
 
 @dataclass(frozen=True)
 class RegressionRules(Rules):
@@ -68,6 +71,8 @@ class RegressionRules(Rules):
     learns_from: float = 20.0
     multiple: int = 500
     pure_multiple: int = 250
+    pure_rounds: tuple[float, float] = (0.1, 0.55)
+    pure_bins: tuple[float, float] = (1.65, 0.3)
     cells: float = 10.0
     skew: float = 0.2
 
@@ -109,7 +114,7 @@ class OutcomeOpening(Opening):
     def outcome(self, curator: Queryable) -> Spread:
         """Return how outcomes spread."""
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
-        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels)
+        curator.doubts += too_few(int(released.sum()), self._noise, self.of_outcomes.channels, OUTCOME)
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
@@ -127,13 +132,13 @@ class RegressionPlan(AdditivePlan):
 
     def _opening_of(self, budget: Budget) -> OutcomeOpening:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
-        noise = budget.noise().deviation
+        noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.most_opening, rules.opening * _rational(noise**0.75))
         self._final = float(share)
         renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
         return OutcomeOpening(
-            loss=Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple),
+            loss=self._loss_of(budget),
             budget=budget,
             share=share,
             survey=survey,
@@ -142,6 +147,13 @@ class RegressionPlan(AdditivePlan):
             renewals=max(2, int(rules.all_renewals / renewal)),
             renewal=renewal,
         )
+
+    def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
+        rules = self._rules
+        return Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple)
+
+    def _most_units(self, units: int) -> int:
+        return units  # the final mean has all that is left
 
     def _units_for(self, rounds: int) -> int:
         return rounds + self._final_units(rounds)

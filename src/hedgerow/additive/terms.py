@@ -160,6 +160,11 @@ class AdditiveModel:
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
 
     @property
+    def origin(self) -> float:
+        """What the model says where all votes add up to zero."""
+        return 0.0
+
+    @property
     def vote_steps(self) -> float:
         """How many votes a unit of what the model says is, here a log-odds of 1."""
         return VOTE_STEPS

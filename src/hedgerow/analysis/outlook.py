@@ -19,7 +19,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Numeric, Schema
-from hedgerow.systems import system_class
+from hedgerow.systems import default_system, system_class
 
 __all__ = ["FitPlan", "Step", "plan"]
 
@@ -154,7 +154,7 @@ def plan(
     records: int,
     epsilon: float,
     delta: float = 0.0,
-    system: str = "hedgerow",
+    system: str | None = None,
     adjacency: str = "add-remove",
     records_per_person: int | None = None,
     made_up: bool = True,
@@ -173,10 +173,10 @@ def plan(
         How many there are, as their owner states or as was released; never a length that was looked up.
     epsilon, delta, adjacency, records_per_person
         The claim, as for a fit.
-    system : str, default "hedgerow"
-        One of ``hr.list_systems()``, by its name.
+    system : str, optional
+        One of ``hr.list_systems()``, by its name; None: "hedgerow", or "hedgerow-regressor" where the schema has an outcome.
     made_up : bool, default True
-        Whether to try the fit on made-up records of the schema's shape, at most 20 000.
+        Whether to try the fit on made-up records of the schema's shape, at most 20 000; of a classifier.
     seed : int, default 0
         Of the made-up records and the noise on them.
     **parameters
@@ -208,7 +208,7 @@ def plan(
         raise ConfigurationError(
             f"records is {shown(records)}, but it is how many there are, as their owner states; pass a whole number from 1 up."
         )
-    kind = system_class(system)
+    kind = system_class(system or default_system(schema))
     settings = {**parameters, **({"delta": delta} if delta else {})}
     estimator = kind(
         epsilon=epsilon, schema=schema, adjacency=adjacency, records_per_person=records_per_person, **settings
@@ -221,7 +221,7 @@ def plan(
     certificate = certify(
         kind.__name__, made.event, schema, variant="private", claim=claim, seeded=False, person=schema.person
     )
-    figures = _made_up_figures(made, schema, int(records), seed) if made_up else {}
+    figures = _made_up_figures(made, schema, int(records), seed) if made_up and schema.classes else {}
     return FitPlan(
         kind.__name__, int(records), made.encoder.max_bins, tuple(_steps(made.event)), certificate, **figures
     )

@@ -11,17 +11,20 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.analysis.questions import RULES, promised
-from hedgerow.analysis.trials import Disjoint, Found, Stopping, Tables, Trials, planned
+from hedgerow.analysis.trials import ByError, ByRight, Disjoint, Found, Scoring, Stopping, Tables, Trials, planned
 from hedgerow.engines.progress import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
     PrivateClassifier,
+    PrivateEstimator,
     read_given,
     run,
     with_result,
@@ -62,11 +65,11 @@ class Searched:
     """Everything that a search leaves behind, as one value: a model never stands beside the certificate of another search."""
 
     params: Mapping[str, Any]
-    estimator: PrivateClassifier
+    estimator: PrivateEstimator
     certificate: Certificate
 
 
-class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose parameters by records, within one budget.
 
     Releases  the best candidate's parameters and a model. Nothing of the others: there are no ``cv_results_``.
@@ -78,7 +81,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
 
     Parameters
     ----------
-    estimator : PrivateClassifier
+    estimator : PrivateEstimator
         What is tuned, in its private form, with a schema. Its epsilon, adjacency, random_state and ledger are replaced, and its
         delta, if it has one, is 0.
     grid : mapping, or sequence of mappings
@@ -93,6 +96,9 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         The share of epsilon for a fit of the best candidate on all records. 0: the model that won is the result.
     validation : float, default 0.25
         The share of the records that candidates are compared on, above 0 and at most 0.9.
+    largest_error : float or None
+        For regressors: candidates are compared by the sum of ``min(|y - f|, largest_error)``, in the outcome's unit, so that one
+        record cannot decide; the larger it is, the more the choice is noise. It is public; None: a tenth of the outcome's range.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are.
     records_per_person : int, optional
@@ -107,12 +113,12 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     ----------
     best_params_ : dict
         The parameters of the best candidate.
-    best_estimator_ : PrivateClassifier
+    best_estimator_ : PrivateEstimator
         The fitted estimator; its own certificate names the search's.
     certificate_ : Certificate
         What search and fit cost together.
     classes_ : ndarray of shape (n_classes,)
-        The schema's classes, in its order.
+        The schema's classes, in its order; of a classifier.
 
     Examples
     --------
@@ -129,13 +135,14 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
 
     def __init__(
         self,
-        estimator: PrivateClassifier,
+        estimator: PrivateEstimator,
         grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
         *,
         epsilon: float = 1.0,
         strategy: str = "disjoint",
         refit: float = 0.5,
         validation: float = 0.25,
+        largest_error: float | None = None,
         adjacency: str = "add-remove",
         records_per_person: int | None = None,
         random_state: RandomSource = None,
@@ -147,6 +154,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.strategy = strategy
         self.refit = refit
         self.validation = validation
+        self.largest_error = largest_error
         self.adjacency = adjacency
         self.records_per_person = records_per_person
         self.random_state = random_state
@@ -177,11 +185,12 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             If the ledger refuses the whole; nothing was drawn.
         """
         whole, randomness, grid, schema = self._checked()
+        scoring = self._scoring(schema)
         records, labels, named, persons = read_given(X, y, groups, schema, again=True)
         keep = keep_of(persons, whole.records_per_person, randomness)
         search, last = _shares(whole, exact_share(self.refit))
         tables = Tables(schema, self._unwatched(records), labels, keep)
-        trials = Trials(self._candidates(grid, search), schema, tables, randomness)
+        trials = Trials(self._candidates(grid, search), schema, tables, randomness, scoring)
         strategy = self._strategy(trials, search)
         # Every candidate's last fit is planned now, so that the costliest is booked.
         refits = [] if last is None else self._candidates(grid, last)
@@ -230,8 +239,8 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
         """Return the claim, where draws come from, the candidates' parameters and the schema, or raise ConfigurationError."""
-        if not isinstance(self.estimator, PrivateClassifier) or self.estimator.variant != "private":
-            raise ConfigurationError("estimator must be a classifier of this library in its private form; pass one.")
+        if not isinstance(self.estimator, PrivateEstimator) or self.estimator.variant != "private":
+            raise ConfigurationError("estimator must be an estimator of this library in its private form; pass one.")
         if self.estimator.schema is None:
             raise ConfigurationError("the estimator has no schema, but records are read by a public one; pass schema=.")
         records = self.estimator.schema.records_per_person
@@ -258,7 +267,28 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
             raise ConfigurationError(f"the grid has {len(grid)} candidates; pass from 2 to 256.")
         return claim, randomness, grid, self.estimator.schema
 
-    def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateClassifier]:
+    def _scoring(self, schema: Schema) -> Scoring:
+        """Return how candidates are compared, or raise ConfigurationError."""
+        largest = self.largest_error
+        if isinstance(self.estimator, PrivateClassifier):
+            if largest is not None:
+                raise ConfigurationError("largest_error is for regressors; leave it out for a classifier.")
+            return ByRight()
+        if schema.outcome is None:
+            raise ConfigurationError(
+                "the estimator predicts a number, but its schema declares classes; declare an outcome."
+            )
+        width = schema.outcome.high - schema.outcome.low
+        if largest is None:
+            return ByError(width / 10)
+        if isinstance(largest, bool) or not isinstance(largest, int | float) or not 0 < largest <= width:
+            raise ConfigurationError(
+                f"largest_error is {shown(largest)}, but it is an error in the outcome's unit; pass a number above 0, up to the "
+                f"width of the range, {width:g}."
+            )
+        return ByError(float(largest))
+
+    def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateEstimator]:
         """Return an unfitted estimator for each candidate, with the epsilon and delta of one claim."""
         given = self.estimator.get_params(deep=False)
         fixed: dict[str, Any] = {
@@ -297,7 +327,7 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return dict(self._result.params)
 
     @property
-    def best_estimator_(self) -> PrivateClassifier:
+    def best_estimator_(self) -> PrivateEstimator:
         """The fitted estimator; its own certificate names the search's."""
         return self._result.estimator
 
@@ -307,17 +337,32 @@ class PrivateSearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return self._result.certificate
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each record, by the best estimator."""
-        return self.best_estimator_.predict(X)
+        """Return the most probable class of each record, or the predicted outcome, by the best estimator."""
+        found: npt.NDArray[Any] = self.best_estimator_.predict(X)
+        return found
 
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class, by the best estimator."""
-        return self.best_estimator_.predict_proba(X)
+        """Return one row per record and one column per class, by the best estimator; of a classifier."""
+        found: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy of the best estimator, or R2; computed from raw records, which no guarantee covers."""
+        return float(self.best_estimator_.score(X, y))
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The schema's classes, in its order."""
-        return self.best_estimator_.classes_
+        """The schema's classes, in its order; of a classifier."""
+        found: npt.NDArray[Any] = self.best_estimator_.classes_
+        return found
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        own = get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = own.estimator_type, own.target_tags
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        return tags
 
     @property
     def n_features_in_(self) -> int:

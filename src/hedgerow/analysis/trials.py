@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.analysis.readings import OneClass, blocks_of
-from hedgerow.curator.contest import SCORE, Contest
+from hedgerow.curator.contest import Contest
 from hedgerow.engines.records import table_of
 from hedgerow.estimator import (
     ClassModel,
@@ -44,9 +44,10 @@ from hedgerow.schema.columns import Columns
 from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, classes_of
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["ByError", "ByRight", "Disjoint", "Found", "Stopping", "Tables", "Trials", "planned"]
+__all__ = ["ByError", "ByRight", "Disjoint", "Found", "Scoring", "Stopping", "Tables", "Trials", "planned"]
 
 SHARES = 1 << SHARE_BITS  # of the persons or records, which parts are made of
+ERROR_STEPS = 64  # of an error that counts: a step is far below what candidates differ by
 WITNESS_BINS = 255  # by which readings of one search are compared
 Split = Coins | Words  # of records, or of persons
 
@@ -65,8 +66,6 @@ class Right(OneClass):
     """Labelled records with a code for each of some released models: whether it predicts the label."""
 
     models: tuple[Model, ...]
-
-    most: ClassVar[int] = 1  # what a record adds to a model's score
 
     @property
     def n_codes(self) -> npt.NDArray[np.int64]:
@@ -98,12 +97,10 @@ class Near(OneClass):
     models: tuple[Model, ...]
     largest: float
 
-    most: ClassVar[int] = 64
-
     @property
     def n_codes(self) -> npt.NDArray[np.int64]:
         """65 for each model."""
-        return np.full(len(self.models), self.most + 1)
+        return np.full(len(self.models), ERROR_STEPS + 1)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -118,16 +115,18 @@ class Near(OneClass):
         for rows, block in blocks_of(columns):
             for place, model in enumerate(self.models):
                 error = np.abs(outcomes[rows] - cast(OutcomeModel, model).predictions(block))
-                codes[rows, place] = self.most - np.ceil(np.minimum(error / self.largest, 1) * self.most)
+                codes[rows, place] = ERROR_STEPS - np.ceil(np.minimum(error / self.largest, 1) * ERROR_STEPS)
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
 
 
 class Scoring(Protocol):
-    """How a record scores some models."""
+    """How a record scores some models: ``what`` says it in words, ``most`` is what it adds at most."""
 
     @property
-    def most(self) -> int:
-        """The most that a record adds."""
+    def what(self) -> str: ...
+
+    @property
+    def most(self) -> int: ...
 
     def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right | Near:
         """Return the reading of the records."""
@@ -137,7 +136,8 @@ class Scoring(Protocol):
 class ByRight:
     """A record adds 1 to the score of each classifier that is right about it."""
 
-    most: int = Right.most
+    what: str = "records predicted right"
+    most: int = 1
 
     def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right:
         """Return the reading of the records."""
@@ -146,10 +146,11 @@ class ByRight:
 
 @dataclass(frozen=True)
 class ByError:
-    """A record adds the more to a regressor's score the smaller the error is, in 64 steps from the largest error that counts."""
+    """A record adds the more to a regressor's score the smaller the error is, in steps from the largest error that counts."""
 
     largest: float
-    most: int = Near.most
+    what: str = "clipped errors of predictions"
+    most: int = ERROR_STEPS
 
     def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Near:
         """Return the reading of the records."""
@@ -342,11 +343,15 @@ class Disjoint:
         return PermuteAndFlip(self.claim.pure, self.trials.scoring.most)
 
     @property
+    def _chosen(self) -> Event:
+        return self.mechanism.event("the best candidate", self.trials.scoring.what)
+
+    @property
     def event(self) -> Event:
         """What the search costs: a record is in one part."""
         who = "person" if self.trials.tables.by_person else "record"
         label = f"every {who} is in one part, by its own coin: one candidate's, or that on which the best is chosen"
-        chosen = self.mechanism.event("the best candidate", SCORE)
+        chosen = self._chosen
         return Parallel((*(plan.event for plan, _ in self.planned), chosen), label)
 
     def run(self) -> Found:
@@ -354,7 +359,7 @@ class Disjoint:
         trials, split = self.trials, self.trials.split()
         compared, *parts = divided(self.validation, len(self.planned))
         models = [trials.fit(plan, split, part) for (plan, _), part in zip(self.planned, parts, strict=True)]
-        ceiling = cost(self.mechanism.event("the best candidate", SCORE))
+        ceiling = cost(self._chosen)
         place = trials.contest(models, split, compared, ceiling).winner(self.mechanism)
         return Found(place, models[place], self.planned[place][1])
 
@@ -412,5 +417,5 @@ class Stopping:
         plan, public = planned(trials.candidates[place], trials.schema, each, trials.randomness)
         split = trials.split()
         model = trials.fit(plan, split, trained)
-        score = trials.contest([model], split, compared, cost(noise.event(SCORE))).score(noise)
+        score = trials.contest([model], split, compared, cost(noise.event(trials.scoring.what))).score(noise)
         return score, Found(place, model, public)

@@ -15,7 +15,7 @@ from hedgerow.cli.persons import records_per_person_option
 from hedgerow.cli.settings import read_delta, read_parameters
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Schema
-from hedgerow.systems import system_class
+from hedgerow.systems import default_system, system_class
 
 __all__ = ["plan"]
 
@@ -25,7 +25,10 @@ __all__ = ["plan"]
 @click.option("--records", type=int, required=True, help="How many records there are, as their owner states.")
 @click.option("--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget to think about.")
 @click.option("--delta", type=float, callback=checked_delta, help="Where a system has one.")
-@click.option("--system", default="hedgerow", show_default=True, help="One of `hedgerow systems`.")
+@click.option(
+    "--system",
+    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor where the schema has an outcome]",
+)
 @click.option(
     "--adjacency",
     type=click.Choice(get_args(Adjacency)),
@@ -42,7 +45,7 @@ def plan(
     records: int,
     epsilon: float,
     delta: float | None,
-    system: str,
+    system: str | None,
     adjacency: str,
     records_per_person: int | None,
     pairs: Sequence[str],
@@ -53,10 +56,10 @@ def plan(
 
     It reads a schema and no records. What a fit would have on made-up records of that shape is no forecast for others.
     """
-    kind = system_class(system)
+    schema = Schema.load(schema_path)
+    kind = system_class(system or default_system(schema))
     settings: dict[str, Any] = {**read_parameters(kind, pairs), **read_delta(kind, delta)}
     seed = settings.pop("random_state", None)
-    schema = Schema.load(schema_path)
     found = plan_fit(
         schema,
         records=records,

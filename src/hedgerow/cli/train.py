@@ -38,7 +38,7 @@ from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.schema import Schema
 from hedgerow.sources.table_file import Columns
 from hedgerow.sources.tables import CSVFormat, read_table
-from hedgerow.systems import system_class
+from hedgerow.systems import default_system, system_class
 from hedgerow.texts import listed
 
 __all__ = ["train"]
@@ -147,7 +147,7 @@ def train(
     if whole and len(data) > 1:
         raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
     schema = load_schema(schema_path, target, person)
-    kind = system_class(system or ("hedgerow" if schema.classes else "hedgerow-regressor"))
+    kind = system_class(system or default_system(schema))
     settings: dict[str, Any] = {
         **read_parameters(kind, pairs),
         **read_variant(kind, variant),

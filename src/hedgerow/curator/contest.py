@@ -18,7 +18,7 @@ from hedgerow.table import Table
 
 __all__ = ["SCORE", "Contest"]
 
-SCORE = "how well records are predicted"
+SCORE = "a score of records"
 
 
 class Contest:
@@ -57,7 +57,7 @@ class Contest:
         """Return the score of the only model, with noise."""
         if len(self._scores) != 1:
             raise ValueError("a record is in the scores of several models, which this noise is not for.")
-        check_noise(noise, self._most, self._most**2)
+        check_noise(noise, 1, self._most)
         self._charge(noise.event(SCORE))
         return int(self._randomness.draw(noise, self._scores)[0])
 

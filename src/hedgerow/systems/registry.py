@@ -14,8 +14,9 @@ from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, PrivateEstimator, restored, result_of
 from hedgerow.export.json_text import JSON_FORMAT, JsonArrays, plain_answers
 from hedgerow.limits import Allowance
+from hedgerow.schema import Schema
 
-__all__ = ["SystemInfo", "list_systems", "load", "system_class"]
+__all__ = ["SystemInfo", "default_system", "list_systems", "load", "system_class"]
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,11 @@ def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
     ['hedgerow', 'forest', 'edprf']
     """
     return _REGRESSORS if regressors else _SYSTEMS
+
+
+def default_system(schema: Schema) -> str:
+    """Return the name of the system that is fitted where none is named, by what the schema's labels are."""
+    return "hedgerow" if schema.outcome is None else "hedgerow-regressor"
 
 
 def system_class(name: str) -> type[PrivateEstimator]:

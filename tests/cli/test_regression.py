@@ -1,0 +1,124 @@
+"""A file of prices from a draft of a schema to a report card, by the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import hedgerow as hr
+from hedgerow.cli import main
+
+SCHEMA = """\
+target = "price"
+
+[outcome]
+type = "integer"
+low = 0
+high = 20000
+
+[features.carat]
+low = 0
+high = 5
+
+[features.cut]
+values = ["Fair", "Ideal"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("prices"), np.random.default_rng(0)
+    carat, cut = rng.uniform(0, 5, 6000).round(2), rng.choice(["Fair", "Ideal"], 6000)
+    price = (2000 * carat + 3000 * (cut == "Ideal") + rng.gamma(2, 150, 6000)).round().astype(object)
+    price[:3] = ["free", "", 99_999]
+    data = pd.DataFrame({"carat": carat, "cut": cut, "price": price})
+    data.to_csv(folder / "prices.csv", index=False)
+    data[4500:].to_csv(folder / "new.csv", index=False)
+    data[3:].astype({"price": float}).to_parquet(folder / "prices.parquet")
+    (folder / "schema.toml").write_text(SCHEMA)
+    run("train", folder / "prices.csv", "--schema", folder / "schema.toml", "--epsilon", 2, "--out", folder / "model")
+    return folder
+
+
+def run(*words, code=0):
+    found = CliRunner().invoke(main, [str(word) for word in words])
+    assert found.exit_code == code, found.output
+    return found
+
+
+def test_a_draft_with_an_outcome_is_a_schema_that_no_guarantee_rests_on(folder):
+    found = run("schema", "init", folder / "prices.csv", "--outcome")
+    schema = hr.Schema.from_toml(found.stdout)
+    assert schema.outcome == hr.Integer(schema.outcome.low, 99_999, origin="inferred")
+    assert schema.inferred == ["carat", "cut", "outcome"]
+    assert "of the target 'price'" in found.stderr
+    assert "2 records with no number" in found.stderr
+    assert "pass --outcome" in run("schema", "init", folder / "prices.csv").stderr
+
+
+def test_checks_count_what_is_beyond_the_range(folder):
+    text = run("schema", "check", folder / "prices.csv", "--schema", folder / "schema.toml").stdout
+    assert "0 below and 1 above the range" in text
+    values = run("schema", "check", folder / "prices.csv", "--schema", folder / "schema.toml", "--json").stdout
+    assert json.loads(values)["labels"] == {"missing": 1, "undeclared": 1, "below": 0, "above": 1}
+
+
+def test_the_system_is_chosen_by_the_schema(folder):
+    model = hr.load(folder / "model")
+    assert isinstance(model, hr.HedgerowRegressor)
+    assert model.certificate_.holds
+    frame = pd.read_csv(folder / "new.csv")
+    assert model.score(frame[["carat", "cut"]], frame["price"].astype(float)) > 0.5
+
+
+@pytest.mark.parametrize("system", ["hedgerow", "forest"])
+def test_a_classifier_by_name_is_refused(folder, tmp_path, system):
+    words = ["train", folder / "prices.csv", "--schema", folder / "schema.toml", "--epsilon", 1, "--system", system]
+    assert "predicts classes" in run(*words, "--out", tmp_path / "model", code=2).output
+    assert not (tmp_path / "model").exists()
+
+
+def test_files_of_either_kind_give_the_same_model(folder, tmp_path):
+    outs = []
+    for name in ("prices.csv", "prices.parquet"):
+        words = [folder / name, "--schema", folder / "schema.toml", "--epsilon", 2, "--param", "random_state=0"]
+        run("train", *words, "--out", tmp_path / name)
+        outs.append(hr.load(tmp_path / name))
+    frame = pd.read_csv(folder / "new.csv")[["carat", "cut"]]
+    # The CSV file has one record more that counts: 99 999, which is read as 20 000.
+    assert np.corrcoef(outs[0].predict(frame), outs[1].predict(frame))[0, 1] > 0.9
+
+
+def test_held_out_lines_are_measured_by_errors(folder, tmp_path):
+    words = ["train", folder / "prices.csv", "--schema", folder / "schema.toml", "--epsilon", 2, "--holdout", 0.3]
+    assert "RMSE" in run(*words, "--out", tmp_path / "a").stdout
+    found = json.loads(run(*words, "--out", tmp_path / "b", "--holdout-epsilon", 1, "--json").stdout)
+    assert set(found["holdout"]["figures"]) == {"rmse", "mae", "r2", "bias"}
+
+
+def test_predictions_are_numbers(folder):
+    lines = run("predict", folder / "model", folder / "new.csv", "--keep", "price").stdout.splitlines()
+    assert lines[0] == "price,prediction"
+    found = json.loads(run("predict", folder / "model", folder / "new.csv", "--json").stdout)
+    assert list(found) == ["predictions"]
+    assert found["predictions"] == [float(line.split(",")[1]) for line in lines[1:]]
+    assert "predicts a number" in run("predict", folder / "model", folder / "new.csv", "--proba", code=2).output
+
+
+def test_a_report_goes_to_a_file_and_onto_the_card(folder, tmp_path):
+    text = run(
+        "evaluate", folder / "model", folder / "new.csv", "--epsilon", 1, "--out", tmp_path / "report.json"
+    ).stdout
+    assert "rmse" in text
+    report = json.loads((tmp_path / "report.json").read_text())
+    card = hr.RegressionCard.from_dict(report)
+    assert str(card) in text
+    model = hr.load(folder / "model")
+    frame = pd.read_csv(folder / "new.csv")[["carat", "cut"]]
+    assert model.predict_interval(frame, 0.8, card=card).shape == (len(frame), 2)
+    run("card", folder / "model", "--report", tmp_path / "report.json", "--out", tmp_path / "card.html")
+    page = (tmp_path / "card.html").read_text()
+    assert "Outcome: a number, 0 to 20000 (given)." in page
+    assert "rmse" in page

@@ -1,0 +1,167 @@
+"""HedgerowRegressor: it learns, keeps to its claim on any records, and what it does follows from what was released."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from released_only import World, fit_in
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+
+GENERATOR = np.random.default_rng(7)
+X = GENERATOR.uniform(0, 1, (6000, 3))
+Y = 8 * X[:, 0] + np.sin(6 * X[:, 1]) + GENERATOR.normal(0, 0.3, 6000)
+SCHEMA = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, outcome=hr.Numeric(-2, 12))
+DELTAS = [0.0, 1e-6]
+SKEWED = np.exp(GENERATOR.normal(0, 2, 6000))
+
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
+
+
+def regressor(epsilon=1.0, **parameters):
+    return hr.HedgerowRegressor(epsilon, **{"schema": SCHEMA, **parameters})
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_signal_is_learned_and_named(delta):
+    model = regressor(delta=delta).fit(X[:5000], Y[:5000])
+    assert model.certificate_.holds
+    assert model.score(X[5000:], Y[5000:]) > 0.9
+    assert model.feature_importances_.argmax() == 0
+    assert model.predict(X).min() >= -2
+    assert model.predict(X).max() <= 12
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_contributions_add_up_to_the_outcome(delta):
+    model = regressor(delta=delta).fit(X, Y)
+    found = model.explain(X[:50])
+    assert found.scale == "outcome"
+    said = found.baseline + found.contributions.sum(axis=1)
+    assert np.allclose(said.clip(-2, 12), model.predict(X[:50]))
+    labels, curve = model.feature_curve("a")
+    assert len(labels) == len(curve)
+    assert curve[:3].mean() < curve[-4:-1].mean()
+    *_, last = model.staged_predict(X[:50])
+    assert np.array_equal(last, model.predict(X[:50]))
+
+
+def test_a_heavy_tail_does_not_set_the_clip():
+    """Of 6000 records of which one in 100 is more than 50 times the median, means by the range's clip would be noise."""
+    schema = SCHEMA.replace(outcome=hr.Numeric(0, 100_000))
+    model = regressor(schema=schema, random_state=0).fit(X, SKEWED * (1 + 20 * (X[:, 0] > 0.5)))
+    high, low = (model.predict(np.array([[a, 0.5, 0.5]]))[0] for a in (0.8, 0.2))
+    assert 20 < high < 400
+    assert low < high / 3
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize(
+    "y",
+    [Y, np.full(6000, np.nan), np.full(6000, 1e300), np.full(6000, -1e300), np.where(np.arange(6000), np.nan, 3.0)],
+    ids=["usual", "none", "above", "below", "one"],
+)
+def test_no_records_are_refused_and_outcomes_stay_in_the_range(epsilon, delta, y):
+    model = regressor(epsilon, delta=delta).fit(X, y)
+    assert model.certificate_.holds
+    said = model.predict(X[:100])
+    assert ((said >= -2) & (said <= 12)).all()
+
+
+def test_where_nothing_can_be_learned_the_model_is_a_mean():
+    models = [regressor(1e-3, random_state=seed).fit(X, Y) for seed in range(3)]
+    assert all(len(model.model_.terms) == 0 for model in models)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_at_a_small_epsilon_it_is_no_worse_than_the_mean(delta):
+    noise = GENERATOR.normal(5, 2, 6000)  # nothing to learn
+    scores = [regressor(0.1, delta=delta, random_state=seed).fit(X, noise).score(X, noise) for seed in range(8)]
+    assert np.mean(scores) > -0.1
+
+
+def test_rounds_and_curves_are_as_they_were_asked_for():
+    model = regressor(n_estimators=7, monotonic_cst={"a": 1}, interaction_cst="no_interactions").fit(X, Y)
+    assert len(model.model_.terms) == 7
+    assert not any(term.cuts for term in model.model_.terms)
+    assert (np.diff(model.feature_curve("a")[1][:-1]) >= 0).all()
+    with pytest.raises(ConfigurationError, match="no feature"):
+        model.feature_curve("z")
+
+
+def test_classes_are_refused():
+    with pytest.raises(ConfigurationError, match="predicts a number"):
+        regressor(schema=hr.Schema({"a": hr.Numeric(0, 1)}, classes=["x", "y"])).fit([[0.5]], ["x"])
+
+
+def test_a_file_answers_alike_and_a_damaged_one_is_refused(tmp_path):
+    model = regressor(delta=1e-6, random_state=3).fit(X, Y)
+    path = tmp_path / "model.hedgerow"
+    model.save(path)
+    loaded = hr.load(path)
+    assert type(loaded) is hr.HedgerowRegressor
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert str(loaded.certificate_) == str(model.certificate_)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(bytes(content))
+    with pytest.raises(FileFormatError):
+        hr.load(path)
+
+
+def test_the_same_seed_gives_the_same_model_from_records_in_blocks(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=Y)
+    frame.to_csv(tmp_path / "records.csv", index=False)
+    records = hr.Records.from_csv(tmp_path / "records.csv", label="y")
+    whole = regressor(delta=1e-6, random_state=1).fit(frame[list("abc")], frame["y"])
+    blocks = regressor(delta=1e-6, random_state=1).fit(records)
+    assert np.array_equal(whole.predict(X), blocks.predict(X))
+
+
+def test_a_curator_and_a_ledger_are_charged_the_whole_plan():
+    curator = hr.Curator(X, Y, SCHEMA, epsilon=1.5, max_bins=255)
+    assert hr.HedgerowRegressor(1.0).fit_curator(curator).score(X, Y) > 0.5
+    assert curator.remaining <= 0.5 + 1e-6
+    ledger = hr.Ledger(epsilon=1)
+    regressor(ledger=ledger).fit(X, Y)
+    with pytest.raises(BudgetExceeded):
+        regressor(ledger=ledger).fit(X, Y)
+
+
+WORLDS = [
+    World({name: X[:300, j] for j, name in enumerate("abc")}, Y[:300], lies=10),
+    World({name: X[:40, j] for j, name in enumerate("abc")}, np.full(40, 12.0)),
+    World({name: X[:5, j] for j, name in enumerate("abc")}, Y[:5], lies=10**6),
+    World({name: X[:40, j] for j, name in enumerate("abc")}, Y[:40], lies=10**6, rising=True),
+]
+ONE = World({name: X[:1, j] for j, name in enumerate("abc")}, np.array([np.nan]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_fit_follows_from_what_is_released(delta, seed):
+    """A start, a clip or a mean of exact outcomes would differ from world to world."""
+    model, asked = fit_in(ONE, regressor(delta=delta, n_estimators=3), seed)
+    assert len(asked) >= 6
+    for world in WORLDS:
+        other, asked_there = fit_in(world, regressor(delta=delta, n_estimators=3), seed)
+        assert asked == asked_there
+        assert model == other
+
+
+def test_scikit_learn_checks_pass():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = 0
+        for estimator, check in estimator_checks_generator(hr.HedgerowRegressor(epsilon=10_000)):
+            try:
+                check(estimator)
+                done += 1
+            except Exception as error:
+                if type(error).__name__ != "SkipTest":
+                    raise
+    assert done >= 45

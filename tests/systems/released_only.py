@@ -99,9 +99,7 @@ class World:
             plant.setattr(
                 MemoryTable,
                 "sums",
-                lambda table, rule, votes=None, layout=None: lie(
-                    shape_of_sums(table, rule, layout), -self.lies
-                ),
+                lambda table, rule, votes=None, layout=None: lie(shape_of_sums(table, rule, layout), -self.lies),
             )
             yield
 

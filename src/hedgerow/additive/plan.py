@@ -241,7 +241,7 @@ class AdditivePlan:
         most_bins = MOST_BINS if self._bins is None else self._bins
         numeric = np.array(self._encoder.schema.is_numeric)
         codes = np.where(numeric, np.minimum(self._encoder.n_codes, most_bins + 1), self._encoder.n_codes)
-        rounds = Rounds(opening.loss, opening.left, units, self._most_units(units), self._most_cuts, int(codes.max()))
+        rounds = Rounds(opening.loss, opening.left, units, self._most_cuts, int(codes.max()))
         self._known = {budget: (opening, rounds)}
         return self._known[budget]
 

@@ -152,9 +152,6 @@ class RegressionPlan(AdditivePlan):
         rules = self._rules
         return Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple)
 
-    def _most_units(self, units: int) -> int:
-        return units  # the final mean has all that is left
-
     def _units_for(self, rounds: int) -> int:
         return rounds + self._final_units(rounds)
 

@@ -123,10 +123,12 @@ class Scoring(Protocol):
     """How a record scores some models: ``what`` says it in words, ``most`` is what it adds at most."""
 
     @property
-    def what(self) -> str: ...
+    def what(self) -> str:
+        """How, in words."""
 
     @property
-    def most(self) -> int: ...
+    def most(self) -> int:
+        """The most that a record adds."""
 
     def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right | Near:
         """Return the reading of the records."""

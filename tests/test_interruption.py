@@ -259,7 +259,7 @@ def test_a_draw_that_a_signals_handler_makes_in_between_has_a_stream_of_its_own(
         assert len(set(drawn)) == len(drawn), where
 
 
-LEDGER = ("privacy/ledger.py", "estimator/classifier.py", "estimator/planning.py", "curator/interactive.py")
+LEDGER = ("privacy/ledger.py", "estimator/base.py", "estimator/planning.py", "curator/interactive.py")
 SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 X, Y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
 

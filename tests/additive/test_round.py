@@ -150,7 +150,7 @@ def test_the_largest_features_are_those_of_the_largest_curves():
         return Term(cuts, feature, votes)
 
     cut = Cut(1, (np.arange(11) > 5).astype(int))
-    fit.terms += [
+    terms = [
         term(0, 50),
         term(1, 900),
         term(0, 80),
@@ -159,12 +159,15 @@ def test_the_largest_features_are_those_of_the_largest_curves():
         term(3, 10**6),
         term(2, 10**6, (cut,)),
     ]
+    for one in terms:
+        fit.add(one)
     assert fit.curve(0, 1)[:2, 0].tolist() == [130, 0]
     may = np.array([True, True, True, False, True])
     assert fit.largest(may, 2) == [1, 4]
     assert fit.largest(may, 9) == [1, 4, 0, 2]
     assert fit.largest(np.zeros(5, dtype=bool), 2) == []
-    assert fit.last is fit.terms[-1]
+    assert fit.take() is fit.terms[-1]
+    assert fit.take() is None
 
 
 @pytest.mark.parametrize("cuts", [0, 1, 2])

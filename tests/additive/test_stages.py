@@ -15,7 +15,6 @@ from hedgerow.additive.plan import (
     LEAST_BINS,
     MEMORY,
     MOST_BINS,
-    MOST_ROUNDS,
     SELDOM,
     UNITS,
     AdditivePlan,
@@ -190,7 +189,7 @@ def twice_the_budget(patch):
 def a_unit_too_many(patch):
     """The last round is made anew for ever."""
     right = Course.next_units
-    patch.setattr(Course, "next_units", lambda self: right(self) or self._size)
+    patch.setattr(Course, "next_units", lambda self: right(self) or self.size)
 
 
 def a_selection_that_is_not_in_the_event(patch):
@@ -266,7 +265,7 @@ def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
 def test_rounds_spend_all_units(delta, count):
     _, _, made = fitted(plan_of(3, delta), count=count)
     assert sum(units for units, _, _ in made) == UNITS
-    assert FEWEST <= len(made) <= MOST_ROUNDS
+    assert FEWEST <= len(made) <= RULES.most_rounds
     assert max(units for units, _, _ in made) < 2 * made[0][0]
 
 
@@ -318,7 +317,7 @@ def test_of_few_records_no_round_has_cuts(delta):
 
 
 def course_at(precision):
-    return Course(plan_of(20, Fraction(1, 10**6)), precision=precision, spread=1.0)
+    return Course(plan_of(20, Fraction(1, 10**6)), precision, UNITS, may_cut=precision >= RULES.cuts_from)
 
 
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
@@ -356,8 +355,8 @@ def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])
 def test_units_of_rounds_of_any_size_add_up(size):
-    course = Course(plan_of(1), precision=100.0, spread=1.0)
-    course._size = size
+    course = Course(plan_of(1), 100.0, UNITS, may_cut=False)
+    course.size = size
     spent = []
     while units := course.next_units():
         spent.append(units)
@@ -405,13 +404,13 @@ def test_a_plan_is_made_in_few_steps(monkeypatch):
 @pytest.mark.parametrize("found", [1.0, -0.5])
 def test_many_features_that_matter_ask_for_smaller_rounds(found):
     """After six rounds in a row on a new feature each that is likely to matter; at most to a quarter."""
-    course = Course(plan_of(1, Fraction(1, 10**6)), precision=400.0, spread=1.0)
+    course = Course(plan_of(1, Fraction(1, 10**6)), 400.0, UNITS, may_cut=True)
     sizes = []
     for feature in [*range(14), *range(14)]:
         sizes.append(course.next_units())
         course.saw(np.array([found]), feature, offered=False)
     first = sizes[0]
-    later = [first // 2, max(first // 4, round(UNITS / MOST_ROUNDS))] if found > 0 else [first, first]
+    later = [first // 2, max(first // 4, round(UNITS / RULES.most_rounds))] if found > 0 else [first, first]
     assert sizes[:6] == [first] * 6
     assert sizes[6:12] == [later[0]] * 6
     assert sizes[12] == later[1] or found < 0

@@ -36,6 +36,8 @@ class LeastSquares:
     l1 = 2 * UNIT
     l2_squared = 2 * UNIT**2
     curvature = 1.0
+    deviation = 1.0
+    unit = 1.0
     opening = Ones()
 
     def start(self, released, deviation):

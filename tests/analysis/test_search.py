@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
-from hedgerow.analysis.trials import SHARES, Disjoint, Right, Stopping, Tables, Trials, divided
+from hedgerow.analysis.trials import SHARES, ByRight, Disjoint, Right, Stopping, Tables, Trials, divided
 from hedgerow.curator.contest import Contest
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness, RandomStopping
 from hedgerow.privacy.accounting import cost
@@ -115,7 +116,9 @@ def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, ad
 
 
 def test_what_chooses_the_winner_spends_the_claim_of_its_part():
-    mechanism = Disjoint(None, Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()).mechanism
+    mechanism = Disjoint(
+        SimpleNamespace(scoring=ByRight()), Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()
+    ).mechanism
     assert mechanism == PermuteAndFlip(Fraction(2), 1)  # a record is right or wrong
     chosen = mechanism.event("a winner", "a score")
     assert cost(chosen).under("add-remove").within(Fraction(2), Fraction(0))
@@ -335,7 +338,7 @@ def test_odd_records_and_empty_parts():
         ({"validation": 0}, "validation"),
         ({"strategy": "random-stopping", "refit": 0}, "refit above 0"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),
-        ({"estimator": 3}, "classifier of this library"),
+        ({"estimator": 3}, "estimator of this library"),
         ({"estimator": hr.EDPRFClassifier()}, "no schema"),
         ({"estimator": hr.EDPRFClassifier(schema=SCHEMA, variant="published")}, "private form"),
     ],

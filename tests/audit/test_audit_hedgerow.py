@@ -252,7 +252,9 @@ def test_a_number_of_cuts_by_raw_sums_is_caught(monkeypatch):
 
     monkeypatch.setattr(AdditivePlan, "fit", fitted)
     monkeypatch.setattr(
-        Course, "saw", lambda self, found, **more: saw(self, found + exact[0] * np.arange(len(found)), **more)
+        Course,
+        "saw",
+        lambda self, found, feature, **more: saw(self, found + exact[0] * np.arange(len(found)), feature, **more),
     )
     assert worst_of_three() > 1
 

@@ -212,8 +212,8 @@ def cut_as_often_as_the_exact_number_allows(plant):
         records.append(len(curator._table))
         return fit(self, curator)
 
-    def began(self, *given):
-        begin(self, *given)
+    def began(self, *given, may_cut):
+        begin(self, *given, may_cut=may_cut)
         self._may_cut = self._cutting = records[-1] > 100
 
     plant.setattr(AdditivePlan, "fit", boosted)

@@ -51,6 +51,7 @@ class Fit:
         self.terms: list[Term] = []
         self.visits = Visits()
         self._untold: Term | None = None
+        self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
 
@@ -62,6 +63,8 @@ class Fit:
     def add(self, term: Term) -> None:
         """Add a round's term."""
         self.terms.append(term)
+        if not term.cuts:
+            self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
         self._untold = term
 
     def take(self) -> Term | None:
@@ -71,11 +74,9 @@ class Fit:
 
     def curve(self, feature: int, columns: int) -> Integers:
         """Return the terms of one feature without cuts added up, (codes, columns)."""
-        total = np.zeros((int(self.encoder.n_codes[feature]), columns), dtype=np.int64)
-        for term in self.terms:
-            if term.feature == feature and not term.cuts:
-                total += term.votes[0]
-        return total
+        if feature not in self._curves:
+            self._curves[feature] = np.zeros((int(self.encoder.n_codes[feature]), columns), dtype=np.int64)
+        return self._curves[feature].copy()
 
     def largest(self, may: Truth, count: int) -> list[int]:
         """Return up to so many features that may be cut, those of the largest curves first."""

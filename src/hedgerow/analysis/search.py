@@ -341,7 +341,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         found: npt.NDArray[Any] = self.best_estimator_.predict(X)
         return found
 
-    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return one row per record and one column per class, by the best estimator; of a classifier."""
         found: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)

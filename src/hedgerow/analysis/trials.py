@@ -120,13 +120,15 @@ class Near(OneClass):
 
 
 class Scoring(Protocol):
-    """How a record scores some models: ``what`` says it in words, ``most`` is what it adds at most."""
+    """How a record scores some models."""
 
     @property
-    def what(self) -> str: ...
+    def what(self) -> str:
+        """What is summed up, in words."""
 
     @property
-    def most(self) -> int: ...
+    def most(self) -> int:
+        """What a record adds at most."""
 
     def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right | Near:
         """Return the reading of the records."""

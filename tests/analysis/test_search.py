@@ -115,7 +115,8 @@ def test_a_run_of_random_stopping_gets_the_whole_over_the_factor(monkeypatch, ad
 
 
 def test_what_chooses_the_winner_spends_the_claim_of_its_part():
-    mechanism = Disjoint(None, Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()).mechanism
+    trials = Trials((), SCHEMA, None, Randomness(0))
+    mechanism = Disjoint(trials, Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, ()).mechanism
     assert mechanism == PermuteAndFlip(Fraction(2), 1)  # a record is right or wrong
     chosen = mechanism.event("a winner", "a score")
     assert cost(chosen).under("add-remove").within(Fraction(2), Fraction(0))
@@ -335,7 +336,7 @@ def test_odd_records_and_empty_parts():
         ({"validation": 0}, "validation"),
         ({"strategy": "random-stopping", "refit": 0}, "refit above 0"),
         ({"grid": {"delta": [0, 1e-6]}}, "sets itself"),
-        ({"estimator": 3}, "classifier of this library"),
+        ({"estimator": 3}, "estimator of this library"),
         ({"estimator": hr.EDPRFClassifier()}, "no schema"),
         ({"estimator": hr.EDPRFClassifier(schema=SCHEMA, variant="published")}, "private form"),
     ],

@@ -19,7 +19,7 @@ from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcome
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Event, Sequence
+from hedgerow.privacy.events import Sequence
 from hedgerow.survey import SurveyRecipe, too_few
 
 __all__ = ["RegressionPlan", "RegressionRules"]
@@ -60,7 +60,7 @@ class RegressionRules(Rules):
     """
 
     opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (1.2, 0.45)
+    rounds: tuple[float, float] = (0.45, 0.55)
     most_opening: Fraction = Fraction(3, 20)
     survey: Fraction = Fraction(1, 20)
     renewal: Fraction = Fraction(1, 100)
@@ -101,7 +101,7 @@ class OutcomeOpening(Opening):
         return (self.budget * self.renewal).noise()
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Sequence:
         """What it costs."""
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)

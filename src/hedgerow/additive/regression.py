@@ -19,7 +19,7 @@ from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcome
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Event, Sequence
+from hedgerow.privacy.events import Sequence
 from hedgerow.survey import SurveyRecipe, too_few
 
 __all__ = ["RegressionPlan", "RegressionRules"]
@@ -42,11 +42,9 @@ class RegressionRules(Rules):
     survey : Fraction
         The share of the histograms of features.
     renewal : Fraction
-        The share of each histogram of residuals where that noise is at most 1; it grows with its root.
-    most_renewal : Fraction
-        The largest share of one.
-    all_renewals : Fraction
-        The share of all of them; there are at least two, the last before the final mean.
+        The share of each histogram of residuals.
+    renewals : int
+        How many of these there are at most, the last before the final mean.
     later : float
         After so many times as many rounds as before the last histogram of residuals there is another one.
     learns_from : float
@@ -60,12 +58,11 @@ class RegressionRules(Rules):
     """
 
     opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (1.2, 0.45)
+    rounds: tuple[float, float] = (0.45, 0.55)
     most_opening: Fraction = Fraction(3, 20)
     survey: Fraction = Fraction(1, 20)
     renewal: Fraction = Fraction(1, 100)
-    most_renewal: Fraction = Fraction(1, 20)
-    all_renewals: Fraction = Fraction(7, 100)
+    renewals: int = 7
     later: float = 1.5
     most_rounds: float = 120.0
     learns_from: float = 20.0
@@ -101,7 +98,7 @@ class OutcomeOpening(Opening):
         return (self.budget * self.renewal).noise()
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Sequence:
         """What it costs."""
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
@@ -129,9 +126,8 @@ class RegressionPlan(AdditivePlan):
     def _opening_of(self, budget: Budget) -> OutcomeOpening:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
         noise = max(budget.noise().deviation, LEAST_NOISE)
-        share = min(rules.most_opening, rules.opening * _rational(noise**0.75))
+        share = min(rules.most_opening, rules.opening * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
         return OutcomeOpening(
             loss=self._loss_of(budget),
@@ -140,8 +136,8 @@ class RegressionPlan(AdditivePlan):
             survey=survey,
             of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0])),
             of_residuals=counts_of_residuals(grid.steps),
-            renewals=max(2, int(rules.all_renewals / renewal)),
-            renewal=renewal,
+            renewals=rules.renewals,
+            renewal=rules.renewal,
         )
 
     def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
@@ -219,7 +215,3 @@ class Clips:
             self._left -= 1
             self._next *= self._rules.later
         self._rounds += 1
-
-
-def _rational(number: float) -> Fraction:
-    return Fraction(number).limit_denominator(1 << 10)

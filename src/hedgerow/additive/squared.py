@@ -201,11 +201,8 @@ class Spread:
     @property
     def share(self) -> Floats:
         """The share of each bin, (bins,); where nothing stands out of the noise as if all were alike."""
-        return (
-            self.counts / self.counts.sum()
-            if self.counts.any()
-            else np.diff(self.edges) / (self.edges[-1] - self.edges[0])
-        )
+        weight = self.counts if self.counts.any() else np.diff(self.edges).astype(np.float64)
+        return np.asarray(weight / weight.sum())
 
     @property
     def mean(self) -> float:

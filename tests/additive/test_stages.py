@@ -15,13 +15,13 @@ from hedgerow.additive.plan import (
     LEAST_BINS,
     MEMORY,
     MOST_BINS,
-    MOST_ROUNDS,
     SELDOM,
     UNITS,
     AdditivePlan,
     Course,
     Opening,
     Rounds,
+    Rules,
 )
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable
@@ -266,7 +266,7 @@ def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
 def test_rounds_spend_all_units(delta, count):
     _, _, made = fitted(plan_of(3, delta), count=count)
     assert sum(units for units, _, _ in made) == UNITS
-    assert FEWEST <= len(made) <= MOST_ROUNDS
+    assert FEWEST <= len(made) <= Rules().most_rounds
     assert max(units for units, _, _ in made) < 2 * made[0][0]
 
 

@@ -190,7 +190,7 @@ def twice_the_budget(patch):
 def a_unit_too_many(patch):
     """The last round is made anew for ever."""
     right = Course.next_units
-    patch.setattr(Course, "next_units", lambda self: right(self) or self._size)
+    patch.setattr(Course, "next_units", lambda self: right(self) or self.size)
 
 
 def a_selection_that_is_not_in_the_event(patch):
@@ -318,7 +318,8 @@ def test_of_few_records_no_round_has_cuts(delta):
 
 
 def course_at(precision):
-    return Course(plan_of(20, Fraction(1, 10**6)), precision=precision, spread=1.0)
+    plan = plan_of(20, Fraction(1, 10**6))
+    return Course(plan, precision, UNITS, may_cut=precision >= Rules().cuts_from)
 
 
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
@@ -356,8 +357,8 @@ def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 119, 120, 121, 240])
 def test_units_of_rounds_of_any_size_add_up(size):
-    course = Course(plan_of(1), precision=100.0, spread=1.0)
-    course._size = size
+    course = Course(plan_of(1), 100.0, UNITS, may_cut=False)
+    course.size = size
     spent = []
     while units := course.next_units():
         spent.append(units)

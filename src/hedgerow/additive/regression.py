@@ -42,11 +42,9 @@ class RegressionRules(Rules):
     survey : Fraction
         The share of the histograms of features.
     renewal : Fraction
-        The share of each histogram of residuals where that noise is at most 1; it grows with its root.
-    most_renewal : Fraction
-        The largest share of one.
-    all_renewals : Fraction
-        The share of all of them; there are at least two, the last before the final mean.
+        The share of each histogram of residuals.
+    renewals : int
+        How many of these there are at most, the last before the final mean.
     later : float
         After so many times as many rounds as before the last histogram of residuals there is another one.
     learns_from : float
@@ -60,12 +58,11 @@ class RegressionRules(Rules):
     """
 
     opening: Fraction = Fraction(1, 50)
-    rounds: tuple[float, float] = (1.2, 0.45)
+    rounds: tuple[float, float] = (0.45, 0.55)
     most_opening: Fraction = Fraction(3, 20)
     survey: Fraction = Fraction(1, 20)
     renewal: Fraction = Fraction(1, 100)
-    most_renewal: Fraction = Fraction(1, 20)
-    all_renewals: Fraction = Fraction(7, 100)
+    renewals: int = 7
     later: float = 1.5
     most_rounds: float = 120.0
     learns_from: float = 20.0
@@ -133,9 +130,8 @@ class RegressionPlan(AdditivePlan):
     def _opening_of(self, budget: Budget) -> OutcomeOpening:
         rules, grid = self._rules, self._encoder.schema.outcome_grid
         noise = max(budget.noise().deviation, LEAST_NOISE)
-        share = min(rules.most_opening, rules.opening * _rational(noise**0.75))
+        share = min(rules.most_opening, rules.opening * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        renewal = min(rules.most_renewal, rules.renewal * _rational(max(1.0, noise**0.5)))
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
         return OutcomeOpening(
             loss=self._loss_of(budget),
@@ -144,8 +140,8 @@ class RegressionPlan(AdditivePlan):
             survey=survey,
             of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0])),
             of_residuals=counts_of_residuals(grid.steps),
-            renewals=max(2, int(rules.all_renewals / renewal)),
-            renewal=renewal,
+            renewals=rules.renewals,
+            renewal=rules.renewal,
         )
 
     def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
@@ -220,7 +216,3 @@ class Clips:
             self._left -= 1
             self._next *= self._rules.later
         self._rounds += 1
-
-
-def _rational(number: float) -> Fraction:
-    return Fraction(number).limit_denominator(1 << 10)

@@ -120,7 +120,7 @@ class Near(OneClass):
 
 
 class Scoring(Protocol):
-    """How a record scores some models: ``what`` says it in words, ``most`` is what it adds at most."""
+    """How a record scores some models."""
 
     @property
     def what(self) -> str:

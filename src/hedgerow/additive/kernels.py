@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels"]
+__all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels", "squared_channels"]
 
 
 @compiled
@@ -78,6 +78,24 @@ def look_up_channels(margins, labels, table, out):
         lead = min(max(lead, -most), most) + most
         for channel in range(out.shape[1]):
             out[record, channel] = table[label, lead, channel]
+
+
+@compiled
+def squared_channels(margins, labels, clip, unit, constant, out):
+    """Write a residual clipped at ``clip``, as a share of it in units rounded towards zero, and a constant.
+
+    IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit, constant int.
+    OUT out (records, 2) int64.
+    """
+    for record in range(len(labels)):
+        label = np.int64(labels[record])
+        if label < 0:
+            out[record] = 0
+            continue
+        residual = min(max(label - np.int64(margins[record, 0]), -clip), clip)
+        share = abs(residual) * unit // clip
+        out[record, 0] = share if residual >= 0 else -share
+        out[record, 1] = constant
 
 
 @compiled

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logsumexp
 
+from hedgerow.additive.estimate import Estimate
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
 from hedgerow.additive.round import Fit
 from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcomes, counts_of_residuals
+from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
@@ -49,6 +52,8 @@ class RegressionRules(Rules):
         After so many times as many rounds as before the last histogram of residuals there is another one.
     learns_from : float
         The precision from which there are rounds; below it the model is the mean.
+    trusts_from : float
+        The precision below which a step counts by the probability that there is one at all.
     multiple, pure_multiple : int
         What a record adds to the count, in thousandths of the largest residual, with normal and other noise.
     cells : float
@@ -66,6 +71,7 @@ class RegressionRules(Rules):
     later: float = 1.5
     most_rounds: float = 120.0
     learns_from: float = 20.0
+    trusts_from: float = 300.0
     multiple: int = 500
     pure_multiple: int = 250
     pure_rounds: tuple[float, float] = (0.1, 0.55)
@@ -193,6 +199,12 @@ class RegressionPlan(AdditivePlan):
         """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
         model = super().restore(arrays)
         return RegressionModel(model.encoder, self._opening.loss, model.start, model.terms, model.signs)
+
+
+def trusted(term: Term, found: Estimate) -> Term:
+    """Return a term whose steps count by the probability that there is a step at all, which beforehand is a half."""
+    trust = expit(logsumexp(found.evidence) - math.log(len(found.evidence)))
+    return replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
 
 
 class Clips:

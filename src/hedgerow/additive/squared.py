@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive import kernels
 from hedgerow.margins import UNIT
 from hedgerow.shapes import check_shape
 from hedgerow.table.rules import Margins
@@ -105,10 +106,9 @@ class Squared:
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
-        residual = np.clip(labels.astype(np.int64) - margins[:, 0], -self.clip, self.clip)
-        share = np.sign(residual) * (np.abs(residual) * UNIT // self.clip)
-        found = np.stack([share, np.full(len(labels), self.constant)], axis=1)
-        return np.asarray(np.where(labels[:, None] >= 0, found, 0), dtype=np.int64)
+        out = np.empty((len(labels), self.channels), dtype=np.int64)
+        kernels.squared_channels(margins, labels, self.clip, UNIT, self.constant, out)
+        return out
 
 
 @dataclass(frozen=True)

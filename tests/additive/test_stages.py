@@ -21,7 +21,6 @@ from hedgerow.additive.plan import (
     Course,
     Opening,
     Rounds,
-    Rules,
 )
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Queryable

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -241,8 +241,7 @@ class AdditiveModel:
 
     @property
     def _logistic(self) -> Logistic:
-        assert isinstance(self.loss, Logistic), "a number has no classes"
-        return self.loss
+        return cast(Logistic, self.loss)  # or another loss of classes
 
     def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}

@@ -142,8 +142,9 @@ class Counts:
         known = labels.astype(np.int64)
         values = np.abs(known - margins[:, 0]) if self.residuals else known
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
-        hot = (place[:, None] == np.arange(self.channels)) & (labels[:, None] >= 0)
-        return np.asarray(hot, dtype=np.int64)
+        found = np.zeros((len(labels), self.channels), dtype=np.int64)
+        found[np.arange(len(labels)), place] = labels >= 0
+        return found
 
 
 def counts_of_residuals(steps: int) -> Counts:

@@ -217,10 +217,10 @@ def test_trust_follows_the_odds_of_one_curve_against_two(columns):
     for moved in (0.0, 0.2):
         given = level * (true + moved * np.arange(2)[:, None, None]) + generator.normal(0, noise, (2, codes, columns))
         pool = [
-            estimate._Visit(gradient, np.full((codes, columns), level), np.zeros((codes, columns)), noise, 1e-9)
+            estimate.Visit(gradient, np.full((codes, columns), level), np.zeros((codes, columns)), noise, 1e-9)
             for gradient in given
         ]
-        curve, trust = estimate._together(pool, numeric=False)
+        curve, trust = estimate.as_one_curve(pool, numeric=False)
         variance = noise**2 + np.array([[level, level], [level, level]])  # sampling is the same in both visits
         variance[0, 1] = variance[1, 0] = level
         for k in range(columns):

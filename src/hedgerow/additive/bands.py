@@ -1,4 +1,4 @@
-"""What the noise of released sums leaves open of a model's curves and pairs (docs/curves.md)."""
+"""The uncertainty of curves and pairs from the noise of the released sums (docs/curves.md)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from hedgerow.additive.estimate import (
-    COMMON,
+    LITTLE,
     SAME,
-    SPREADS,
     TINY,
-    _dependent,
-    _independent,
-    _priors,
-    _together,
-    _Visit,
+    Visit,
+    as_one_curve,
     denoised,
     estimated,
+    posterior_covariances,
 )
 from hedgerow.additive.terms import AdditiveModel, Measured, Term
 from hedgerow.margins import VOTE_STEPS
@@ -28,22 +25,11 @@ __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
 Floats = npt.NDArray[np.float64]
 
-SHOWN = 0.6  # of an error that noise left in a curve, what gradients of later rounds show where noise is all that moves them
-LITTLE = 1e-3  # the weight below which a prior is left out
+SHOWN = 0.6  # the part of a curve's error that later gradients show, times the share of the noise in their variance
 
 
 class Response:
-    """How the steps of a term follow its noisy sums, at fixed weights of the priors.
-
-    Parameters
-    ----------
-    measured : Measured
-        What was released of the term's cells.
-    steps : ndarray of shape (cells, codes, columns)
-        What the sums became, in log-odds.
-    numeric : bool
-        Whether neighboring codes are alike.
-    """
+    """How the steps of a term, (cells, codes, columns) in log-odds, follow its noisy sums at fixed weights of the priors."""
 
     def __init__(self, measured: Measured, steps: Floats, *, numeric: bool) -> None:
         self._numeric = numeric
@@ -51,7 +37,7 @@ class Response:
         total = measured.noise**2 + self.level + TINY
         self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
         self._taken = self.level / total
-        # How far gradients follow an error of the curve: as far as it is noise that moves them, and not what sampling adds.
+        # How far gradients follow an error of the curve: as far as noise moves them, and not the chance of sampling.
         self.shown = SHOWN * self.level * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
@@ -66,46 +52,23 @@ class Response:
         for depth, weight in enumerate(softmax(self._evidence)):
             if weight > LITTLE:
                 parts = (1 << depth, cells >> depth, codes)
-                gains = self._gains(
-                    *(sums[..., column].reshape(parts).sum(axis=1) for sums in (self._weight, self._pull))
-                )
-                of_parts = rows.reshape(-1, *parts).sum(axis=2)
-                found = np.einsum("qgi,gij->qgj", of_parts, gains, optimize=True)
-                followed += weight * np.repeat(found, parts[1], axis=1)
+                sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._weight, self._pull))
+                gains = posterior_covariances(*sums, numeric=self._numeric)
+                of_parts = np.einsum("qgi,gij->qgj", rows.reshape(-1, *parts).sum(axis=2), gains, optimize=True)
+                followed += weight * np.repeat(of_parts, parts[1], axis=1)
         return (followed * self._taken[..., column]).reshape(len(rows), -1)
-
-    def _gains(self, weight: Floats, pull: Floats) -> Floats:
-        """Return the posterior covariances of curves, (curves, codes, codes), which steps are times their pulls."""
-        codes = weight.shape[1]
-        root = np.sqrt(weight)
-        dependent = self._numeric and codes >= 3
-        likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY))
-        alike = softmax(likely.sum(axis=1))
-        gains = np.zeros((len(weight), codes, codes))
-        for number in np.flatnonzero(alike > LITTLE):
-            prior = _priors(codes)[number] if dependent else SPREADS[number] ** 2 * np.eye(codes) + COMMON**2
-            gains += alike[number] * np.linalg.solve(np.eye(codes) + prior * weight[:, None], prior)
-        return gains
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
     """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns).
 
-    Parameters
-    ----------
-    model : AdditiveModel
-        Its terms know their noise.
-    feature : int
-        The feature.
-    rows : sequence of ndarray of shape (codes, cells * codes of the term)
-        How the cells of each term that reads the feature count in its curve, term by term.
-    mass : ndarray of shape (codes,)
-        The share of each code in the mean.
+    ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
+    cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
     """
     terms = [term for term in model.terms if feature in term.features]
     numeric = model.encoder.schema.is_numeric
     errors = [_Errors(len(mass)) for _ in model.start]
-    pool: list[_Visit] = []
+    pool: list[Visit] = []
     said = np.zeros((len(mass), len(model.start)))
     for term, onto in zip(terms, rows, strict=True):
         measured, steps = term.measured(model.loss.curvature), term.votes / VOTE_STEPS
@@ -117,8 +80,8 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
                 one.cut(response, response.of(onto, column), means, column)
             continue
         noise = measured.noise, measured.curvature_noise
-        pool.append(_Visit(measured.gradient[0], measured.curvature[0], said, *noise))
-        trust = _together(pool, numeric=numeric[feature])[1] if len(pool) > 1 else np.ones(len(errors))
+        pool.append(Visit(measured.gradient[0], measured.curvature[0], said, *noise))
+        trust = as_one_curve(pool, numeric=numeric[feature])[1] if len(pool) > 1 else np.ones(len(errors))
         anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=numeric[feature])
         said = said + steps[0]
         variance = variance_of(measured, said)
@@ -126,12 +89,12 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
             one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
         pool = pool[-1:] if anew else pool
     centred = np.eye(len(mass)) - mass
-    found = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
-    return np.asarray(np.maximum(np.stack(found, axis=1), 0))
+    variances = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
+    return np.asarray(np.maximum(np.stack(variances, axis=1), 0))
 
 
-def _pooled(pool: Sequence[_Visit], step: Floats, *, numeric: bool) -> Response:
-    """Return how a curve follows the mean of the gradients of visits, moved back to where it stood before the first."""
+def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool) -> Response:
+    """Return how a curve follows the mean gradient of its visits, moved back to where it stood before the first."""
     level = np.mean([visit.curvature for visit in pool], axis=0)
     needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
     noise, curvature_noise = (
@@ -142,7 +105,7 @@ def _pooled(pool: Sequence[_Visit], step: Floats, *, numeric: bool) -> Response:
 
 
 def _means(term: Term, feature: int, mass: Floats) -> Floats:
-    """Return the average over the codes of one of a term's features in each of its cells, (cells * codes, codes)."""
+    """Return how much each code of a feature counts in the cells and codes of a term that reads it, (cells * codes, codes)."""
     axis = term.features.index(feature)
     if axis == len(term.cuts):
         return np.tile(np.eye(len(mass)), (len(term.votes), 1))
@@ -152,10 +115,10 @@ def _means(term: Term, feature: int, mass: Floats) -> Floats:
 
 
 class _Errors:
-    """The covariance of the errors of one column of a curve, of its terms without cuts alone, and of what these are made of.
+    """The joint covariance of four errors of one column of a curve.
 
-    An error that noise left shows, in part, in the gradients of later rounds, and is taken back as far as their steps follow
-    these: so errors of rounds do not add up.
+    These are the errors of the curve, of its terms without cuts, of these before the first pooled visit, and of the sum of
+    the pooled gradients. An error shows in part in later gradients, whose steps take that part back: so errors do not add up.
     """
 
     def __init__(self, codes: int) -> None:
@@ -170,7 +133,7 @@ class _Errors:
     def visit(
         self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
     ) -> None:
-        """Take a round without cuts, the last of so many, whose gradients have noise of this variance, (codes,)."""
+        """Take a round without cuts, the last of ``count`` visits, whose gradients have noise of this variance, (codes,)."""
         one = np.eye(self._codes)
         none, level = 0 * one, np.diag(together.level[0, :, column])
         shown = np.diag(alone.shown[0, :, column])
@@ -184,7 +147,7 @@ class _Errors:
         self._take(move, np.vstack([by_itself + gain, by_itself + gain, none, one]), variance)
 
     def cut(self, response: Response, gain: Floats, means: Floats, column: int) -> None:
-        """Take a round with cuts, of which the curve follows gradients by ``gain`` and cells average the curve by ``means``."""
+        """Take a round with cuts: the curve follows its gradients by ``gain``, its cells average the curve by ``means``."""
         move = np.eye(4 * self._codes)
         move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
         self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
@@ -194,12 +157,12 @@ class _Errors:
 
 
 def variance_of(measured: Measured, steps: Floats) -> Floats:
-    """Return the variance of the noise of what steps follow: that of gradients, and of curvatures times the steps."""
+    """Return the variance of gradients plus that of curvatures times steps: the noise that the steps follow."""
     return np.asarray(measured.noise**2 + (steps * measured.curvature_noise) ** 2)
 
 
 def of_centred_classes(variance: Floats) -> Floats:
-    """Return the variances (..., columns) of steps less their mean over the classes, from those of each by itself."""
+    """Return the variances (..., columns) of steps less their mean over the classes, from the variances of the steps."""
     classes = variance.shape[-1]
     if classes == 1:
         return variance

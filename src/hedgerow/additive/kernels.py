@@ -1,4 +1,4 @@
-"""What records add by their margins, and terms that are added to these."""
+"""Kernels over records: what each adds at its margins, and terms added to the margins."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ __all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels", "s
 def _quotient(number, inverse):
     """Return number // divisor as a float, of integers held as floats: 0 <= number < 2**50, inverse = 1 / divisor rounded.
 
-    It is exact: (number + 1/2) / divisor is at least 1 / (2 divisor) away from every integer, and two roundings move it by less
-    than number / divisor / 2**51. A division of 64-bit integers takes many times as long.
+    Exact, and many times as fast as a division of 64-bit integers: (number + 1/2) / divisor is at least 1 / (2 divisor) away
+    from every integer, and two roundings move it by less than number / divisor / 2**51.
     """
     return np.floor((number + 0.5) * inverse)
 
 
 @compiled
 def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_share, out):
-    """Write what a record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
+    """Write what each record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
 
-    Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). For each class its weight
-    times [y = k] - p_k, then for each class its weight times curvature / 1000 * p_k (1 - p_k), or where
-    ``by_share`` times curvature / 1000 * p_k.
-    p is the softmax of the margins, from a table of integers. A record without a label adds nothing.
+    p is the softmax of the margins, from a table of integers; t = 1 - p_y; the record weighs w = min(1, cap / t). It adds
+    w ([y = k] - p_k) for each class k, then c w p_k (1 - p_k), or with ``by_share`` c w p_k, for c = curvature / 1000. A record
+    without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
     OUT out (records, 2 classes) int64.
@@ -63,7 +62,7 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
 
 @compiled
 def look_up_channels(margins, labels, table, out):
-    """Write table[label, lead], the lead being the second class's, or 0 for a record without a label.
+    """Write table[label, lead of the second class] for each record, or 0 for one without a label.
 
     IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, 2) int64, of which lead 0 is in the middle.
     OUT out (records, 2) int64.
@@ -100,13 +99,13 @@ def squared_channels(margins, labels, clip, unit, constant, out):
 
 @compiled
 def add_term(codes, by, side, feature, votes, margins):
-    """Add votes[s, code of ``feature``] to every record's margins, s having side[c, code of by[c]] for its binary digits.
+    """Add votes[cell, code of ``feature``] to every record's margins; the binary digits of the cell are side[c, code of by[c]].
 
     IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature int, votes (2**cuts, codes, columns).
     INOUT margins (records, columns).
     """
     columns, feature = np.uint64(margins.shape[1]), np.uint64(feature)
-    if len(by) == 0 and columns == 1:  # most terms, in half the time
+    if len(by) == 0 and columns == 1:  # the shape of most terms, in half the time
         curve = votes[0, :, 0]
         for record in range(np.uint64(codes.shape[0])):
             margins[record, np.uint64(0)] += curve[np.uint64(codes[record, feature])]
@@ -122,7 +121,7 @@ def add_term(codes, by, side, feature, votes, margins):
 
 @compiled
 def add_curves(codes, features, offsets, curves, margins):
-    """Add curves[offsets[f] + code of f] to every record's margins, for each of some features f.
+    """Add curves[offsets[f] + code of f] to every record's margins, for each f of ``features``.
 
     IN codes (records, features), features (curves,), offsets (features + 1,), curves (codes of all features, columns).
     INOUT margins (records, columns).

@@ -165,7 +165,8 @@ class RegressionPlan(AdditivePlan):
         opening = self._opening
         outcome = opening.outcome(curator)
         precision = self._precision(outcome.records)
-        fit = Fit(opening.merge(curator, self._bins_at(precision), outcome.records), np.array([outcome.records]))
+        encoder = opening.merge(curator, self._bins_at(precision), outcome.records)
+        fit = Fit(encoder, np.array([outcome.records]), self._halvings(curator, outcome.records))
         start = round(outcome.mean)
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)

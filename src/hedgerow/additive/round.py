@@ -38,34 +38,34 @@ MOST_SUMS = 1 << 22  # of one scan
 class Fit:
     """What a fit has released so far, for its next rounds.
 
-    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records.
+    ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records. Scores are of a sample in which each
+    record is with probability 2**-halvings; 0: of all records.
     """
 
-    def __init__(self, encoder: Encoder, curvature: Floats) -> None:
-        self.encoder, self.curvature = encoder, curvature
+    def __init__(self, encoder: Encoder, curvature: Floats, halvings: int = 0) -> None:
+        self.encoder, self.curvature, self.halvings = encoder, curvature, halvings
         self.terms: list[Term] = []
         self.visits = Visits()
-        self._untold: Term | None = None
+        self._untold: dict[bool, Term] = {}  # what the margins of all records (False), and of the sample, do not hold yet
         self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
 
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
-        votes = np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))
-        self._untold = Term((), 0, votes)
+        start = Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1)))
+        self._untold = {False: start, True: start}
 
     def add(self, term: Term) -> None:
         """Add a round's term."""
         self.terms.append(term)
         if not term.cuts:
             self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
-        self._untold = term
+        self._untold = {False: term, True: term}
 
-    def take(self) -> Term | None:
-        """Return what the records' margins do not hold yet; they do from now on."""
-        untold, self._untold = self._untold, None
-        return untold
+    def take(self, *, sampled: bool = False) -> Term | None:
+        """Return what the margins of all records, or of the sample, do not hold yet; they do from now on."""
+        return self._untold.pop(sampled, None)
 
     def curve(self, feature: int, columns: int) -> Integers:
         """Return the terms of one feature without cuts added up, (codes, columns)."""
@@ -114,18 +114,22 @@ class OneRound:
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
-        new_term = fit.take()
+        sampled = fit.halvings > 0
+        apart = sampled or self.cuts > 0 or self.loss.scored > 1  # else one scan sums both channels in the time of one
         for _ in range(self.cuts - 1):
-            answers = curator.open_round(self.loss, new_term, cuts)
+            answers = curator.open_round(self.loss, fit.take(sampled=sampled), cuts, scored=True, sampled=sampled)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
-            new_term = None  # the margins hold it now
         uncut = [j for j in by if j not in {cut.by for cut in cuts}]
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
-        answers = curator.open_round(self.loss, new_term, cuts, splits)
+        answers = curator.open_round(self.loss, fit.take(sampled=sampled), cuts, splits, scored=apart, sampled=sampled)
         selected = self._select(answers, fit, cuts, splits)
-        sums = answers.sums(selected, self.noise)
         if selected.cut is not None:
             cuts.append(selected.cut)
+        if apart:
+            measured = curator.open_round(self.loss, fit.take(), cuts, feature=selected.feature)
+            sums = measured.sums(Candidate(0), self.noise)
+        else:
+            sums = answers.sums(selected, self.noise)
         return self._term(fit, tuple(cuts), selected.feature, sums)
 
     def _select(self, answers: Round, fit: Fit, cuts: Sequence[Cut], splits: Splits | None) -> Candidate:
@@ -135,7 +139,8 @@ class OneRound:
         offered[:, [cut.by for cut in cuts]] = False
         cells = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        chance = UNIT * self.loss.deviation * np.sqrt(np.maximum(fit.curvature, 0)).sum()
+        scored = np.maximum(fit.curvature, 0) / 2**fit.halvings
+        chance = UNIT * self.loss.deviation * np.sqrt(scored).sum()
         penalty = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
         if splits is not None:
             many = MANY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)

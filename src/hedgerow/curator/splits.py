@@ -1,4 +1,4 @@
-"""Cuts and splits: candidates of a round, each of which puts a record in one cell by its own codes and public or released values."""
+"""Cuts and splits: candidates of a round, which put each record in one cell by its own codes and public or released values."""
 
 from __future__ import annotations
 

@@ -370,7 +370,7 @@ def test_scans_of_deep_rounds_stay_small(monkeypatch):
     _, _, made = fitted(plan_of(20, Fraction(1, 10**6)))
     assert max(cuts for _, cuts, _ in made) == 1
     alone = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    assert plan_of(20, schema=alone).limit == 0
+    assert plan_of(20, schema=alone)._most_cuts == 0
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])

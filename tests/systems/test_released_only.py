@@ -78,6 +78,7 @@ BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as larg
 THRESHOLDS = {
     "cuts": ({"cuts_from": BETWEEN, "first": 0}, {"cuts_from": np.inf}),
     "cuts after some rounds": ({"cuts_from": 0.0, "first": 2}, {"cuts_from": 0.0, "first": 3}),
+    "samples": ({"scored": BETWEEN / 4}, {"scored": np.inf}),
     "rounds": (
         {"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)},
         {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)},

@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp, softmax
 
+from hedgerow.additive import kernels
+from hedgerow.threads import for_slices
+
 __all__ = ["Estimate", "Visit", "Visits", "as_one_curve", "denoised", "estimated", "posterior_covariances"]
 
 Floats = npt.NDArray[np.float64]
@@ -25,6 +28,7 @@ REACHES = (
 COMMON = 1.0  # the prior standard deviation of what all steps of a curve share
 SAME = 0.5  # visits are pooled anew from the last one where the trust in one curve is below this
 TINY = 1e-9
+FEW_CURVES = 16  # fewer are not worth a second thread
 LITTLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 
@@ -90,15 +94,13 @@ def _dependent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
     The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1.
     """
     priors = _priors(root.shape[1])
-    towards = priors[:, None] * root[None, :, None, :]
-    matrix = root[None, :, :, None] * towards
-    diagonal = np.einsum("...ii->...i", matrix)
-    diagonal += 1
-    factor = np.linalg.cholesky(matrix)
-    explained = np.linalg.solve(matrix, np.broadcast_to(scaled[None, :, :, None], (*matrix.shape[:-1], 1)))[..., 0]
-    spread = 2 * np.log(np.einsum("...ii->...i", factor)).sum(axis=-1)
-    likely = 0.5 * ((scaled**2).sum(axis=1) - np.einsum("pmj,mj->pm", explained, scaled) - spread)
-    return likely, np.einsum("pmij,pmj->pmi", towards, explained)
+    likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
+
+    def work(curves: slice) -> None:
+        kernels.posteriors(priors, root[curves], scaled[curves], likely[:, curves], means[:, curves])
+
+    for_slices(len(root), work, few=FEW_CURVES)
+    return likely, means
 
 
 def _independent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels", "squared_channels"]
+__all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels", "posteriors", "squared_channels"]
 
 
 @compiled
@@ -95,6 +95,43 @@ def squared_channels(margins, labels, clip, unit, constant, out):
         share = abs(residual) * unit // clip
         out[record, 0] = share if residual >= 0 else -share
         out[record, 1] = constant
+
+
+@compiled
+def posteriors(priors, root, scaled, likely, means):
+    """Write log likelihoods and posterior means of curves s of which scaled = root * s + errors of variance 1, for each prior.
+
+    With M = 1 + diag(root) P diag(root) = L L' for a prior's covariance P, twice the log likelihood less that of no curve is
+    |scaled|^2 - |L^-1 scaled|^2 - log det M, and the mean is P diag(root) M^-1 scaled.
+    IN priors (priors, codes, codes), root scaled (curves, codes).  OUT likely (priors, curves), means (priors, curves, codes).
+    """
+    codes = priors.shape[1]
+    matrix, explained = np.empty((codes, codes)), np.empty(codes)
+    for p in range(len(priors)):
+        for m in range(len(root)):
+            for i in range(codes):
+                for j in range(codes):
+                    matrix[i, j] = root[m, i] * priors[p, i, j] * root[m, j]
+                matrix[i, i] += 1.0
+            factor = np.linalg.cholesky(matrix)
+            twice = 0.0
+            for i in range(codes):  # L^-1 scaled
+                rest = scaled[m, i]
+                for j in range(i):
+                    rest -= factor[i, j] * explained[j]
+                explained[i] = rest / factor[i, i]
+                twice += scaled[m, i] ** 2 - explained[i] ** 2 - 2.0 * np.log(factor[i, i])
+            likely[p, m] = 0.5 * twice
+            for i in range(codes - 1, -1, -1):  # M^-1 scaled, times the roots
+                rest = explained[i]
+                for j in range(i + 1, codes):
+                    rest -= factor[j, i] * explained[j]
+                explained[i] = rest / factor[i, i]
+            for i in range(codes):
+                mean = 0.0
+                for j in range(codes):
+                    mean += priors[p, i, j] * root[m, j] * explained[j]
+                means[p, m, i] = mean
 
 
 @compiled

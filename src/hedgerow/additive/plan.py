@@ -71,7 +71,7 @@ class Rules:
     first: int = 12
     cuts_from: float = 300.0
     most_rounds: float = 60.0
-    scored: float = 2.0**18
+    scored: float = 2.0**20
     largest: int = 2
     drawn: int = 2
 
@@ -303,7 +303,7 @@ class AdditivePlan:
 
     def _halvings(self, curator: Queryable, records: float) -> int:
         """Draw the sample that rounds score on, and return how often it halves the records; 0: they score on all."""
-        halvings = max(0, int(math.log2(max(records, 1) / self._rules.scored)))
+        halvings = int(math.log2(max(records / self._rules.scored, 1)))
         if halvings:
             curator.draw_sample(halvings)
         return halvings

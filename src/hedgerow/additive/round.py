@@ -46,7 +46,9 @@ class Fit:
         self.encoder, self.curvature, self.halvings = encoder, curvature, halvings
         self.terms: list[Term] = []
         self.visits = Visits()
-        self._untold: dict[bool, Term] = {}  # what the margins of all records (False), and of the sample, do not hold yet
+        self._untold: dict[
+            bool, Term
+        ] = {}  # what the margins of all records (False), and of the sample, do not hold yet
         self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)

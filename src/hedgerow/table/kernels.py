@@ -160,7 +160,11 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
 
 @compiled
 def pack_one(codes, channels, used, feature, cut_by, cut_side, row, packed):
-    """Add the first ``used`` channels of every record to packed[cell, its code of ``feature``], as ``pack`` does."""
+    """Add the first ``used`` channels of every record to packed[cell, its code of ``feature``], as ``pack`` does.
+
+    IN codes (records, features), channels (records, channels) int64, cut_by (cuts,), cut_side (cuts, codes).
+    OUT row (pairs,) int64 for its own use.  INOUT packed (cells, codes of the feature, pairs) int64.
+    """
     feature = np.uint64(feature)
     for record in range(np.uint64(codes.shape[0])):
         cell = _cell(codes, record, cut_by, cut_side)

@@ -39,6 +39,7 @@ class LeastSquares:
     deviation = 1.0
     unit = 1.0
     opening = Ones()
+    scores = property(lambda self: self)
 
     def start(self, released, deviation):
         records = max(float(released[0]), 1.0)

@@ -46,9 +46,8 @@ LAYOUTS = (
     Layout(groups=GROUPS),
     Layout(CUTS),
     Layout(CUTS, GROUPS),
-    Layout(CUTS, GROUPS, scored=True),
     Layout(CUTS, feature=1),
-    Layout(feature=2, scored=True),
+    Layout(feature=2),
 )
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)
@@ -439,7 +438,7 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Sums(Channels(), Layout()), 10 * 3, False),
         *(
             (Sums(Channels(), own), cells, False)
-            for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 320, 60, 4), strict=True)
+            for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
         ),
     ):
         assert question.cells(N_CODES, 3) == cells

@@ -177,9 +177,8 @@ LAYOUTS = {
     "groups": Layout(groups=GROUPS),
     "cells": Layout(CUTS),
     "groups in cells": Layout(CUTS, GROUPS),
-    "scored": Layout(CUTS, GROUPS, scored=True),
     "one feature": Layout(CUTS, feature=1),
-    "one feature, scored": Layout(feature=2, scored=True),
+    "one feature of all": Layout(feature=2),
 }
 
 
@@ -249,9 +248,8 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
         if votes:
             margins = margins + codes[:, 1]
         known = layout or Layout()
-        used = 2 if known.scored else 3
-        channels = np.stack([margins, -margins, labels], axis=1)[:, :used]
-        expected = np.zeros((known.n_parts, 10, used), dtype=np.int64)
+        channels = np.stack([margins, -margins, labels], axis=1)
+        expected = np.zeros((known.n_parts, 10, 3), dtype=np.int64)
         for row in range(60):
             for part in parts_of(known, codes[row]):
                 for feature, start in enumerate((0, 3, 8)):
@@ -264,8 +262,7 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
 
 
 def test_a_layout_has_the_groups_of_each_of_its_cells():
-    assert [(Layout() if layout is None else layout).n_parts for layout in LAYOUTS.values()] == [1, 4, 8, 32, 32, 8, 1]
-    assert [Layout(scored=scored).channels(Channels()) for scored in (False, True)] == [3, 2]
+    assert [(Layout() if layout is None else layout).n_parts for layout in LAYOUTS.values()] == [1, 4, 8, 32, 8, 1]
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -274,7 +271,7 @@ def test_sums_of_no_records_are_whole_zeros(name):
     found = table_of(codes, labels).sums(Channels(), None, LAYOUTS[name])
     assert found.dtype == np.int64
     known = LAYOUTS[name] or Layout()
-    assert found.shape == (known.n_parts, len(range(10)[codes_of(known)]), 2 if known.scored else 3)
+    assert found.shape == (known.n_parts, len(range(10)[codes_of(known)]), 3)
     assert not found.any()
 
 

@@ -28,7 +28,7 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
     without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
-    OUT out (records, 2 classes) int64.
+    OUT out (records, 2 classes) int64, or (records, classes) for the former alone.
     """
     records, classes = margins.shape[0], np.uint64(margins.shape[1])
     last = np.int64(len(exponentials) - 1)
@@ -54,7 +54,7 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
         for k in range(classes):
             given[k] = -np.int64(_quotient(mass[k] * weight, by_to))
         given[label] = min(wrong, cap)
-        for k in range(classes):
+        for k in range(classes if len(given) > classes else np.uint64(0)):
             # mass (total - mass) // total, with a numerator below 2**50
             spread = mass[k] if by_share else mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
             given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
@@ -64,8 +64,8 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
 def look_up_channels(margins, labels, table, out):
     """Write table[label, lead of the second class] for each record, or 0 for one without a label.
 
-    IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, 2) int64, of which lead 0 is in the middle.
-    OUT out (records, 2) int64.
+    IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, channels), of which lead 0 is in the middle.
+    OUT out (records, channels) int64.
     """
     most = np.int64(table.shape[1] // 2)
     for record in range(len(labels)):
@@ -84,7 +84,7 @@ def squared_channels(margins, labels, clip, unit, constant, out):
     """Write a residual clipped at ``clip``, as a share of it in units rounded towards zero, and a constant.
 
     IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit, constant int.
-    OUT out (records, 2) int64.
+    OUT out (records, 2) int64, or (records, 1) for the residual alone.
     """
     for record in range(len(labels)):
         label = np.int64(labels[record])
@@ -94,7 +94,8 @@ def squared_channels(margins, labels, clip, unit, constant, out):
         residual = min(max(label - np.int64(margins[record, 0]), -clip), clip)
         share = abs(residual) * unit // clip
         out[record, 0] = share if residual >= 0 else -share
-        out[record, 1] = constant
+        if out.shape[1] > 1:
+            out[record, 1] = constant
 
 
 @compiled

@@ -5,7 +5,7 @@ A loss is all that the engine knows of a task: its channels and their norms, its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Protocol
 
@@ -56,6 +56,10 @@ class Loss(ChannelRule, Protocol):
     def unit(self) -> float:
         """How many votes a step of 1 is."""
 
+    @property
+    def scores(self) -> ChannelRule:
+        """The gradients alone, for rounds that select and measure nothing."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
@@ -77,6 +81,7 @@ class Logistic:
     n_classes: int  # of the schema
     normal: bool  # whether the noise will be normal
     tenths: int = 8  # the cap is below 1 by so many tenths of 1 / n_classes; some files of version 0.2 hold 5
+    measures: bool = True  # curvatures as well as gradients
 
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS
@@ -94,7 +99,12 @@ class Logistic:
     @property
     def channels(self) -> int:
         """How many channels there are: as many curvatures after the gradients."""
-        return 2 * self.scored
+        return 2 * self.scored if self.measures else self.scored
+
+    @cached_property
+    def scores(self) -> Logistic:
+        """The gradients alone."""
+        return replace(self, measures=False)
 
     @property
     def cap(self) -> int:
@@ -210,8 +220,8 @@ class Logistic:
         return np.asarray(np.rint(table * EXPONENTIALS), dtype=np.int64)
 
     @cached_property
-    def _by_lead(self) -> Integers:
-        """The channels of two classes by label and the second class's lead, (2, leads, 2); the ends stand for all beyond."""
+    def _by_lead(self) -> npt.NDArray[np.int32]:
+        """The channels of two classes by label and lead of the second, (2, leads, channels); the ends stand for all beyond."""
         most = len(self._exponentials) - 1
         lead = np.arange(-most, most + 1)
         ahead, behind = self._exponentials[0], self._exponentials[np.abs(lead)]
@@ -224,7 +234,7 @@ class Logistic:
             curvature = ahead * behind // total * of // to * self._thousandths // 1000
             wrong = np.minimum(wrong, self.cap)
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
-        return np.stack(by_label)
+        return np.ascontiguousarray(np.stack(by_label)[..., : self.channels], dtype=np.int32)
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
         """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""

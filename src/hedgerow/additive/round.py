@@ -119,11 +119,12 @@ class OneRound:
         sampled = fit.halvings > 0
         apart = sampled or self.cuts > 0 or self.loss.scored > 1  # else one scan sums both channels in the time of one
         for _ in range(self.cuts - 1):
-            answers = curator.open_round(self.loss, fit.take(sampled=sampled), cuts, scored=True, sampled=sampled)
+            answers = curator.open_round(self.loss.scores, fit.take(sampled=sampled), cuts, sampled=sampled)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
         uncut = [j for j in by if j not in {cut.by for cut in cuts}]
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
-        answers = curator.open_round(self.loss, fit.take(sampled=sampled), cuts, splits, scored=apart, sampled=sampled)
+        rule = self.loss.scores if apart else self.loss
+        answers = curator.open_round(rule, fit.take(sampled=sampled), cuts, splits, sampled=sampled)
         selected = self._select(answers, fit, cuts, splits)
         if selected.cut is not None:
             cuts.append(selected.cut)

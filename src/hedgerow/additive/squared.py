@@ -7,7 +7,8 @@ Outcomes and margins are whole steps of one public grid, from 0 at the low end o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -59,10 +60,21 @@ class Squared:
     inside: float
     thousandths: int
 
+    measures: bool = True  # the number of records as well as residuals
+
     columns = 1
     scored = 1
-    channels = 2
     scored_l1 = UNIT
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+        return 2 if self.measures else 1
+
+    @cached_property
+    def scores(self) -> Squared:
+        """The residuals alone."""
+        return replace(self, measures=False)
 
     @property
     def constant(self) -> int:

@@ -334,7 +334,6 @@ class Queryable:
         cuts: Sequence[Cut] = (),
         splits: Splits | None = None,
         *,
-        scored: bool = False,
         feature: int | None = None,
         whole: bool = False,
         sampled: bool = False,
@@ -342,10 +341,9 @@ class Queryable:
         """Return what answers about the sums of what a rule says of every record, in each cell of released cuts; it is free.
 
         ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
-        released. A ``scored`` round answers by the scored channels only, so it selects and releases no sums. A round of one
-        ``feature`` answers about its codes as if there were no other, and a ``whole`` one about all records together; the first
-        takes no splits, the second no cuts either. A ``sampled`` round reads the records of ``draw_sample`` alone, and their own
-        margins.
+        released. A round of one ``feature`` answers about its codes as if there were no other, and a ``whole`` one about all
+        records together; the first takes no splits, the second no cuts either. A ``sampled`` round reads the records of
+        ``draw_sample`` alone, and their own margins.
         """
         if (whole and cuts) or ((whole or feature is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts, and it and that of one feature no splits.")
@@ -357,7 +355,7 @@ class Queryable:
                 table = self._sample
             check_cuts(cuts, splits, table.offsets, feature)
             groups = None if splits is None else splits.groups
-            layout = Layout(cells_of(cuts), groups, scored=scored, whole=whole, feature=feature)
+            layout = Layout(cells_of(cuts), groups, whole=whole, feature=feature)
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, feature)

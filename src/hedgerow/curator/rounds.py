@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from hedgerow.curator.checks import check_range, check_scores, check_sums
 from hedgerow.curator.splits import Cut, Splits, cut_scores, feature_scores
-from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Noise, Randomness, Selection
 from hedgerow.privacy.events import Event
 from hedgerow.table import ChannelRule
@@ -93,8 +92,6 @@ class Round:
 
     def sums(self, candidate: Candidate, noise: Noise) -> Integers:
         """Return the sums of the channels by the cells and codes of a candidate, (cells, codes, channels), with noise."""
-        if self._sums.shape[-1] < self._rule.channels:
-            raise ConfigurationError("this round knows the scored channels only; open one of all channels for sums.")
         sums = self._by_code
         if candidate.number is not None and self._splits is not None:
             sums = self._splits.sums(self._sums, candidate.number)

@@ -371,7 +371,7 @@ class Sums:
     def cells(self, n_codes: Integers, n_classes: int) -> int:
         """Return how many integers the answer has."""
         codes = self.layout.offsets(np.concatenate(([0], np.cumsum(n_codes))))[-1]
-        return self.layout.n_parts * int(codes) * self.layout.channels(self.rule)
+        return self.layout.n_parts * int(codes) * self.rule.channels
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (parts, codes of all features, channels), or (1, 1, channels)."""

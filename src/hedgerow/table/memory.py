@@ -184,7 +184,7 @@ class MemoryTable:
         """
         layout = Layout() if layout is None else layout
         columns = rule.columns if votes is None else votes.columns
-        margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), layout.channels(rule)
+        margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), rule.channels
         offsets = layout.offsets(self._offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells

@@ -152,8 +152,8 @@ def packed_by(pack, given, said, used, cells, groups, n_groups):
 
 def packed_of_one(pack_one, given, said, used, cells, feature):
     cut_by, side, pairs = np.array(cells[0], dtype=np.int64), cells[1], (used + 1) // 2
-    packed, row = given.array((1 << len(cut_by), int(np.diff(given.offsets)[feature]), pairs)), given.array((pairs,))
-    pack_one(given.codes, said, used, feature, cut_by, side, row, packed)
+    packed = given.array((1 << len(cut_by), int(np.diff(given.offsets)[feature]), pairs))
+    pack_one(given.codes, said, used, feature, cut_by, side, packed)
     return packed
 
 

@@ -138,7 +138,10 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
     for record in range(np.uint64(codes.shape[0])):
-        part[record] = _cell(codes, record, cut_by, cut_side) * np.uint64(n_groups)
+        cell = np.uint64(0)
+        for cut in range(len(cut_by)):
+            cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
+        part[record] = cell * np.uint64(n_groups)
     for p in range(max(len(by), 1)):
         for record in range(np.uint64(codes.shape[0])):
             own = part[record]
@@ -151,7 +154,10 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
                 for feature in range(features):
                     packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
                 continue
-            _join(channels[record], used, row)
+            for pair in range(pairs):
+                row[pair] = channels[record, pair] << 32
+                if pairs + pair < used:
+                    row[pair] += channels[record, pairs + pair]
             for feature in range(features):
                 code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
                 for pair in range(pairs):
@@ -159,38 +165,23 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
 
 
 @compiled
-def pack_one(codes, channels, used, feature, cut_by, cut_side, row, packed):
+def pack_one(codes, channels, used, feature, cut_by, cut_side, packed):
     """Add the first ``used`` channels of every record to packed[cell, its code of ``feature``], as ``pack`` does.
 
     IN codes (records, features), channels (records, channels) int64, cut_by (cuts,), cut_side (cuts, codes).
-    OUT row (pairs,) int64 for its own use.  INOUT packed (cells, codes of the feature, pairs) int64.
+    INOUT packed (cells, codes of the feature, pairs) int64.
     """
-    feature = np.uint64(feature)
+    feature, pairs = np.uint64(feature), packed.shape[2]
     for record in range(np.uint64(codes.shape[0])):
-        cell = _cell(codes, record, cut_by, cut_side)
+        cell = np.uint64(0)
+        for cut in range(len(cut_by)):
+            cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
         code = np.uint64(codes[record, feature])
-        _join(channels[record], used, row)
-        for pair in range(len(row)):
-            packed[cell, code, pair] += row[pair]
-
-
-@compiled
-def _cell(codes, record, cut_by, cut_side):
-    """Return a record's cell: the binary number of its sides."""
-    cell = np.uint64(0)
-    for cut in range(len(cut_by)):
-        cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
-    return cell
-
-
-@compiled
-def _join(channels, used, row):
-    """Write the first ``used`` channels of one record as pairs, or a single one as it is."""
-    pairs = len(row)
-    for pair in range(pairs):
-        row[pair] = channels[pair] << 32 if used > 1 else channels[pair]
-        if pairs + pair < used:
-            row[pair] += channels[pairs + pair]
+        for pair in range(pairs):
+            both = channels[record, pair] << 32 if used > 1 else channels[record, pair]
+            if pairs + pair < used:
+                both += channels[record, pairs + pair]
+            packed[cell, code, pair] += both
 
 
 @compiled

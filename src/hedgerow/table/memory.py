@@ -215,7 +215,7 @@ class MemoryTable:
                 if layout.feature is None:
                     kernels.pack(codes, channels, used, offsets, *parts_of, part, row, packed)
                 else:
-                    kernels.pack_one(codes, channels, used, layout.feature, *parts_of[:2], row, packed)
+                    kernels.pack_one(codes, channels, used, layout.feature, *parts_of[:2], packed)
                 unpacked += len(codes)
             if used > 1:
                 kernels.unpack(packed, out)

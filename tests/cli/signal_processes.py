@@ -23,13 +23,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 import hedgerow as hr
 
-RECORDS = 30_000
+RECORDS = 12_000
 SWEEPABLE = ".hedgerow-*.tmp"
 LATE = 0.3  # seconds in which a command that has its result may end, whatever comes
 SCHEMA = 'target = "y"\nclasses = ["no", "yes"]\n' + "".join(f"\n[features.a{i}]\nlow = 0\nhigh = 1\n" for i in range(8))
@@ -237,11 +238,10 @@ def whole(out: Path) -> list[str]:
 def tried(folder: Folder, groups: list[Group], tries: int, seed: int) -> Iterator[tuple[Group, str, list[str], str]]:
     """Yield the outcome of each try: its group, how it ended, what is wrong, and what was said."""
     chance = random.Random(seed)
-    for group in groups:
-        lasts = min(folder.run(group) for _ in range(2))  # the first one may compile
-        for number in range(tries):
-            sign = signal.SIGTERM if number % 2 else signal.SIGINT
-            yield group, *signalled(folder, group, sign, lasts * 0.9 * chance.random() ** 0.5)
+    last = {group: min(folder.run(group) for _ in range(2)) for group in groups}  # the first one may compile
+    for number, group in product(range(tries), groups):
+        sign = signal.SIGTERM if number % 2 else signal.SIGINT
+        yield group, *signalled(folder, group, sign, last[group] * 0.9 * chance.random() ** 0.5)
 
 
 def main() -> None:
@@ -251,6 +251,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     options = parser.parse_args()
     failed = 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would have its commands ignore it
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(Path(name))
         folder.run(GROUPS[0])
@@ -261,11 +262,12 @@ def main() -> None:
             counts["tried"] += 1
             counts["failed"] += bool(wrong)
             counts[ended] += 1
+            print(f"{group.name}: {ended}", flush=True)
             if wrong:
                 failed += 1
-                print(f"FAILED {group.name}, {ended}: {'; '.join(wrong)}\n{said}", flush=True)
-            if counts["tried"] == options.tries:
-                print(f"{group.name}: " + ", ".join(f"{key} {value}" for key, value in counts.items()), flush=True)
+                print(f"FAILED: {'; '.join(wrong)}\n{said}", flush=True)
+    for name, counts in ends.items():
+        print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in counts.items()))
     tries = sum(counts["tried"] for counts in ends.values())
     print(f"{tries} signals, {failed} failed")
     sys.exit(failed > 0)

@@ -46,7 +46,6 @@ class StoredLedger(Ledger):
         LedgerUnavailable, LedgerDamaged
             If the store cannot be written, or was changed by other means; nothing was drawn.
         """
-        began()
         reservation = self._book(certificate)
 
         def end(state: State) -> None:
@@ -84,6 +83,7 @@ class StoredLedger(Ledger):
                     "records_per_person": certificate.records_per_person,
                     "through": None if head.name == self._name else self._name,
                 }
+                began()
                 books.append(head, "reserved", values, after)
         return reservation
 

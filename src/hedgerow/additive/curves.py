@@ -14,6 +14,7 @@ from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
+from hedgerow.texts import short_repr
 
 __all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feature", "pair_of"]
 
@@ -50,6 +51,8 @@ class Curve:
     mass: Floats
     seen: Truth
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -62,6 +65,8 @@ class Pair:
     second: int
     values: Floats
     deviation: Floats | None
+
+    __repr__ = short_repr
 
 
 def averaged(term: Term, features: tuple[int, ...]) -> Floats:

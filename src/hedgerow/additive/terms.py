@@ -21,6 +21,7 @@ from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
 from hedgerow.survey import merged_to_arrays
 from hedgerow.table import Cells
+from hedgerow.texts import short_repr
 
 __all__ = ["AdditiveModel", "Measured", "Term", "joined"]
 
@@ -69,6 +70,8 @@ class Term:
     votes: Integers
     sums: Integers | None = None
     noise: int = 0
+
+    __repr__ = short_repr
 
     @property
     def columns(self) -> int:
@@ -158,6 +161,8 @@ class AdditiveModel:
 
     scale: ClassVar[Literal["log-odds", "outcome"]] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+
+    __repr__ = short_repr
 
     @property
     def origin(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import warnings
 from abc import abstractmethod
@@ -488,7 +487,7 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
     def _certificate_html(self) -> str:
         if not hasattr(self, "_fitted"):
             return ""
-        return f"<pre>{html.escape(str(self.certificate_))}</pre>"
+        return self.certificate_._repr_html_()
 
     @classmethod
     def _rules(cls) -> dict[str, Constraint]:

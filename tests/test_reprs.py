@@ -101,7 +101,7 @@ def test_a_certificate_prints_at_most_twelve_lines(objects):
 
 
 def test_the_longest_summary_of_a_guarantee_has_twelve_lines():
-    steps = Gaussian(Fraction(4), 10, LONG)
+    steps = Gaussian(Fraction(1, 10), 10, LONG)
     unit = {"records_per_person": 2, "warnings": (LONG, LONG)}
     one = hr.Certificate("C", "private", Fraction(12), Fraction(1, 100), "replace-one", steps, **unit)
     assert one.holds

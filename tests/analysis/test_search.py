@@ -240,7 +240,7 @@ def test_words_of_both_certificates_and_whose_records_they_are():
             hr.EDPRFClassifier(schema=SCHEMA), GRID, epsilon=2, refit=refit, records_per_person=2, random_state=0
         ).fit(*sample(800), groups=who)
         best = search.best_estimator_.certificate_
-        assert f"{words} certificate {search.certificate_.digest[:16]}" in str(best)
+        assert f"{words} certificate {search.certificate_.digest[:16]}" in best.details()
         assert [one.unit.person for one in (search.certificate_, best)] == ["", ""]
 
 

@@ -16,6 +16,7 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import ClassModel, Plan, RawPlan, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.notebook import html_table
+from hedgerow.parameters import called_as
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
@@ -178,6 +179,7 @@ class FitPlan:
         return "\n".join(rows)
 
 
+@called_as("hr.plan(schema, records=5000, epsilon=1.0)")
 def plan(
     schema: Schema,
     *,

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, NoReturn, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -446,6 +446,14 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError("the model file is damaged; save the model again.") from error
         return estimator
+
+    @property
+    def set_output(self) -> NoReturn:
+        """No estimator of this library transforms records, so there is no output to set."""
+        raise AttributeError(
+            f"{type(self).__name__} has no set_output: it predicts and does not transform, and predictions are arrays. For a "
+            "data frame pass them to one, such as pandas.Series(model.predict(X), index=X.index)."
+        )
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:

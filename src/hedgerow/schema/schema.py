@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -485,6 +486,9 @@ class Schema:
         """Read a schema from a TOML file; errors as in ``from_toml``."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
+            raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
         except UnicodeDecodeError:
             raise FileFormatError(f"{path} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
         return cls.from_toml(text, str(path))

@@ -26,6 +26,7 @@ __all__ = [
     "RandomSource",
     "Seed",
     "Signs",
+    "called_as",
     "check_keywords",
     "check_parameters",
     "checks_keywords",
@@ -318,6 +319,27 @@ def checks_keywords(method: Method) -> Method:
         return method(self, *args, **keywords)
 
     return cast(Method, checked)
+
+
+def called_as(example: str) -> Callable[[Method], Method]:
+    """Return a decorator after which a wrong call is a TypeError that says how to call the function."""
+
+    def decorate(function: Method) -> Method:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def checked(*given: Any, **keywords: Any) -> Any:
+            try:
+                signature.bind(*given, **keywords)
+            except TypeError as error:
+                raise TypeError(
+                    f"{function.__name__} was called with other arguments: {error}. Call it as {example}."
+                ) from None
+            return function(*given, **keywords)
+
+        return cast(Method, checked)
+
+    return decorate
 
 
 def constructor_keywords(kind: type) -> list[str]:

@@ -105,7 +105,7 @@ def test_a_file_answers_alike_and_a_damaged_one_is_refused(tmp_path):
     loaded = hr.load(path)
     assert type(loaded) is hr.HedgerowRegressor
     assert np.array_equal(loaded.predict(X), model.predict(X))
-    assert str(loaded.certificate_) == str(model.certificate_)
+    assert loaded.certificate_.details() == model.certificate_.details()
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 255
     path.write_bytes(bytes(content))

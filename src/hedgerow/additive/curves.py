@@ -14,6 +14,7 @@ from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
+from hedgerow.texts import short_repr
 
 __all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feature", "pair_of"]
 
@@ -40,6 +41,8 @@ class Curve:
     mass: Floats  # (codes,), the share of each code in the mean: of the released curvatures, or even where none was released
     seen: Truth  # (codes,), whether records stand out of the noise; everywhere where nothing is known
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -49,6 +52,8 @@ class Pair:
     second: int
     values: Floats  # (codes of first, codes of second, columns)
     deviation: Floats | None  # likewise
+
+    __repr__ = short_repr
 
 
 def averaged(term: Term, features: tuple[int, ...]) -> Floats:

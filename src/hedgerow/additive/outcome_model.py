@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hedgerow.additive.terms import BLOCK, AdditiveModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import ScoringForm
+from hedgerow.texts import short_repr
 
 __all__ = ["RegressionModel"]
 
@@ -23,6 +24,8 @@ class RegressionModel(AdditiveModel):
     """A start and terms, whose votes add up to outcomes; parameters are those of ``AdditiveModel``."""
 
     scale: ClassVar[Literal["log-odds", "outcome"]] = "outcome"
+
+    __repr__ = short_repr
 
     @property
     def vote_steps(self) -> float:

@@ -21,6 +21,7 @@ from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
 from hedgerow.survey import merged_to_arrays
 from hedgerow.table import Cells
+from hedgerow.texts import short_repr
 
 __all__ = ["AdditiveModel", "Measured", "Term", "joined"]
 
@@ -56,6 +57,8 @@ class Term:
         None  # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
     )
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
+
+    __repr__ = short_repr
 
     @property
     def columns(self) -> int:
@@ -131,6 +134,8 @@ class AdditiveModel:
 
     scale: ClassVar[Literal["log-odds", "outcome"]] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+
+    __repr__ = short_repr
 
     @property
     def origin(self) -> float:

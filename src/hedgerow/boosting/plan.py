@@ -20,6 +20,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
+from hedgerow.texts import short_repr
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import BLOCK, OF_ROUNDS, ForestModel
 from hedgerow.trees.leaves import CountRelease
@@ -113,6 +114,8 @@ class BoostedModel(ForestModel):
     """
 
     importance_rule: ClassVar[str] = OF_ROUNDS
+
+    __repr__ = short_repr
 
     def sums(self, X: Any) -> Floats:
         """Return the sum of the trees' votes, of shape (records, classes)."""

@@ -70,7 +70,7 @@ class Exported:
             "hedgerow.class": about["class"],
             **{f"hedgerow.{part}": json.dumps(about[part]) for part in ("certificate", "schema")},
         }
-        return onnx_model(result.model.scoring(), metadata, str(result.certificate))
+        return onnx_model(result.model.scoring(), metadata, result.certificate.details())
 
     def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
         """Return one SELECT statement that answers for the records of a table as ``predict`` and ``predict_proba`` do.

@@ -150,6 +150,10 @@ class StoredLedger(Ledger):
         standing = self._here().standing
         return standing.ceiling.left(standing.spent)
 
+    @property
+    def _title(self) -> str:
+        return f"Ledger {self._name!r} in {self._store.address!r}"
+
     def __repr__(self) -> str:
         where = f"{self._name!r} in {self._store.address!r}"
         try:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp, softmax
 
-__all__ = ["Estimate", "Visits", "denoised", "estimated"]
+__all__ = ["LOG_ODDS", "Estimate", "Prior", "Visits", "denoised", "estimated"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,6 +25,25 @@ REACHES = (
 COMMON = 1.0  # the prior standard deviation of what all steps of a curve share
 SAME = 0.5  # the trust in one curve below which later visits are taken together with the last alone
 TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How large steps are beforehand, in units of the loss's step.
+
+    Parameters
+    ----------
+    spreads : tuple of float
+        Standard deviations of a step, each as likely as the others.
+    common : float
+        The standard deviation of what all steps of a curve share.
+    """
+
+    spreads: tuple[float, ...]
+    common: float
+
+
+LOG_ODDS = Prior(SPREADS, COMMON)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +63,15 @@ class Estimate:
     evidence: Floats
 
 
-def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, *, numeric: bool) -> Estimate:
+def estimated(
+    gradient: Floats,
+    curvature: Floats,
+    noise: float,
+    curvature_noise: float,
+    *,
+    numeric: bool,
+    prior: Prior = LOG_ODDS,
+) -> Estimate:
     """Return the steps of a round with K cuts.
 
     A cell's gradient is its curvature times the step that it needs, plus the noise, plus what sampling adds, whose variance is
@@ -58,6 +85,8 @@ def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise
         Their standard deviations.
     numeric : bool
         Whether neighboring codes are alike; the last code is that of missing cells.
+    prior : Prior
+        How large steps are beforehand.
     """
     level = denoised(curvature, curvature_noise)
     variance = noise**2 + level + TINY
@@ -65,14 +94,14 @@ def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise
     cuts, evidence, steps = len(gradient).bit_length() - 1, [], []
     for depth in range(cuts + 1):
         parts = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
-        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric=numeric)
+        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric, prior)
         evidence.append(float(likely.sum()))
         steps.append(np.repeat(means, parts[1], axis=0))
     found = np.array(evidence)
     return Estimate(np.tensordot(softmax(found), np.stack(steps), axes=1), found)
 
 
-def _of_cells(weight: Floats, pull: Floats, *, numeric: bool) -> tuple[Floats, Floats]:
+def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return the log likelihood above that of no step by column, (columns,), and posterior means (cells, codes, columns).
 
     ``weight`` and ``pull`` (cells, codes, columns) are the precision of what is known of each step, and that times its estimate.
@@ -81,18 +110,18 @@ def _of_cells(weight: Floats, pull: Floats, *, numeric: bool) -> tuple[Floats, F
     cells, codes, columns = weight.shape
     root = np.sqrt(weight).transpose(2, 0, 1).reshape(-1, codes)
     scaled = pull.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
-    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled)
+    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled, prior)
     likely, means = likely.reshape(-1, columns, cells).sum(axis=2), means.reshape(-1, columns, cells, codes)
     together = np.einsum("pk,pkcj->cjk", softmax(likely, axis=0), means)
     return logsumexp(likely, axis=0) - np.log(len(likely)), together
 
 
-def _dependent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
+def _dependent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s, given ``scaled = root * s + error``.
 
     The errors have variance 1; both arguments are of shape (curves, codes).
     """
-    priors = _priors(root.shape[1])
+    priors = _priors(root.shape[1], prior)
     towards = priors[:, None] * root[None, :, None, :]
     matrix = root[None, :, :, None] * towards
     diagonal = np.einsum("...ii->...i", matrix)
@@ -104,20 +133,20 @@ def _dependent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
     return likely, np.einsum("pmij,pmj->pmi", towards, explained)
 
 
-def _independent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
+def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Do the same where steps share a common part only: in a time that grows with the codes, not with their cube."""
-    spread = np.array(SPREADS)[:, None, None]
+    spread = np.array(prior.spreads)[:, None, None]
     total = 1 + (spread * root) ** 2
-    precision = 1 / COMMON**2 + (root**2 / total).sum(axis=2)
+    precision = 1 / prior.common**2 + (root**2 / total).sum(axis=2)
     shared = (root * scaled / total).sum(axis=2) / precision
     likely = 0.5 * ((scaled**2).sum(axis=1) - (np.log(total) + scaled**2 / total).sum(axis=2))
-    likely += 0.5 * shared**2 * precision - 0.5 * np.log(COMMON**2 * precision)
+    likely += 0.5 * shared**2 * precision - 0.5 * np.log(prior.common**2 * precision)
     rest = scaled - root * shared[..., None]
     return likely, shared[..., None] + spread**2 * root * rest / total
 
 
 @lru_cache(maxsize=64)
-def _priors(codes: int) -> Floats:
+def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
     """Return the covariances of a numeric feature's steps, (priors, codes, codes); the last code is for missing cells.
 
     Correlations fall with the distance d of bins over the reach: by exp(-d) where a curve may jump, by (1 + sqrt(3) d)
@@ -131,7 +160,7 @@ def _priors(codes: int) -> Floats:
         law = (1 + distance if smooth else 1) * np.exp(-distance)
         alike = np.pad(law, (0, 1))
         alike[-1, -1] = 1
-        found += [spread**2 * alike + COMMON**2 for spread in SPREADS]
+        found += [spread**2 * alike + prior.common**2 for spread in prior.spreads]
     priors = np.stack(found)
     priors.setflags(write=False)
     return priors
@@ -186,25 +215,26 @@ class Visits:
         said: Floats,
         *,
         numeric: bool,
+        prior: Prior = LOG_ODDS,
     ) -> tuple[Estimate, Floats]:
         """Record a visit, and return what it says alone and the steps (codes, columns) that follow all visits.
 
         ``sums`` are its gradients and curvatures, each (codes, columns), ``noise`` their deviations, ``said`` the curve before.
         """
         last = _Visit(*sums, said, *noise)
-        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric)
+        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
         pool = [*self._pools.get(feature, []), last]
         self._pools[feature] = pool
         if len(pool) == 1:
             return alone, alone.steps[0]
-        together, trust = _together(pool, numeric=numeric)
+        together, trust = _together(pool, numeric, prior)
         steps = alone.steps[0] + trust * (together - (said - pool[0].said) - alone.steps[0])
         if trust.mean() < SAME:
             self._pools[feature] = [last]
         return alone, steps
 
 
-def _together(pool: list[_Visit], *, numeric: bool) -> tuple[Floats, Floats]:
+def _together(pool: list[_Visit], numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return the curve of all visits, beyond that before the first, and by column the probability that they are of one curve.
 
     Where they are, gradients moved back are its curvature times the curve plus the noise of each, and what sampling adds once;
@@ -216,17 +246,17 @@ def _together(pool: list[_Visit], *, numeric: bool) -> tuple[Floats, Floats]:
     level = denoised(np.mean([visit.curvature for visit in pool], axis=0)[None], curvature_noise)[0]
     needed = np.stack([visit.gradient + level * (visit.said - base) for visit in pool])
     before = needed[:-1].mean(axis=0)
-    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric=numeric)
-    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric=numeric)
-    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric=numeric)
+    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
+    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)
+    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric, prior)
     # The last gradients less the mean of the others do not depend on the curve.
     apart = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
     of_all = of_all - 0.5 * ((needed[-1] - before) ** 2 / apart + np.log(apart)).sum(axis=0)
     return curve, expit(of_all - of_before - alone)
 
 
-def _likelihood(gradient: Floats, level: Floats, noise: float, *, numeric: bool) -> tuple[Floats, Floats]:
+def _likelihood(gradient: Floats, level: Floats, noise: float, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return the log likelihood by column of gradients with noise of this variance, and posterior means (codes, columns)."""
     variance = noise + level + TINY
-    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric=numeric)
+    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric, prior)
     return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
+from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.shapes import check_shape
 from hedgerow.survey import CLEAR, OnesByClass
@@ -68,6 +69,10 @@ class Loss(ChannelRule, Protocol):
     def unit(self) -> float:
         """How many votes a step of 1 is."""
 
+    @property
+    def prior(self) -> Prior:
+        """How large steps are beforehand."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
 
@@ -101,6 +106,7 @@ class Logistic:
 
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS
+    prior: ClassVar[Prior] = LOG_ODDS
 
     @property
     def columns(self) -> int:

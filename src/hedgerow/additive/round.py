@@ -168,11 +168,13 @@ class OneRound:
         noise = self.noise.deviation
         deviations, numeric = (noise / of_one, noise / (UNIT * multiple)), bool(fit.numeric[feature])
         if cuts:
-            found = estimated(gradient, curvature, *deviations, numeric=numeric)
+            found = estimated(gradient, curvature, *deviations, numeric=numeric, prior=self.loss.prior)
             steps = found.steps
         else:
             said = fit.curve(feature, self.loss.columns) / self.loss.unit
-            found, alone = fit.visits.steps(feature, (gradient[0], curvature[0]), deviations, said, numeric=numeric)
+            found, alone = fit.visits.steps(
+                feature, (gradient[0], curvature[0]), deviations, said, numeric=numeric, prior=self.loss.prior
+            )
             steps = alone[None]
         return Term(cuts, feature, self.loss.votes(steps), sums, round(self.noise.deviation)), found
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
+from hedgerow.additive.estimate import Prior
 from hedgerow.margins import UNIT
 from hedgerow.shapes import check_shape
 from hedgerow.table.rules import Margins
@@ -24,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.signedinteger]
 
 LONGEST = 2.0  # step, in deviations of a residual
+RESIDUALS = Prior((0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25)  # a term explains a few per cent of what is left
 LARGEST_VOTE = 1 << 20
 LEAST_INSIDE = 0.25  # of the residuals within a clip, below which noise made it
 PARTS = 2  # bins of a histogram to a factor of two
@@ -63,6 +65,7 @@ class Squared:
     scored = 1
     channels = 2
     scored_l1 = UNIT
+    prior = RESIDUALS
 
     @property
     def constant(self) -> int:

@@ -156,8 +156,12 @@ class AdditiveModel:
     terms: tuple[Term, ...]
     signs: tuple[int, ...] = field(default=())
 
-    scale: ClassVar[Literal["log-odds", "outcome"]] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+
+    @property
+    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
+        """What margins say."""
+        return "log-odds"
 
     @property
     def origin(self) -> float:

@@ -42,6 +42,8 @@ LARGEST_WEIGHT = 1e300  # which a float holds
 
 WEIGHTLESS = {
     "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
+    "exposure": "an exposure weighs a record, and noise would have to hide the largest weight. Leave it out; declare the "
+    "exposure as a feature, or predict the rate, with a public range",
     "class_weight": "the noise hides a record that counts once, whatever its class. Leave it out, and predict a rare class from "
     "a lower predict_proba, or take HedgerowClassifier or ForestClassifier, which have public weights",
 }

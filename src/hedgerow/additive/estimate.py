@@ -15,7 +15,17 @@ from scipy.special import expit, logsumexp, softmax
 from hedgerow.additive import kernels
 from hedgerow.threads import for_slices
 
-__all__ = ["Estimate", "Visit", "Visits", "as_one_curve", "denoised", "estimated", "posterior_covariances"]
+__all__ = [
+    "LOG_ODDS",
+    "Estimate",
+    "Prior",
+    "Visit",
+    "Visits",
+    "as_one_curve",
+    "denoised",
+    "estimated",
+    "posterior_covariances",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,6 +42,25 @@ FEW_CURVES = 16  # fewer are not worth a second thread
 LITTLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 
+@dataclass(frozen=True)
+class Prior:
+    """How large steps are beforehand, in units of the loss's step.
+
+    Parameters
+    ----------
+    spreads : tuple of float
+        Standard deviations of a step, each as likely as the others.
+    common : float
+        The standard deviation of what all steps of a curve share.
+    """
+
+    spreads: tuple[float, ...]
+    common: float
+
+
+LOG_ODDS = Prior(SPREADS, COMMON)
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Steps, and the evidence for each depth: the first l cuts matter, so that their cells have curves of their own."""
@@ -40,12 +69,20 @@ class Estimate:
     evidence: Floats  # (cuts + 1,), log likelihoods by depth, less that of no step at all
 
 
-def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, *, numeric: bool) -> Estimate:
+def estimated(
+    gradient: Floats,
+    curvature: Floats,
+    noise: float,
+    curvature_noise: float,
+    *,
+    numeric: bool,
+    prior: Prior = LOG_ODDS,
+) -> Estimate:
     """Return the estimate of noisy sums (2**K, codes, columns); the noises are standard deviations.
 
     A gradient is the curvature times the step that is needed, plus noise, plus the chance of sampling, whose variance is the
-    curvature. The prior gives all depths from 0 to K the same probability. ``numeric`` says that neighboring codes are alike; the
-    last code is that of missing values.
+    curvature. All depths from 0 to K are equally likely beforehand, and steps as ``prior`` says. ``numeric`` says that
+    neighboring codes are alike; the last code is that of missing values.
     """
     level = denoised(curvature, curvature_noise)
     variance = noise**2 + level + TINY
@@ -53,14 +90,14 @@ def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise
     cuts, evidence, steps = len(gradient).bit_length() - 1, [], []
     for depth in range(cuts + 1):
         parts = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
-        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric=numeric)
+        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric, prior)
         evidence.append(float(likely.sum()))
         steps.append(np.repeat(means, parts[1], axis=0))
     log_evidence = np.array(evidence)
     return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence)
 
 
-def _of_cells(weight: Floats, pull: Floats, *, numeric: bool) -> tuple[Floats, Floats]:
+def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns).
 
     ``weight`` and ``pull`` (cells, codes, columns) are the inverse variance of each step's estimate, and that times the estimate.
@@ -69,31 +106,32 @@ def _of_cells(weight: Floats, pull: Floats, *, numeric: bool) -> tuple[Floats, F
     cells, codes, columns = weight.shape
     root = np.sqrt(weight).transpose(2, 0, 1).reshape(-1, codes)
     scaled = pull.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
-    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled)
+    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled, prior)
     likely, means = likely.reshape(-1, columns, cells).sum(axis=2), means.reshape(-1, columns, cells, codes)
     together = np.einsum("pk,pkcj->cjk", softmax(likely, axis=0), means)
     return logsumexp(likely, axis=0) - np.log(len(likely)), together
 
 
-def posterior_covariances(weight: Floats, pull: Floats, *, numeric: bool) -> Floats:
+def posterior_covariances(weight: Floats, pull: Floats, *, numeric: bool, prior: Prior = LOG_ODDS) -> Floats:
     """Return the covariances of the curves of one column, (curves, codes, codes); times the pulls they are posterior means."""
     codes = weight.shape[1]
     root, dependent = np.sqrt(weight), numeric and codes >= 3
-    likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY))
+    likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY), prior)
     of_prior = softmax(likely.sum(axis=1))
     total = np.zeros((len(weight), codes, codes))
     for number in np.flatnonzero(of_prior > LITTLE):
-        prior = _priors(codes)[number] if dependent else SPREADS[number] ** 2 * np.eye(codes) + COMMON**2
-        total += of_prior[number] * np.linalg.solve(np.eye(codes) + prior * weight[:, None], prior)
+        own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
+        before = _priors(codes, prior)[number] if dependent else own
+        total += of_prior[number] * np.linalg.solve(np.eye(codes) + before * weight[:, None], before)
     return total
 
 
-def _dependent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
+def _dependent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s.
 
     The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1.
     """
-    priors = _priors(root.shape[1])
+    priors = _priors(root.shape[1], prior)
     likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
 
     def work(curves: slice) -> None:
@@ -103,20 +141,20 @@ def _dependent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
     return likely, means
 
 
-def _independent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
+def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return the same where steps share a common part only, in time linear in the codes."""
-    spread = np.array(SPREADS)[:, None, None]
+    spread = np.array(prior.spreads)[:, None, None]
     total = 1 + (spread * root) ** 2
-    precision = 1 / COMMON**2 + (root**2 / total).sum(axis=2)
+    precision = 1 / prior.common**2 + (root**2 / total).sum(axis=2)
     shared = (root * scaled / total).sum(axis=2) / precision
     likely = 0.5 * ((scaled**2).sum(axis=1) - (np.log(total) + scaled**2 / total).sum(axis=2))
-    likely += 0.5 * shared**2 * precision - 0.5 * np.log(COMMON**2 * precision)
+    likely += 0.5 * shared**2 * precision - 0.5 * np.log(prior.common**2 * precision)
     rest = scaled - root * shared[..., None]
     return likely, shared[..., None] + spread**2 * root * rest / total
 
 
 @lru_cache(maxsize=64)
-def _priors(codes: int) -> Floats:
+def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
     """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is of missing values.
 
     With d the distance of bins over the reach, correlations are exp(-d) where a curve may jump, and (1 + sqrt(3) d)
@@ -129,7 +167,7 @@ def _priors(codes: int) -> Floats:
         distance = apart * (np.sqrt(3) if smooth else 1) / reach
         correlation = np.pad((1 + distance if smooth else 1) * np.exp(-distance), (0, 1))
         correlation[-1, -1] = 1
-        covariances += [spread**2 * correlation + COMMON**2 for spread in SPREADS]
+        covariances += [spread**2 * correlation + prior.common**2 for spread in prior.spreads]
     priors = np.stack(covariances)
     priors.setflags(write=False)
     return priors
@@ -177,26 +215,33 @@ class Visits:
         }
 
     def steps(
-        self, feature: int, sums: tuple[Floats, Floats], noise: tuple[float, float], said: Floats, *, numeric: bool
+        self,
+        feature: int,
+        sums: tuple[Floats, Floats],
+        noise: tuple[float, float],
+        said: Floats,
+        *,
+        numeric: bool,
+        prior: Prior = LOG_ODDS,
     ) -> tuple[Estimate, Floats]:
         """Add a visit, and return its own estimate and the steps (codes, columns) by all visits.
 
         ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations, ``said`` the curve before.
         """
         last = Visit(*sums, said, *noise)
-        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric)
+        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
         pool = [*self._pools.get(feature, []), last]
         self._pools[feature] = pool
         if len(pool) == 1:
             return alone, alone.steps[0]
-        together, trust = as_one_curve(pool, numeric=numeric)
+        together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
         steps = alone.steps[0] + trust * (together - (said - pool[0].said) - alone.steps[0])
         if trust.mean() < SAME:
             self._pools[feature] = [last]
         return alone, steps
 
 
-def as_one_curve(pool: list[Visit], *, numeric: bool) -> tuple[Floats, Floats]:
+def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
     """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve.
 
     If so, each gradient moved back is the curvature times that curve, plus its own noise, plus one chance of sampling; if not,
@@ -208,17 +253,17 @@ def as_one_curve(pool: list[Visit], *, numeric: bool) -> tuple[Floats, Floats]:
     level = denoised(np.mean([visit.curvature for visit in pool], axis=0)[None], curvature_noise)[0]
     needed = np.stack([visit.gradient + level * (visit.said - base) for visit in pool])
     before = needed[:-1].mean(axis=0)
-    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric=numeric)
-    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric=numeric)
-    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric=numeric)
+    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
+    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)
+    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric, prior)
     # The last gradients less the mean of the others do not depend on the curve.
     apart = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
     of_all = of_all - 0.5 * ((needed[-1] - before) ** 2 / apart + np.log(apart)).sum(axis=0)
     return curve, expit(of_all - of_before - alone)
 
 
-def _likelihood(gradient: Floats, level: Floats, noise: float, *, numeric: bool) -> tuple[Floats, Floats]:
+def _likelihood(gradient: Floats, level: Floats, noise: float, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
     variance = noise + level + TINY
-    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric=numeric)
+    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric, prior)
     return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]

@@ -6,7 +6,15 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["add_curves", "add_term", "logistic_channels", "look_up_channels", "posteriors", "squared_channels"]
+__all__ = [
+    "add_curves",
+    "add_term",
+    "logistic_channels",
+    "look_up_channels",
+    "poisson_channels",
+    "posteriors",
+    "squared_channels",
+]
 
 
 @compiled
@@ -83,16 +91,17 @@ def look_up_channels(margins, labels, table, out):
 def squared_channels(margins, labels, clip, unit, constant, out):
     """Write a residual clipped at ``clip``, as a share of it in units rounded towards zero, and a constant.
 
-    IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit, constant int.
+    IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit up to 2**16, constant int.
     OUT out (records, 2) int64, or (records, 1) for the residual alone.
     """
+    inverse = 1 / np.float64(clip)
     for record in range(len(labels)):
         label = np.int64(labels[record])
         if label < 0:
             out[record] = 0
             continue
         residual = min(max(label - np.int64(margins[record, 0]), -clip), clip)
-        share = abs(residual) * unit // clip
+        share = np.int64(_quotient(np.float64(abs(residual) * unit), inverse))
         out[record, 0] = share if residual >= 0 else -share
         if out.shape[1] > 1:
             out[record, 1] = constant
@@ -133,6 +142,29 @@ def posteriors(priors, root, scaled, likely, means):
                 for j in range(codes):
                     mean += priors[p, i, j] * root[m, j] * explained[j]
                 means[p, m, i] = mean
+
+
+@compiled
+def poisson_channels(margins, labels, said, clip, cap, unit, constant, out):
+    """Write the residual of an expected count clipped at ``clip``, and that count up to ``cap``, as shares in units rounded down.
+
+    The count is said[margin + places - 1], the ends standing for all beyond; its share is of ``constant``.
+    IN margins (records, 1), labels (records,) below 2**31, said (places,) up to 2**31, 1 <= clip, cap < 2**31, unit, constant up
+    to 2**16.
+    OUT out (records, 2) int64, or (records, 1) for the residual alone.
+    """
+    last, by_clip, by_cap = np.int64(len(said) - 1), 1 / np.float64(clip), 1 / np.float64(cap)
+    for record in range(len(labels)):
+        label = np.int64(labels[record])
+        if label < 0:
+            out[record] = 0
+            continue
+        mean = said[min(max(np.int64(margins[record, 0]) + last, 0), last)]
+        excess = min(max(label - mean, -clip), clip)
+        share = np.int64(_quotient(np.float64(abs(excess) * unit), by_clip))
+        out[record, 0] = share if excess >= 0 else -share
+        if out.shape[1] > 1:
+            out[record, 1] = np.int64(_quotient(np.float64(min(mean, cap) * constant), by_cap))
 
 
 @compiled

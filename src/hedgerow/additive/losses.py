@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
+from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.shapes import check_shape
 from hedgerow.survey import CLEAR, OnesByClass
@@ -60,6 +61,10 @@ class Loss(ChannelRule, Protocol):
     def scores(self) -> ChannelRule:
         """The gradients alone, for rounds that select and measure nothing."""
 
+    @property
+    def prior(self) -> Prior:
+        """How large steps are beforehand."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
@@ -85,6 +90,7 @@ class Logistic:
 
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS
+    prior: ClassVar[Prior] = LOG_ODDS
 
     @property
     def columns(self) -> int:

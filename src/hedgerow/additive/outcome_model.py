@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive.links import Scale
+from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import BLOCK, AdditiveModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import ScoringForm
@@ -23,19 +25,24 @@ Floats = npt.NDArray[np.float64]
 class RegressionModel(AdditiveModel):
     """A start and terms, whose votes add up to outcomes; parameters are those of ``AdditiveModel``."""
 
-    scale: ClassVar[Literal["log-odds", "outcome"]] = "outcome"
+    loss: Squared
+
+    @property
+    def scale(self) -> Scale:
+        """What margins say: the outcome or its log."""
+        return self.loss.link.scale
 
     __repr__ = short_repr
 
     @property
     def vote_steps(self) -> float:
-        """How many votes a unit of the outcome is."""
-        return 1 / self.encoder.schema.outcome_grid.step
+        """How many votes a unit of the outcome, or of its log, is."""
+        return self.loss.link.vote_steps
 
     @property
     def origin(self) -> float:
-        """What the model says where all votes add up to zero: the low end of the range."""
-        return self.encoder.schema.outcome_grid.low
+        """What the model says where all votes add up to zero."""
+        return self.loss.link.origin
 
     def scoring(self) -> ScoringForm:
         """Refuse: exports answer for classes so far."""
@@ -59,5 +66,4 @@ class RegressionModel(AdditiveModel):
 
     def _outcomes(self, margins: npt.NDArray[np.int64]) -> Floats:
         """Return the outcomes of margins (records, 1), (records,)."""
-        grid = self.encoder.schema.outcome_grid
-        return grid.values(np.clip(margins[:, 0], 0, grid.steps))
+        return self.loss.link.outcomes(margins[:, 0])

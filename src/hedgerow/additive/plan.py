@@ -60,6 +60,8 @@ class Rules:
         There are at most so many rounds.
     scored : float
         Rounds score on a sample of the records that has at least about so many.
+    seldom : bool
+        Whether, where the last rounds with cuts found none that matters, only each ``SELDOM``-th round may have one.
     """
 
     opening: Fraction = Fraction(1, 50)
@@ -72,6 +74,7 @@ class Rules:
     cuts_from: float = 300.0
     most_rounds: float = 60.0
     scored: float = 2.0**20
+    seldom: bool = True
     largest: int = 2
     drawn: int = 2
 
@@ -364,7 +367,8 @@ class Course:
         if not (self._may_cut and self._cutting):
             return 0
         deepest = max(self._depths[-MEMORY:], default=0)
-        if deepest == 0 and len(self._depths) >= MEMORY and self._rounds % SELDOM:
+        seldom = self._rules.seldom and deepest == 0 and len(self._depths) >= MEMORY
+        if seldom and self._rounds % SELDOM:
             return 0
         return min(self._most, 1 + deepest)
 

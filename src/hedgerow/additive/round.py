@@ -160,12 +160,12 @@ class OneRound:
         noise = self.noise.deviation
         deviations, numeric = (noise / of_one, noise / (UNIT * multiple)), bool(fit.numeric[feature])
         if cuts:
-            estimate = estimated(gradient, curvature, *deviations, numeric=numeric)
+            estimate = estimated(gradient, curvature, *deviations, numeric=numeric, prior=self.loss.prior)
             steps = estimate.steps
         else:
-            before = fit.curve(feature, self.loss.columns) / self.loss.unit
+            before, prior = fit.curve(feature, self.loss.columns) / self.loss.unit, self.loss.prior
             estimate, of_visits = fit.visits.steps(
-                feature, (gradient[0], curvature[0]), deviations, before, numeric=numeric
+                feature, (gradient[0], curvature[0]), deviations, before, numeric=numeric, prior=prior
             )
             steps = of_visits[None]
         return Term(cuts, feature, self.loss.votes(steps), sums, round(self.noise.deviation)), estimate

@@ -132,10 +132,14 @@ class AdditiveModel:
     terms: tuple[Term, ...]  # in the order of their rounds
     signs: tuple[int, ...] = ()  # how the margin may go with each feature: 1 rising, -1 falling, 0 either
 
-    scale: ClassVar[Literal["log-odds", "outcome"]] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
 
     __repr__ = short_repr
+
+    @property
+    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
+        """What margins say."""
+        return "log-odds"
 
     @property
     def origin(self) -> float:

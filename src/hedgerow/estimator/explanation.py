@@ -59,7 +59,7 @@ class Explanation:
 
     names: tuple[str, ...]
     classes: tuple[Any, ...]
-    scale: Literal["log-odds", "probability", "outcome"]
+    scale: Literal["log-odds", "probability", "outcome", "log outcome"]
     baseline: float | Floats
     contributions: Floats
     cells: npt.NDArray[np.object_]

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.terms import BLOCK, AdditiveModel
-from hedgerow.errors import ConfigurationError
-from hedgerow.export import ScoringForm
+from hedgerow.additive.terms import BLOCK, AdditiveModel, joined
+from hedgerow.additive.trees import scoring
+from hedgerow.export import OutcomeRange, ScoringForm
 
 __all__ = ["RegressionModel"]
 
@@ -35,8 +35,11 @@ class RegressionModel(AdditiveModel):
         return self.encoder.schema.outcome_grid.low
 
     def scoring(self) -> ScoringForm:
-        """Refuse: exports answer for classes so far."""
-        raise ConfigurationError("a regressor's model is not exported yet; save it with save(path).")
+        """Return how the model answers, for programs that do not know this library."""
+        grid = self.encoder.schema.outcome_grid
+        return scoring(
+            self.encoder, self.start, joined(self.terms), OutcomeRange(float(grid.low), float(grid.high), grid.steps)
+        )
 
     def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {}

@@ -180,7 +180,7 @@ class RegressionPlan(AdditivePlan):
             one = replace(self._stage.one(size, cuts), loss=clips.loss)
             term, found = one.run(curator, fit, by)
             course.saw(found.evidence, term.feature, offered=cuts > 0)
-            fit.add(self._kept(term, fit))
+            fit.add(self._kept(term if precision >= self._rules.trusts_from else trusted(term, found), fit))
         start += self._shift(curator, fit, clips.spread, self._stage.units - units)
         return RegressionModel(fit.encoder, opening.loss, np.array([start]), tuple(fit.terms), self._signs)
 

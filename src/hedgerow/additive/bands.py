@@ -22,7 +22,7 @@ from hedgerow.additive.estimate import (
     estimated,
 )
 from hedgerow.additive.terms import AdditiveModel, Measured, Term
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import UNIT
 
 __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
@@ -40,19 +40,21 @@ class Response:
     measured : Measured
         What was released of the term's cells.
     steps : ndarray of shape (cells, codes, columns)
-        What the sums became, in log-odds.
+        What the sums became, in steps of the term's loss.
     numeric : bool
         Whether neighboring codes are alike.
+    linear : bool
+        Whether gradients follow an error of the curve in full.
     """
 
-    def __init__(self, measured: Measured, steps: Floats, *, numeric: bool) -> None:
+    def __init__(self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False) -> None:
         self._numeric = numeric
         self.level = denoised(measured.curvature, measured.curvature_noise)
         total = measured.noise**2 + self.level + TINY
         self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
         self._taken = self.level / total
-        # How far gradients follow an error of the curve: as far as it is noise that moves them, and not what sampling adds.
-        self.shown = SHOWN * self.level * measured.noise**2 / total
+        # How far gradients follow an error of the curve. Of a classifier as far as it is noise that moves them.
+        self.shown = self.level if linear else SHOWN * self.level * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
@@ -89,7 +91,7 @@ class Response:
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
-    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns).
+    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns), in squared votes.
 
     Parameters
     ----------
@@ -106,11 +108,15 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
     numeric = model.encoder.schema.is_numeric
     errors = [_Errors(len(mass)) for _ in model.start]
     pool: list[_Visit] = []
-    said = np.zeros((len(mass), len(model.start)))
+    said, unit = np.zeros((len(mass), len(model.start))), UNIT
     for term, onto in zip(terms, rows, strict=True):
-        measured, steps = term.measured(model.loss.curvature), term.votes / VOTE_STEPS
+        measured, steps = term.measured(model.loss.curvature), term.steps
         assert measured is not None
-        response = Response(measured, steps, numeric=numeric[term.feature])
+        factor, unit = unit / term.unit, term.unit
+        said, pool = factor * said, [visit.scaled(factor) for visit in pool]
+        for one in errors:
+            one.scale(factor)
+        response = Response(measured, steps, numeric=numeric[term.feature], linear=model.loss.linear)
         if term.cuts:
             means = _means(term, feature, mass)
             for column, one in enumerate(errors):
@@ -127,7 +133,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
         pool = pool[-1:] if anew else pool
     centred = np.eye(len(mass)) - mass
     found = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
-    return np.asarray(np.maximum(np.stack(found, axis=1), 0))
+    return np.asarray(np.maximum(np.stack(found, axis=1), 0) * (unit / UNIT) ** 2)
 
 
 def _pooled(pool: Sequence[_Visit], step: Floats, *, numeric: bool) -> Response:
@@ -161,6 +167,10 @@ class _Errors:
     def __init__(self, codes: int) -> None:
         self._codes = codes
         self._covariance = np.zeros((4 * codes, 4 * codes))
+
+    def scale(self, factor: float) -> None:
+        """Tell errors in other units: so many times what they were."""
+        self._covariance *= factor**2
 
     @property
     def of_curve(self) -> Floats:

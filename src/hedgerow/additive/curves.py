@@ -12,7 +12,7 @@ from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
 from hedgerow.additive.terms import AdditiveModel, Term, joined
 from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 
 __all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feature", "pair_of"]
@@ -36,7 +36,7 @@ class Curve:
     Parameters
     ----------
     values : ndarray of shape (codes, columns)
-        Log-odds, less their mean; for two classes one column, the second class's.
+        Log-odds, less their mean; for two classes one column, the second class's. A regressor's is in the outcome's unit.
     deviation : ndarray of shape (codes, columns) or None
         What noise adds, one standard deviation; None where the noise of the sums behind the curve is not known.
     mass : ndarray of shape (codes,)
@@ -107,7 +107,7 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     )
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
-        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass)))
+        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass))) / model.vote_steps
     return Curve(values - mass @ values, deviation, mass, seen)
 
 
@@ -142,9 +142,12 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
-            response = Response(measured, term.votes / VOTE_STEPS, numeric=numeric)
+            response = Response(measured, term.steps, numeric=numeric)
             noise = response.variance.reshape(-1, term.columns)
-            own = [response.of(rows, k) ** 2 @ noise[:, k] for k in range(term.columns)]
+            own = [
+                (response.of(rows, k) * (term.unit / UNIT / model.vote_steps)) ** 2 @ noise[:, k]
+                for k in range(term.columns)
+            ]
             variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
     return Pair(first, second, values, np.sqrt(of_centred_classes(variance)) if known else None)
 
@@ -200,6 +203,7 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
         return None
     found = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]
     noise = np.array([np.nan if own is None else np.sqrt((own**2).mean(axis=0)).sum() for own in found])
+    noise *= model.vote_steps / VOTE_STEPS
     return np.asarray(noise / max(sum(term.spread().sum() for term in joined(model.terms)), 1e-300))
 
 

@@ -68,6 +68,10 @@ class Loss(ChannelRule, Protocol):
     def unit(self) -> float:
         """How many votes a step of 1 is."""
 
+    @property
+    def linear(self) -> bool:
+        """Whether gradients are linear in margins, so that they show errors of these in full."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
 
@@ -101,6 +105,7 @@ class Logistic:
 
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS
+    linear: ClassVar[bool] = False
 
     @property
     def columns(self) -> int:

@@ -41,8 +41,9 @@ class RegressionModel(AdditiveModel):
             self.encoder, self.start, joined(self.terms), OutcomeRange(float(grid.low), float(grid.high), grid.steps)
         )
 
-    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {}
+    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        units = [(term.unit, term.deviation) for term in self.terms]
+        return {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
 
     def predictions(self, X: Any) -> Floats:
         """Return the outcomes of records, (records,), within the schema's range."""

@@ -174,7 +174,8 @@ class OneRound:
             said = fit.curve(feature, self.loss.columns) / self.loss.unit
             found, alone = fit.visits.steps(feature, (gradient[0], curvature[0]), deviations, said, numeric=numeric)
             steps = alone[None]
-        return Term(cuts, feature, self.loss.votes(steps), sums, round(self.noise.deviation)), found
+        unit, deviation = (max(1, round(UNIT * part)) for part in (self.loss.unit, self.loss.deviation))
+        return Term(cuts, feature, self.loss.votes(steps), sums, round(noise), unit, deviation), found
 
 
 def cuts_offered(fit: Fit, cuts: Sequence[Cut]) -> Truth:

@@ -63,6 +63,7 @@ class Squared:
     scored = 1
     channels = 2
     scored_l1 = UNIT
+    linear = True
 
     @property
     def constant(self) -> int:

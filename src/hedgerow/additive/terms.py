@@ -36,7 +36,7 @@ USUAL = Logistic.tenths  # of a loss whose cap no file needs to say
 class Measured:
     """What a round released of a term's cells: noisy gradients and curvatures, each (cells, codes, columns), and their noise.
 
-    ``noise`` and ``curvature_noise`` are standard deviations; all four are in units of one record.
+    ``noise`` and ``curvature_noise`` are standard deviations. All four are in units of what one record adds.
     """
 
     gradient: Floats
@@ -56,12 +56,15 @@ class Term:
     feature : int
         The feature in bins.
     votes : ndarray of shape (2**K, codes, columns), int64
-        What a record of each cell and code gets, in 1 / ``VOTE_STEPS`` of a log-odds. Cells are counted by the sides of the cuts,
-        the first cut's being the highest binary digit.
+        What a record of each cell and code gets. Cells are counted by the sides of the cuts, the first cut's being the highest
+        binary digit.
     sums : ndarray of shape (2**K, codes, channels), int64, or None
         What was released of these cells, in ``UNIT``: gradients first. None where the model keeps none.
     noise : int
         The standard deviation of the noise of a sum, in ``UNIT``, rounded; 0 where it is not known.
+    unit, deviation : int
+        Those of the round's loss: how many votes a step of 1 is, in 1 / ``UNIT``, and how far what one record adds to a gradient
+        spreads, in ``UNIT``.
     """
 
     cuts: tuple[Cut, ...]
@@ -69,6 +72,8 @@ class Term:
     votes: Integers
     sums: Integers | None = None
     noise: int = 0
+    unit: int = VOTE_STEPS * UNIT
+    deviation: int = UNIT
 
     @property
     def columns(self) -> int:
@@ -98,8 +103,14 @@ class Term:
         """Return what was released of its cells, of a loss that measures a multiple of the curvature."""
         if self.sums is None:
             return None
-        gradient, curvature = np.split(self.sums / UNIT, 2, axis=2)
-        return Measured(gradient, curvature / multiple, self.noise / UNIT, self.noise / UNIT / multiple)
+        gradient, curvature = np.split(self.sums, 2, axis=2)
+        noise = self.noise / self.deviation, self.noise / UNIT / multiple
+        return Measured(gradient / self.deviation, curvature / UNIT / multiple, *noise)
+
+    @property
+    def steps(self) -> Floats:
+        """What it says in steps of its loss, (2**K, codes, columns)."""
+        return np.asarray(self.votes * UNIT / self.unit)
 
     @cached_property
     def mass(self) -> Floats:
@@ -243,7 +254,7 @@ class AdditiveModel:
     def _logistic(self) -> Logistic:
         return cast(Logistic, self.loss)  # or another loss of classes
 
-    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -258,7 +269,7 @@ class AdditiveModel:
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
-            **self._cap_to_arrays(),
+            **self._loss_to_arrays(),
             **merged_to_arrays(self.encoder),
         }
 

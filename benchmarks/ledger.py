@@ -29,7 +29,9 @@ def fill(ledger: StoredLedger, plans: list[Certificate]) -> None:
         for number, certificate in enumerate(plans):
             head = books.head(ledger.name)
             amount = head.standing.ceiling.amount(certificate)
-            after = Standing(head.standing.ceiling, head.standing.ceiling.check("fit", amount, head.standing.spent, "it"))
+            after = Standing(
+                head.standing.ceiling, head.standing.ceiling.check("fit", amount, head.standing.spent, "it")
+            )
             values = {"reservation": f"{number}", "label": certificate.system, "certificate": written(certificate)}
             values |= {"charge": amount.to_dict(), "records_per_person": 1, "through": None}
             books.append(head, "reserved", values, after)
@@ -66,7 +68,9 @@ def main() -> None:
                 "verify": lambda ledger=ledger: ledger.store.verify(ledger.name),
             }.items():
                 times = timed(act, 5)
-                print(f"{ENTRIES} entries {what}, {name}: median {statistics.median(times):.0f} ms, at most {times[-1]:.0f} ms")
+                print(
+                    f"{ENTRIES} entries {what}, {name}: median {statistics.median(times):.0f} ms, at most {times[-1]:.0f} ms"
+                )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ import hedgerow as hr
 RECORDS = 12_000
 SWEEPABLE = ".hedgerow-*.tmp"
 LATE = 0.3  # seconds in which a command that has its result may end, whatever comes
-SCHEMA = 'target = "y"\nclasses = ["no", "yes"]\n' + "".join(f"\n[features.a{i}]\nlow = 0\nhigh = 1\n" for i in range(8))
+SCHEMA = 'target = "y"\nclasses = ["no", "yes"]\n' + "".join(
+    f"\n[features.a{i}]\nlow = 0\nhigh = 1\n" for i in range(8)
+)
 COUNT = "count epsilon 1 as spent"
 SPENT = ("was spent, but no model was written.", "was spent, and the model is whole in")
 
@@ -92,12 +94,28 @@ _SPILL = ("--memory", "64KiB", "--spill", "spill")
 GROUPS = (
     Group("train, in memory", ("-m", "hedgerow", *_train("--holdout", "0.2")), "out.hedgerow"),
     Group("train, out of core", ("small.py", *_train(*_SPILL)), "out.hedgerow"),
-    Group("train, in memory, ledger", ("-m", "hedgerow", *_train("--holdout", "0.2", *_LEDGER)), "out.hedgerow", books=True),
+    Group(
+        "train, in memory, ledger",
+        ("-m", "hedgerow", *_train("--holdout", "0.2", *_LEDGER)),
+        "out.hedgerow",
+        books=True,
+    ),
     Group("train, out of core, ledger", ("small.py", *_train(*_SPILL, *_LEDGER)), "out.hedgerow", books=True),
     Group("predict", ("-m", "hedgerow", "predict", "model.hedgerow", "data.csv", "--out", "out.csv"), "out.csv"),
     Group(
         "evaluate, out of core, ledger",
-        ("small.py", "evaluate", "model.hedgerow", "data.csv", "--epsilon", "1", *_SPILL, *_LEDGER, "--out", "out.json"),
+        (
+            "small.py",
+            "evaluate",
+            "model.hedgerow",
+            "data.csv",
+            "--epsilon",
+            "1",
+            *_SPILL,
+            *_LEDGER,
+            "--out",
+            "out.json",
+        ),
         "out.json",
         books=True,
     ),
@@ -120,7 +138,9 @@ class Folder:
         labels = np.where(cells[:, 0] + generator.normal(0, 0.2, RECORDS) > 0.5, "yes", "no")
         with open(path / "data.csv", "w", encoding="utf-8") as file:
             file.write(",".join([*(f"a{i}" for i in range(8)), "y"]) + "\n")
-            file.writelines(",".join([*map(str, row), label]) + "\n" for row, label in zip(cells.tolist(), labels, strict=True))
+            file.writelines(
+                ",".join([*map(str, row), label]) + "\n" for row, label in zip(cells.tolist(), labels, strict=True)
+            )
         self.ledger = hr.LedgerStore(str(path / "ledger.db")).create("all", epsilon=1_000_000)
         self.kept = {*self.left(), "ledger.db-journal", "ledger.db-wal", "ledger.db-shm", "model.hedgerow", "spill"}
 
@@ -180,7 +200,9 @@ def signalled(folder: Folder, group: Group, sign: signal.Signals, moment: float)
     spilled = sorted(file.name for file in (folder.path / "spill").iterdir())
     if spilled and sign == signal.SIGINT:
         wrong.append("left spilled arrays")
-    ended, about = judged(group, sign, process.returncode, said, there=there, took=took, entries=entries, model=out.exists())
+    ended, about = judged(
+        group, sign, process.returncode, said, there=there, took=took, entries=entries, model=out.exists()
+    )
     out.unlink(missing_ok=True)
     for name in spilled:
         os.rename(folder.path / "spill" / name, folder.path / f".hedgerow-{name}.tmp")
@@ -251,7 +273,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     options = parser.parse_args()
     failed = 0
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would have its commands ignore it
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background job would have its commands ignore it
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(Path(name))
         folder.run(GROUPS[0])

@@ -10,8 +10,10 @@ from scipy.special import softmax
 
 from hedgerow.additive.estimate import (
     LITTLE,
+    LOG_ODDS,
     SAME,
     TINY,
+    Prior,
     Visit,
     as_one_curve,
     denoised,
@@ -19,7 +21,7 @@ from hedgerow.additive.estimate import (
     posterior_covariances,
 )
 from hedgerow.additive.terms import AdditiveModel, Measured, Term
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import UNIT
 
 __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
@@ -29,21 +31,27 @@ SHOWN = 0.6  # the part of a curve's error that later gradients show, times the 
 
 
 class Response:
-    """How the steps of a term, (cells, codes, columns) in log-odds, follow its noisy sums at fixed weights of the priors."""
+    """How the steps of a term, (cells, codes, columns) of its loss, follow its noisy sums at fixed weights of the priors.
 
-    def __init__(self, measured: Measured, steps: Floats, *, numeric: bool) -> None:
-        self._numeric = numeric
+    ``linear`` says that gradients follow an error of the curve in full.
+    """
+
+    def __init__(
+        self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False, prior: Prior = LOG_ODDS
+    ) -> None:
+        self._numeric, self._prior = numeric, prior
         self.level = denoised(measured.curvature, measured.curvature_noise)
         total = measured.noise**2 + self.level + TINY
         self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
         self._taken = self.level / total
-        # How far gradients follow an error of the curve: as far as noise moves them, and not the chance of sampling.
-        self.shown = SHOWN * self.level * measured.noise**2 / total
+        # How far gradients follow an error of the curve: of a classifier as far as noise moves them, and not chance.
+        self.shown = self.level if linear else SHOWN * self.level * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
             noise = measured.noise, measured.curvature_noise
-            self._evidence = estimated(measured.gradient, measured.curvature, *noise, numeric=numeric).evidence
+            estimate = estimated(measured.gradient, measured.curvature, *noise, numeric=numeric, prior=prior)
+            self._evidence = estimate.evidence
 
     def of(self, rows: Floats, column: int) -> Floats:
         """Return how averages of steps, ``rows`` (averages, cells * codes), follow gradients, of the same shape."""
@@ -53,27 +61,31 @@ class Response:
             if weight > LITTLE:
                 parts = (1 << depth, cells >> depth, codes)
                 sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._weight, self._pull))
-                gains = posterior_covariances(*sums, numeric=self._numeric)
+                gains = posterior_covariances(*sums, numeric=self._numeric, prior=self._prior)
                 of_parts = np.einsum("qgi,gij->qgj", rows.reshape(-1, *parts).sum(axis=2), gains, optimize=True)
                 followed += weight * np.repeat(of_parts, parts[1], axis=1)
         return (followed * self._taken[..., column]).reshape(len(rows), -1)
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
-    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns).
+    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns), in squared votes.
 
     ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
     cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
     """
     terms = [term for term in model.terms if feature in term.features]
-    numeric = model.encoder.schema.is_numeric
+    numeric, linear, prior = model.encoder.schema.is_numeric, model.loss.linear, model.loss.prior
     errors = [_Errors(len(mass)) for _ in model.start]
     pool: list[Visit] = []
-    said = np.zeros((len(mass), len(model.start)))
+    said, unit = np.zeros((len(mass), len(model.start))), UNIT
     for term, onto in zip(terms, rows, strict=True):
-        measured, steps = term.measured(model.loss.curvature), term.votes / VOTE_STEPS
+        measured, steps = term.measured(model.loss.curvature), term.steps
         assert measured is not None
-        response = Response(measured, steps, numeric=numeric[term.feature])
+        factor, unit = unit / term.unit, term.unit
+        said, pool = factor * said, [visit.scaled(factor) for visit in pool]
+        for one in errors:
+            one.scale(factor)
+        response = Response(measured, steps, numeric=numeric[term.feature], linear=linear, prior=prior)
         if term.cuts:
             means = _means(term, feature, mass)
             for column, one in enumerate(errors):
@@ -81,8 +93,9 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
             continue
         noise = measured.noise, measured.curvature_noise
         pool.append(Visit(measured.gradient[0], measured.curvature[0], said, *noise))
-        trust = as_one_curve(pool, numeric=numeric[feature])[1] if len(pool) > 1 else np.ones(len(errors))
-        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=numeric[feature])
+        own = {"numeric": numeric[feature], "prior": prior}
+        trust = as_one_curve(pool, **own)[1] if len(pool) > 1 else np.ones(len(errors))
+        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], **own)
         said = said + steps[0]
         variance = variance_of(measured, said)
         for column, one in enumerate(errors):
@@ -90,10 +103,10 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
         pool = pool[-1:] if anew else pool
     centred = np.eye(len(mass)) - mass
     variances = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
-    return np.asarray(np.maximum(np.stack(variances, axis=1), 0))
+    return np.asarray(np.maximum(np.stack(variances, axis=1), 0) * (unit / UNIT) ** 2)
 
 
-def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool) -> Response:
+def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
     """Return how a curve follows the mean gradient of its visits, moved back to where it stood before the first."""
     level = np.mean([visit.curvature for visit in pool], axis=0)
     needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
@@ -101,7 +114,8 @@ def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool) -> Response:
         float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
         for name in ("noise", "curvature_noise")
     )
-    return Response(Measured(needed[None], level[None], noise, curvature_noise), step[None], numeric=numeric)
+    measured = Measured(needed[None], level[None], noise, curvature_noise)
+    return Response(measured, step[None], numeric=numeric, prior=prior)
 
 
 def _means(term: Term, feature: int, mass: Floats) -> Floats:
@@ -124,6 +138,10 @@ class _Errors:
     def __init__(self, codes: int) -> None:
         self._codes = codes
         self._covariance = np.zeros((4 * codes, 4 * codes))
+
+    def scale(self, factor: float) -> None:
+        """Tell errors in other units: so many times what they were."""
+        self._covariance *= factor**2
 
     @property
     def of_curve(self) -> Floats:

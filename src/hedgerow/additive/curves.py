@@ -12,7 +12,7 @@ from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
 from hedgerow.additive.terms import AdditiveModel, Term, joined
 from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 
@@ -34,10 +34,12 @@ RULE = (
 class Curve:
     """What a feature adds by itself: its partial dependence, averaged term by term over the other features."""
 
-    values: Floats  # (codes, columns), log-odds less their mean; for two classes one column, the second class's
+    values: (
+        Floats  # (codes, columns), log-odds (of two classes the second's), or in the outcome's unit, less their mean
+    )
     deviation: (
         Floats | None
-    )  # (codes, columns), one standard deviation of what noise adds; None where that is not known
+    )  # (codes, columns), of what noise adds, one standard deviation; None where that is not known
     mass: Floats  # (codes,), the share of each code in the mean: of the released curvatures, or even where none was released
     seen: Truth  # (codes,), whether records stand out of the noise; everywhere where nothing is known
 
@@ -99,7 +101,7 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     )
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
-        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass)))
+        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass))) / model.vote_steps
     return Curve(values - mass @ values, deviation, mass, seen)
 
 
@@ -134,9 +136,12 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
-            response = Response(measured, term.votes / VOTE_STEPS, numeric=numeric)
+            response = Response(measured, term.steps, numeric=numeric)
             noise = response.variance.reshape(-1, term.columns)
-            own = [response.of(rows, k) ** 2 @ noise[:, k] for k in range(term.columns)]
+            own = [
+                (response.of(rows, k) * (term.unit / UNIT / model.vote_steps)) ** 2 @ noise[:, k]
+                for k in range(term.columns)
+            ]
             variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
     return Pair(first, second, values, np.sqrt(of_centred_classes(variance)) if known else None)
 
@@ -192,6 +197,7 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
         return None
     of_curves = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]
     noise = np.array([np.nan if own is None else np.sqrt((own**2).mean(axis=0)).sum() for own in of_curves])
+    noise *= model.vote_steps / VOTE_STEPS
     return np.asarray(noise / max(sum(term.spread().sum() for term in joined(model.terms)), 1e-300))
 
 

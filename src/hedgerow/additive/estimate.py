@@ -191,6 +191,10 @@ class Visit:
     noise: float
     curvature_noise: float
 
+    def scaled(self, factor: float) -> Visit:
+        """Return it with gradients, and curves, in other units: so many times what they were."""
+        return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
+
 
 class Visits:
     """The rounds without cuts of each feature, whose sums count together.
@@ -206,13 +210,7 @@ class Visits:
 
     def rescale(self, factor: float) -> None:
         """Tell gradients, and curves, in other units: so many times what they were."""
-        self._pools = {
-            feature: [
-                replace(visit, gradient=factor * visit.gradient, said=factor * visit.said, noise=factor * visit.noise)
-                for visit in pool
-            ]
-            for feature, pool in self._pools.items()
-        }
+        self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
 
     def steps(
         self,

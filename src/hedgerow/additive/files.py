@@ -32,6 +32,7 @@ DAMAGED = "the file's terms are damaged; fit the model again."
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
 NOT_ITS_SUMS = "the file's released sums are damaged; fit the model again."
+NOT_ITS_UNITS = "the file's units of terms are damaged; fit the model again."
 
 
 def restored(
@@ -117,14 +118,28 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     sums = _table(arrays.get("sums"), loss.channels)
     if len(sums) != int((rows * measured).sum()):
         raise FileFormatError(NOT_ITS_SUMS)
+    units = _units(arrays, len(feature), loss)
     cut_list = iter(_cuts(_table(arrays.get("cuts"), 2), encoder, int(cuts.sum())))
     first = last_sum = 0
-    for j, count, height, many, known, deviation in np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist():
+    about = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
+    for (j, count, height, many, known, deviation), scale in zip(about, units, strict=True):
         own, first = votes[first : first + many], first + many
         released, last_sum = sums[last_sum : last_sum + known * many], last_sum + known * many
         shape = (height, int(encoder.n_codes[j]), -1)
         of_cells = released.reshape(shape) if known else None
-        yield Term(tuple(next(cut_list) for _ in range(count)), j, own.reshape(shape), of_cells, deviation)
+        by = tuple(next(cut_list) for _ in range(count))
+        yield Term(by, j, own.reshape(shape), of_cells, deviation, *scale)
+
+
+def _units(arrays: Arrays, count: int, loss: Logistic | Squared) -> list[list[int]]:
+    """Return the unit and the deviation of each of so many terms where they differ, or raise FileFormatError."""
+    if isinstance(loss, Logistic):
+        return [[]] * count
+    table = _table(arrays.get("units"), 2)
+    if len(table) != count or np.any((table < 1) | (table > LARGEST_VOTE)):
+        raise FileFormatError(NOT_ITS_UNITS)
+    units: list[list[int]] = table.tolist()
+    return units
 
 
 def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:

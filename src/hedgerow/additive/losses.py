@@ -65,6 +65,10 @@ class Loss(ChannelRule, Protocol):
     def prior(self) -> Prior:
         """How large steps are beforehand."""
 
+    @property
+    def linear(self) -> bool:
+        """Whether gradients are linear in margins, so that they show errors of these in full."""
+
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
@@ -91,6 +95,7 @@ class Logistic:
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS
     prior: ClassVar[Prior] = LOG_ODDS
+    linear: ClassVar[bool] = False
 
     @property
     def columns(self) -> int:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.links import Scale
+from hedgerow.additive.links import Link, Scale
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import BLOCK, AdditiveModel
+from hedgerow.additive.terms import BLOCK, AdditiveModel, joined
+from hedgerow.additive.trees import scoring
 from hedgerow.errors import ConfigurationError
-from hedgerow.export import ScoringForm
+from hedgerow.export import OutcomeRange, ScoringForm
 from hedgerow.texts import short_repr
 
 __all__ = ["RegressionModel"]
@@ -45,11 +46,17 @@ class RegressionModel(AdditiveModel):
         return self.loss.link.origin
 
     def scoring(self) -> ScoringForm:
-        """Refuse: exports answer for classes so far."""
-        raise ConfigurationError("a regressor's model is not exported yet; save it with save(path).")
+        """Return how the model answers, for programs that do not know this library."""
+        if type(self.loss.link) is not Link:
+            raise ConfigurationError(f"a model of the {self.scale} is not exported yet; save it with save(path).")
+        grid = self.encoder.schema.outcome_grid
+        return scoring(
+            self.encoder, self.start, joined(self.terms), OutcomeRange(float(grid.low), float(grid.high), grid.steps)
+        )
 
-    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {}
+    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        units = [(term.unit, term.deviation) for term in self.terms]
+        return {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
 
     def predictions(self, X: Any) -> Floats:
         """Return the outcomes of records, (records,), within the schema's range."""

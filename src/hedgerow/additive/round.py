@@ -168,7 +168,8 @@ class OneRound:
                 feature, (gradient[0], curvature[0]), deviations, before, numeric=numeric, prior=prior
             )
             steps = of_visits[None]
-        return Term(cuts, feature, self.loss.votes(steps), sums, round(self.noise.deviation)), estimate
+        unit, deviation = (max(1, round(UNIT * part)) for part in (self.loss.unit, self.loss.deviation))
+        return Term(cuts, feature, self.loss.votes(steps), sums, round(noise), unit, deviation), estimate
 
 
 def cuts_offered(fit: Fit, cuts: Sequence[Cut]) -> Truth:

@@ -80,6 +80,7 @@ class Squared:
     scored = 1
     scored_l1 = UNIT
     prior = RESIDUALS
+    linear = True
 
     @property
     def channels(self) -> int:
@@ -164,6 +165,8 @@ class Poisson(Squared):
     """
 
     mean: float = 1.0
+
+    linear = False
 
     @property
     def cap(self) -> int:

@@ -35,7 +35,7 @@ USUAL = Logistic.tenths  # of a loss whose cap is not written to files
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a round released of a term's cells: noisy sums (cells, codes, columns), their deviations; in units of a record."""
+    """What a round released of a term's cells: noisy sums (cells, codes, columns), their deviations; in units of a record's."""
 
     gradient: Floats
     curvature: Floats
@@ -52,11 +52,13 @@ class Term:
 
     cuts: tuple[Cut, ...]  # of other features
     feature: int  # the feature in bins
-    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets, in log-odds times VOTE_STEPS
+    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets
     sums: Integers | None = (
         None  # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
     )
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
+    unit: int = VOTE_STEPS * UNIT  # how many votes a step of 1 of its loss is, in 1 / UNIT
+    deviation: int = UNIT  # of what one record adds to a gradient, in UNIT
 
     __repr__ = short_repr
 
@@ -88,8 +90,14 @@ class Term:
         """Return what was released of its cells; ``multiple`` is the loss's ``curvature``."""
         if self.sums is None:
             return None
-        gradient, curvature = np.split(self.sums / UNIT, 2, axis=2)
-        return Measured(gradient, curvature / multiple, self.noise / UNIT, self.noise / UNIT / multiple)
+        gradient, curvature = np.split(self.sums, 2, axis=2)
+        noise = self.noise / self.deviation, self.noise / UNIT / multiple
+        return Measured(gradient / self.deviation, curvature / UNIT / multiple, *noise)
+
+    @property
+    def steps(self) -> Floats:
+        """What it says in steps of its loss, (2**K, codes, columns)."""
+        return np.asarray(self.votes * UNIT / self.unit)
 
     @cached_property
     def mass(self) -> Floats:
@@ -225,7 +233,7 @@ class AdditiveModel:
     def _logistic(self) -> Logistic:
         return cast(Logistic, self.loss)  # or another loss of classes
 
-    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -240,7 +248,7 @@ class AdditiveModel:
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
-            **self._cap_to_arrays(),
+            **self._loss_to_arrays(),
             **merged_to_arrays(self.encoder),
         }
 

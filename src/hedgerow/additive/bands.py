@@ -93,9 +93,10 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
             continue
         noise = measured.noise, measured.curvature_noise
         pool.append(Visit(measured.gradient[0], measured.curvature[0], said, *noise))
-        own = {"numeric": numeric[feature], "prior": prior}
-        trust = as_one_curve(pool, **own)[1] if len(pool) > 1 else np.ones(len(errors))
-        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], **own)
+        trust, ordered = np.ones(len(errors)), numeric[feature]
+        if len(pool) > 1:
+            trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
+        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=ordered, prior=prior)
         said = said + steps[0]
         variance = variance_of(measured, said)
         for column, one in enumerate(errors):

@@ -87,7 +87,7 @@ class Packed:
         votes = self.arrays[-1]
         margins = np.repeat(self.start.astype(votes.dtype)[:, None], len(codes), axis=1)
         kernels.add_terms(codes, *self.arrays, margins)
-        return margins.T
+        return np.ascontiguousarray(margins.T)  # in which order numpy adds up a row depends on how it lies in memory
 
     def table(
         self, answer: Callable[[Integers], npt.NDArray[Any]], records: int

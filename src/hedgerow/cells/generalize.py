@@ -14,7 +14,6 @@ from hedgerow.schema.features import Feature
 __all__ = ["columns_of_cells", "generalize"]
 
 
-
 def columns_of_cells(cut: Cut, encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
     """Return one column for each divided feature, with what stands for each cell."""
     return _columns(cut, encoder, np.arange(cut.n_cells))

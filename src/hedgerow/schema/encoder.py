@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.errors import SchemaError
 from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
 from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
@@ -84,7 +84,9 @@ class Encoder:
         return slots_of(self._all_edges, self._starts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_slots"}  # which takes far more than edges
+        return {
+            name: value for name, value in self.__dict__.items() if name != "_slots"
+        }  # which takes far more than edges
 
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
         """Return the encoder whose codes are these, merged: ``into[feature][code]`` is the new code of an old one.
@@ -129,8 +131,8 @@ class Encoder:
     ) -> npt.NDArray[Any]:
         """Return what ``answer`` says of the codes of all records, (records, ...), asked block by block.
 
-        Blocks are encoded and answered on several threads; their codes stay in a core's own cache in between, and what is answered
-        at once takes little memory, however long answers are.
+        Blocks are encoded and answered on several threads; their codes stay in a core's own cache in between. The longer answers
+        are, the fewer records has a block.
 
         Parameters
         ----------
@@ -200,9 +202,9 @@ class _Pass:
         self._reading_objects = Lock()
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
-        self._bin_columns, self._tables = bin_few, (encoder._all_edges, encoder._starts)
-        if columns.n_rows * len(columns.names) >= FEW_CELLS:
-            self._bin_columns, self._tables = bin_columns, (*self._tables, *encoder._slots)
+        is_few = columns.n_rows * len(columns.names) < FEW_CELLS
+        self._bin_columns: Callable[..., None] = bin_few if is_few else bin_columns
+        self._tables = (encoder._all_edges, encoder._starts, *(() if is_few else encoder._slots))
 
     def encode(self, start: int, stop: int, threads: int | None) -> Codes:
         """Return the codes of the rows from ``start`` up to ``stop``."""

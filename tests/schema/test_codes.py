@@ -53,10 +53,18 @@ def ways(request, monkeypatch):
         monkeypatch.setattr(module, name, value)
 
 
-@pytest.mark.parametrize(("rows", "width"), [(3, 2), (8_192, 1 << 20), (8_192, 0)])
-def test_long_answers_are_made_of_few_records_at_once(rows, width, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_ROWS", rows)
-    monkeypatch.setattr(module, "BLOCK_VALUES", 1 << 20)
+@pytest.mark.parametrize(
+    ("rows", "few", "width", "expected"),
+    [
+        (3, 1_024, 2, [0, 2, 3, 3]),
+        (8_192, 4, 1 << 20, [0, 1, 1, 1, 1, 1, 1, 1, 1]),
+        (8_192, 7, 0, [0, 8]),
+        (8_192, 8, 1 << 20, [8]),
+    ],
+)
+def test_long_answers_are_made_of_few_records_at_once(rows, few, width, expected, monkeypatch):
+    for name, value in (("BLOCK_ROWS", rows), ("FEW_ROWS", few), ("BLOCK_VALUES", 1 << 20)):
+        monkeypatch.setattr(module, name, value)
     sizes = []
 
     def answer(codes):
@@ -65,7 +73,7 @@ def test_long_answers_are_made_of_few_records_at_once(rows, width, monkeypatch):
 
     found = ENCODER.answers(COLUMNS, answer)
     assert np.array_equal(found if found.ndim == 1 else found[:, 0], CODES[:, 1])
-    assert sorted(sizes) == {3: [0, 2, 3, 3], 8_192: [0, *[1] * 8] if width else [0, 8]}[rows]
+    assert sorted(sizes) == expected
 
 
 @pytest.mark.usefixtures("ways")

@@ -8,7 +8,7 @@ from hedgerow.compiled import compiled
 
 __all__ = ["add_term", "add_terms", "logistic_channels", "look_up_channels", "squared_channels"]
 
-TILE = 1024  # records taken at once, so that what is known of them stays in the first cache
+TILE = 4096  # records taken at once, so that what is known of them stays in the first cache
 
 
 @compiled

@@ -25,6 +25,7 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
 BLOCK_VALUES = 1 << 20  # of answers about a block
+FEW_ROWS = 1_024  # answered at once, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
 FEW_CELLS = 200_000  # below this, a kernel takes longer to compile, or to find on disk, than it saves
 NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
@@ -157,11 +158,12 @@ class Encoder:
             last = min(first + size, columns.n_rows)
             out[first:last] = answered(first, last)
 
+        if columns.n_rows <= min(FEW_ROWS, BLOCK_ROWS):
+            return answered(0, columns.n_rows)
         none = answered(0, 0)
         out = np.empty((columns.n_rows, *none.shape[1:]), dtype=none.dtype)
         size = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, out[:1].size)))
-        few = columns.n_rows * features < SMALL_CELLS and columns.n_rows <= size
-        for_each(range(0, columns.n_rows, size), write, threads=1 if few else None)
+        for_each(range(0, columns.n_rows, size), write, threads=1 if columns.n_rows * features < SMALL_CELLS else None)
         return out
 
     def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:

@@ -83,14 +83,25 @@ def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
 
 
 @pytest.mark.parametrize("columns", [1, 3])
-@pytest.mark.parametrize("features", [(), (1,), (0, 2), (0, 1, 2)], ids=str)
-def test_curves_of_several_features_are_added_by_code(features, columns):
-    codes = np.array(list(product(range(2), range(3), range(4))), dtype=np.uint8)
-    offsets = np.array([0, 2, 5, 9])
-    curves = np.arange(9 * columns).reshape(9, columns) ** 2
-    margins = np.ones((len(codes), columns), dtype=np.int64)
-    kernels.add_curves(codes, np.array(features, dtype=np.int64), offsets, curves, margins)
-    assert margins.tolist() == [
-        [1 + sum(int(curves[offsets[j] + code[j], k]) for j in features) for k in range(columns)]
-        for code in codes.tolist()
-    ]
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+@pytest.mark.parametrize("votes_kind", [np.int32, np.int64])
+@pytest.mark.parametrize("records", [0, 1, kernels.TILE, kernels.TILE + 1, 2 * kernels.TILE + 3])
+def test_terms_are_added_at_the_place_that_their_steps_make(records, votes_kind, kind, columns):
+    """As Python, a read beyond an array raises. Steps shift the digits and turn the last one over, as a cut of two turns does."""
+    generator = np.random.default_rng(records)
+    codes = np.asfortranarray(generator.integers(0, 4, (records, 3)).astype(kind))
+    feature, starts = np.array([2, 0, 1]), np.array([0, 3, 3, 4])
+    steps = np.array([(0, 1, 1), (1, 0, 1), (1, 2, 0), (2, 3, 1)])  # by, at, shift
+    offsets = np.array([(0, 4), (16, 4), (20, 4)], dtype=votes_kind)
+    votes = ((np.arange(28 * columns).reshape(columns, 28) * 7) ** 2 % 6151 - 3000).astype(votes_kind)
+    start = np.arange(columns * records).reshape(columns, records).astype(votes_kind)
+    expected = start.copy()
+    for record, (a, b, c) in enumerate(codes.tolist()):
+        cell = 2 * (a > 1) + ((b > 0) ^ (b > 2))
+        expected[:, record] += votes[:, cell * 4 + c] + votes[:, 16 + a] + votes[:, 20 + b]
+    by, at, shift = steps.T
+    for way in (kernels.add_terms, kernels.add_terms.py_func):
+        if way is kernels.add_terms or records < kernels.TILE:
+            margins = start.copy()
+            way(codes, feature, starts, by, at.astype(kind), shift, offsets, votes, margins)
+            assert np.array_equal(margins, expected)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hedgerow.schema import kernels
-from hedgerow.schema.encoder import bin_few
+from hedgerow.schema.encoder import SLOTS, bin_few, slots_of
 
-NUMBERS = [0, 1, 2, 3, 4, 41, kernels.LINEAR_EDGES, kernels.LINEAR_EDGES + 1, kernels.LINEAR_EDGES + 2, 300]
+NUMBERS = [0, 1, 2, 3, 4, 41, 64, 300, SLOTS, SLOTS + 1, 3 * SLOTS]
 SPACINGS = {
     "even": lambda n: np.arange(n) * 0.5 - 3,
     "below nothing": lambda n: np.arange(n) - 1e6,
@@ -38,72 +38,46 @@ def values_beside(edges):
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("spacing", SPACINGS)
 def test_edges_that_are_not_above_a_value_are_counted(number, spacing):
-    own = SPACINGS[spacing](number)
+    own = np.unique(SPACINGS[spacing](number))
     values = values_beside(own)
-    rows = len(values) - 1
-    expected = np.append((own[:, None] <= values[:-1]).sum(axis=0), -7)  # what lies behind so many rows stays as it is
-    places = [(own, 0), (np.append([5.0, -1e9, 2.0], own), 3), (np.append(own, [-1e9, 1e9]), 0)]
-    for edges, first in places:
-        for kernel in (kernels._count, kernels._count_even):
-            if kernel is kernels._count_even and number < 2:
-                continue
-            for way in ways(kernel):
-                counts = np.full(len(values), -7)
-                way(values, rows, edges, first, first + number, counts)
-                assert np.array_equal(counts, expected)
+    expected = np.where(np.isnan(values), len(own) + 1, (own[:, None] <= values).sum(axis=0))
+    for before, behind in (([], []), ([5.0, -1e9, 2.0], []), ([], [-1e9, 1e9]), ([7.25], [7.25])):
+        edges = np.concatenate([before, own, behind])
+        starts = np.cumsum([0, len(before), len(own), len(behind)])
+        for way in ways(kernels.bin_columns):
+            out = np.full((len(values), 3), 9999, dtype=np.uint16)
+            where = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+            way(values[:, None], *where, edges, starts, *slots_of(edges, starts), np.empty(0), out)
+            assert np.array_equal(out[:, 1], expected)
+            assert (out[:, [0, 2]] == 9999).all()
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_slots_are_of_equal_width_between_the_first_edge_and_the_last():
-    edges = np.array([7.0, -2.0, 0.5, 1.0, 6.0])
-    for way in ways(kernels._slots_by_unit):
-        assert way(edges, 1, 5) == kernels.SLOTS / 8  # as Python, a read behind the last would raise
-        assert way(edges, 1, 4) == kernels.SLOTS / 3
-        assert way(edges, 1, 2) == 0  # all stand in one
-        assert way(np.array([0.0, 0.25]), 0, 2) == 4 * kernels.SLOTS
-        assert way(np.array([-1.7e308, 1.7e308]), 0, 2) == 0
-    for way in ways(kernels._slot):
-        last = kernels.SLOTS - 1
-        given = [
-            np.nan,
-            -np.inf,
-            2.9,
-            3.0,
-            3.09,
-            3.11,
-            3.49,
-            3.51,
-            3 + last / 10 - 0.01,
-            3 + last / 10 + 0.01,
-            9e9,
-            np.inf,
-        ]
-        found = [way(value, 3.0, 10.0) for value in given]
-        assert found == [0, 0, 0, 0, 0, 1, 4, 5, last - 1, last, last, last]
+    edges = np.array([7.0, -2.0, 0.5, 1.0, 6.0, 0.0, 0.25, -1.7e308, 1.7e308, 0.0, 5e-324])
+    starts = np.array([0, 1, 1, 5, 7, 9, 11])
+    low, by_unit, before, steps = slots_of(edges, starts)
+    assert low.tolist() == [7, 0, -2, 0, -1.7e308, 0]
+    assert by_unit.tolist() == [0, 0, SLOTS / 8, 4 * SLOTS, 0, np.inf]  # all stand in one where a width is no number
+    assert steps.tolist() == [1, 0, 1, 1, 2, 1]
+    assert before.dtype == np.int32
+    assert before.shape == (6, SLOTS)
+    assert not before[:, 0].any()  # where every value stands if all edges do
+    behind = (
+        int(2.5 * SLOTS / 8),
+        int(3 * SLOTS / 8),
+        SLOTS - 1,
+    )  # slots of edges, each of which counts in those behind it
+    assert np.array_equal(before[2], 1 * (np.arange(SLOTS) > 0) + sum(np.arange(SLOTS) > slot for slot in behind))
+    assert before[3].tolist() == before[5].tolist() == [0] + [1] * (SLOTS - 1)
 
 
-@pytest.mark.parametrize("first", [0, 2])
-@pytest.mark.parametrize("behind", [0, 2])
-def test_edges_are_even_within_half_a_step(first, behind):
-    def are_even(own):
-        edges = np.concatenate([np.full(first, 3.0), own, np.full(behind, -5.0)])
-        (found,) = {bool(way(edges, first, first + len(own))) for way in ways(kernels._are_even)}
-        return found
-
-    for step, low in ((2.0, -1.0), (0.25, 100.0), (0.5, -4.0)):
-        even = low + step * np.arange(9)
-        assert are_even(even)
-        assert are_even(even[:2])
-        for place in range(1, 8):
-            for sign in (-1, 1):
-                moved = even.copy()
-                moved[place] += sign * step / 2
-                assert are_even(moved)
-                moved[place] += sign * 2.0**-20
-                assert not are_even(moved)
-    with np.errstate(all="ignore"):
-        assert not are_even(np.array([-1.7e308, 0.0, 1.7e308]))  # the step is infinite
-        assert not are_even(np.full(3, 4.0))
+@pytest.mark.parametrize(("number", "steps"), [(254, 1), (SLOTS, 1), (SLOTS + 1, 2), (3 * SLOTS, 2), (4 * SLOTS, 3)])
+def test_steps_tell_the_edges_of_the_fullest_slot_apart(number, steps):
+    edges = np.arange(float(number))
+    *_, before, found = slots_of(edges, np.array([0, number]))
+    assert found == [steps]
+    fullest = max(np.diff(before[0], append=number))
+    assert 2 ** (steps - 1) <= fullest < 2**steps
 
 
 def plain_bins(cells, sources, targets, edges, starts, markers, out):
@@ -129,11 +103,12 @@ def test_every_row_of_every_column_gets_its_bin(n_rows, numbers):
         ([], [], [1]),
     ]:
         which = np.array(sources, dtype=np.int64), np.array(targets, dtype=np.int64)
-        given = *which, edges, ends, np.array(markers, dtype=np.float64)
+        tables, marked = (edges, ends), np.array(markers, dtype=np.float64)
         expected = np.full((n_rows, 3), 99, dtype=np.uint8)
-        plain_bins(cells, *given, expected)
+        plain_bins(cells, *which, *tables, marked, expected)
         for way in (*ways(kernels.bin_columns), bin_few):
+            own = () if way is bin_few else slots_of(*tables)
             out = np.full((n_rows + 2, 3), 99, dtype=np.uint8)
-            way(cells, *given, out[1:-1])
+            way(cells, *which, *tables, *own, marked, out[1:-1])
             assert np.array_equal(out[1:-1], expected)
             assert (out[[0, -1]] == 99).all()

@@ -53,6 +53,29 @@ def ways(request, monkeypatch):
         monkeypatch.setattr(module, name, value)
 
 
+@pytest.mark.parametrize(
+    ("rows", "few", "width", "expected"),
+    [
+        (3, 1_024, 2, [0, 2, 3, 3]),
+        (8_192, 4, 1 << 20, [0, 1, 1, 1, 1, 1, 1, 1, 1]),
+        (8_192, 7, 0, [0, 8]),
+        (8_192, 8, 1 << 20, [8]),
+    ],
+)
+def test_long_answers_are_made_of_few_records_at_once(rows, few, width, expected, monkeypatch):
+    for name, value in (("BLOCK_ROWS", rows), ("FEW_ROWS", few), ("BLOCK_VALUES", 1 << 20)):
+        monkeypatch.setattr(module, name, value)
+    sizes = []
+
+    def answer(codes):
+        sizes.append(len(codes))
+        return np.broadcast_to(codes[:, 1:2], (len(codes), width)) if width else codes[:, 1]
+
+    found = ENCODER.answers(COLUMNS, answer)
+    assert np.array_equal(found if found.ndim == 1 else found[:, 0], CODES[:, 1])
+    assert sorted(sizes) == expected
+
+
 @pytest.mark.usefixtures("ways")
 def test_cells_have_the_codes_of_their_bins_and_categories():
     for encoder in (ENCODER, Encoder(SCHEMA, 4)):
@@ -62,13 +85,11 @@ def test_cells_have_the_codes_of_their_bins_and_categories():
         assert np.array_equal(codes, CODES)
         for threads in (1, 3):
             assert np.array_equal(encoder.transform(COLUMNS, threads=threads), CODES)
-    for size in (1, 3, 8, 100):
-        blocks = list(ENCODER.blocks(COLUMNS, size, threads=2))
-        assert [start for start, _ in blocks] == list(range(0, 8, size))
-        assert np.array_equal(np.concatenate([block for _, block in blocks]), CODES)
-    for wrong in (0, -1):
-        with pytest.raises(ConfigurationError, match="size is"):
-            ENCODER.blocks(COLUMNS, wrong)
+    assert np.array_equal(ENCODER.answers(COLUMNS, lambda codes: codes), CODES)
+    assert np.array_equal(ENCODER.answers(COLUMNS, lambda codes: 2 * codes[:, 3], by_column=True), 2 * CODES[:, 3])
+    for read in ([0], [1, 2], [3, 0], [], range(5)):
+        found = ENCODER.answers(COLUMNS, lambda codes, own=list(read): codes[:, own], reads=read)
+        assert np.array_equal(found, CODES[:, list(read)])
     numbers = {"n": COLUMNS["n"], "m": COLUMNS["n"][::-1]}
     matrix = np.stack(list(numbers.values()), axis=1)
     plain = Encoder(Schema({"n": Numeric(0, 4), "m": Numeric(0, 4)}, classes=["no"], missing=["-9"]), 4)

@@ -23,8 +23,8 @@ from numba import typeof
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 from hedgerow.schema.cells import category_key, is_missing_key, number, object_array
-from hedgerow.schema.encoder import BLOCK_ROWS, FEW_CELLS, bin_few, raw_columns
-from hedgerow.schema.kernels import FEW_EDGES, LINEAR_EDGES, TILE, bin_columns
+from hedgerow.schema.encoder import BLOCK_ROWS, FEW_CELLS, SLOTS, bin_few, raw_columns, slots_of
+from hedgerow.schema.kernels import TILE, bin_columns
 
 from .odd_cells import CELLS, ODD, WORST, odd_columns
 
@@ -202,7 +202,7 @@ def test_labels():
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2 * TILE + 3),
-    st.sampled_from([1, 2, 3, 33, FEW_EDGES + 1, FEW_EDGES + 2, LINEAR_EDGES + 1, LINEAR_EDGES + 2, 300]),
+    st.sampled_from([1, 2, 3, 33, 255, SLOTS, SLOTS + 1, SLOTS + 2, 3 * SLOTS]),
     st.sampled_from([(0, 1), (17, 90), (-1e308, 1e308), (0, 5e-324 * 500), (1, 1 + 2**-40)]),
     st.sampled_from(["even", "nearly", "spiked", "narrow"]),
     st.integers(0, 2**32 - 1),
@@ -227,8 +227,9 @@ def test_kernel_is_its_plain_twin(n_rows, max_bins, ends, spacing, seed, markers
     starts = np.cumsum([0, *map(len, edges)])
     out, same = (np.full((n_rows, 3), 999, dtype=np.uint16) for _ in range(2))
     columns = cells, np.array([1, 0]), np.array([0, 2])
-    for way, given_out in ((bin_columns, out), (bin_few, same)):
-        way(*columns, np.concatenate(edges), starts, np.array(markers, dtype=float), given_out)
+    tables = np.concatenate(edges), starts
+    for way, own, given_out in ((bin_columns, slots_of(*tables), out), (bin_few, (), same)):
+        way(*columns, *tables, *own, np.array(markers, dtype=float), given_out)
     assert np.array_equal(out, same)
     expected = np.full((n_rows, 3), 999)
     for row in range(n_rows):
@@ -255,9 +256,8 @@ def test_threads_blocks_and_layouts_change_nothing(order, dtype):
     frame = pd.DataFrame(given_X, columns=list(SCHEMA.names))
     for table in (frame, pl.from_pandas(frame), pa.table(dict(frame.items()))):
         assert np.array_equal(codes, ENCODER.transform(table, threads=2))
-        blocks = list(ENCODER.blocks(table, 5000))
-        assert [start for start, _ in blocks] == list(range(0, len(X), 5000))
-        assert np.array_equal(codes, np.concatenate([block for _, block in blocks]))
+        for by_column in (False, True):
+            assert np.array_equal(codes, ENCODER.answers(table, lambda block: block, by_column=by_column))
 
 
 @pytest.mark.parametrize("odd", [2j, 0.5, "abc", None, 2**70])
@@ -327,14 +327,9 @@ def test_more_declared_values_than_16_bits_can_number():
 def test_no_records():
     assert ENCODER.transform(np.empty((0, 4))).shape == (0, 4)
     assert ENCODER.transform(pd.DataFrame(columns=list(SCHEMA.names))).shape == (0, 4)
-    assert list(ENCODER.blocks(np.empty((0, 4)))) == []
+    assert ENCODER.answers(np.empty((0, 4)), lambda codes: codes[:, 1:]).shape == (0, 3)
     with pytest.raises(ConfigurationError, match="minimum of 1"):
         ENCODER.transform(np.empty((0, 4)), allow_empty=False)
-
-
-def test_public_arguments_are_checked():
-    with pytest.raises(ConfigurationError, match="size"):
-        ENCODER.blocks(np.ones((1, 4)), 0)
 
 
 def test_encoding_needs_little_memory_beside_its_result():

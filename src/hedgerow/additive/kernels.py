@@ -7,14 +7,16 @@ import numpy as np
 from hedgerow.compiled import compiled
 
 __all__ = [
-    "add_curves",
     "add_term",
+    "add_terms",
     "logistic_channels",
     "look_up_channels",
     "poisson_channels",
     "posteriors",
     "squared_channels",
 ]
+
+TILE = 4096  # records taken at once, so that what is known of them stays in the first cache
 
 
 @compiled
@@ -190,16 +192,30 @@ def add_term(codes, by, side, feature, votes, margins):
 
 
 @compiled
-def add_curves(codes, features, offsets, curves, margins):
-    """Add curves[offsets[f] + code of f] to every record's margins, for each f of ``features``.
+def add_terms(codes, feature, starts, by, at, shift, offsets, votes, margins):
+    """Add votes[k, offsets[t] + place of t + cell of t * codes of t] to every record's margin k, for each term t.
 
-    IN codes (records, features), features (curves,), offsets (features + 1,), curves (codes of all features, columns).
-    INOUT margins (records, columns).
+    The place is the code of feature[t]. The cell's binary digits are made by steps: step s shifts them by shift[s], which is 0
+    or 1, and turns the last one over where the code of by[s] is above at[s]. Records are taken tile by tile, term by term: all
+    loops over a tile are without branches, and the votes of a term stay in the first cache.
+    IN codes (records, features), feature (terms,), starts (terms + 1,) of steps, by shift (steps,), at (steps,) of the type of
+    codes, offsets (terms + 1, 2): where its votes begin, and how many codes it has; votes (columns, all cells and codes).
+    INOUT margins (columns, records), of the type of votes.
     """
-    columns = np.uint64(margins.shape[1])
-    for record in range(np.uint64(codes.shape[0])):
-        for place in range(len(features)):
-            feature = np.uint64(features[place])
-            code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-            for k in range(columns):
-                margins[record, k] += curves[code, k]
+    place = np.empty(TILE, dtype=votes.dtype)
+    for begin in range(0, codes.shape[0], TILE):
+        top = np.uint64(begin)
+        rows = np.uint64(min(TILE, codes.shape[0] - begin))
+        for term in range(len(feature)):
+            for i in range(rows):
+                place[i] = 0
+            for step in range(starts[term], starts[term + 1]):
+                cut, last, by_digits = np.uint64(by[step]), at[step], np.int32(shift[step])
+                for i in range(rows):
+                    place[i] = (place[i] << by_digits) ^ (codes[top + i, cut] > last)
+            column = np.uint64(feature[term])
+            for i in range(rows):
+                place[i] = place[i] * offsets[term, 1] + codes[top + i, column] + offsets[term, 0]
+            for k in range(np.uint64(votes.shape[0])):
+                for i in range(rows):
+                    margins[k, top + i] += votes[k, np.uint64(place[i])]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.additive.links import Link, Scale
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import BLOCK, AdditiveModel, joined
+from hedgerow.additive.terms import AdditiveModel, joined
 from hedgerow.additive.trees import scoring
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeRange, ScoringForm
@@ -60,8 +60,7 @@ class RegressionModel(AdditiveModel):
 
     def predictions(self, X: Any) -> Floats:
         """Return the outcomes of records, (records,), within the schema's range."""
-        blocks = (self._outcomes(self.margins(codes)) for _, codes in self.encoder.blocks(X, BLOCK))
-        return np.concatenate([np.zeros(0), *blocks])
+        return self.answers(X, self._outcomes)
 
     def staged_predictions(self, X: Any) -> Iterator[Floats]:
         """Yield ``predictions`` of the first terms, one more each time; the mean of what is left is in all of them."""

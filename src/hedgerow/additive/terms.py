@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 from hedgerow.additive import kernels
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.packed import Packed
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.trees import scoring
 from hedgerow.curator import Cut, cells_of
 from hedgerow.export import ScoringForm, Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder
+from hedgerow.schema.columns import read_columns
 from hedgerow.survey import merged_to_arrays
 from hedgerow.table import Cells
 from hedgerow.texts import short_repr
@@ -29,7 +31,6 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 
-BLOCK = 1 << 16  # records that are predicted at once
 USUAL = Logistic.tenths  # of a loss whose cap is not written to files
 
 
@@ -159,38 +160,35 @@ class AdditiveModel:
         """How many votes a unit of what the model says is, here a log-odds of 1."""
         return VOTE_STEPS
 
-    @cached_property
-    def offsets(self) -> Integers:
-        """Where the codes of each feature begin among those of all features, and the number of all."""
-        return np.concatenate([[0], np.cumsum(self.encoder.n_codes)]).astype(np.int64)
-
-    @cached_property
-    def curves(self) -> Integers:
-        """The sum of the terms without cuts, (codes of all features, columns)."""
-        total = np.zeros((int(self.offsets[-1]), len(self.start)), dtype=np.int64)
-        for term in self.terms:
-            if not term.cuts:
-                total[self.offsets[term.feature] : self.offsets[term.feature + 1]] += term.votes[0]
-        return total
-
     def curve(self, feature: int) -> Floats:
         """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
-        return np.asarray(self.curves[self.offsets[feature] : self.offsets[feature + 1]] / self.vote_steps)
-
-    def margins(self, codes: Codes) -> Integers:
-        """Return the margins (records, columns), in votes, of codes (records, features)."""
-        margins = np.tile(self.start, (len(codes), 1))
-        features = np.array(sorted({term.feature for term in self.terms if not term.cuts}), dtype=np.int64)
-        kernels.add_curves(codes, features, self.offsets, self.curves, margins)
+        total = np.zeros((int(self.encoder.n_codes[feature]), len(self.start)), dtype=np.int64)
         for term in self.terms:
-            if term.cuts:
-                term(codes, margins)
-        return margins
+            if term.feature == feature and not term.cuts:
+                total += term.votes[0]
+        return np.asarray(total / self.vote_steps)
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The terms as predictions read them."""
+        return Packed(self.start, joined(self.terms), self.encoder.dtype)
+
+    def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
+        """Return the margins of records by their codes (records, features), of shape (records, columns), in votes."""
+        return self.packed.margins(codes)
+
+    def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
+        """Return what ``answer`` says of the margins (records, columns) of records, each by itself."""
+        columns = read_columns(X, self.encoder.schema.features)
+        packed = self.packed
+        looked_up = packed.table(answer, columns.n_rows)
+        return self.encoder.answers(
+            columns, lambda codes: looked_up(packed.margins(codes)), reads=packed.reads, by_column=True
+        )
 
     def decision(self, X: Any) -> Floats:
         """Return the margins of records, (records, classes), or for two classes the second's log-odds, (records,)."""
-        blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
-        return self.shown(np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *blocks]) / self.vote_steps)
+        return self.answers(X, lambda margins: self.shown(margins / self.vote_steps))
 
     def shown(self, values: Floats) -> Floats:
         """Return values (..., columns) as ``decision`` shows them: without the only column of two classes."""
@@ -198,9 +196,7 @@ class AdditiveModel:
 
     def probabilities(self, X: Any) -> Floats:
         """Return the probabilities of the classes, of shape (records, classes)."""
-        blocks = (self.margins(codes) for _, codes in self.encoder.blocks(X, BLOCK))
-        none = np.empty((0, len(self.encoder.schema.classes)))
-        return np.concatenate([none, *(self._logistic.probabilities(margins / VOTE_STEPS) for margins in blocks)])
+        return self.answers(X, lambda margins: self._logistic.probabilities(margins / VOTE_STEPS))
 
     def staged_margins(self, X: Any) -> Iterator[Floats]:
         """Yield the margins (records, columns), in log-odds, after each of the terms."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -22,7 +22,7 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
 from hedgerow.texts import short_repr
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
-from hedgerow.trees.forest import BLOCK, OF_ROUNDS, ForestModel
+from hedgerow.trees.forest import OF_ROUNDS, ForestModel
 from hedgerow.trees.leaves import CountRelease
 
 __all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "columns_of", "lead"]
@@ -32,7 +32,6 @@ Integers = npt.NDArray[np.int64]
 
 SURE = 1 << 32  # as a threshold of a coin
 LARGEST_VOTE = 1 << 40
-BLOCK_SUMS = 1 << 22  # of records times classes that are predicted at once
 
 
 @dataclass(frozen=True)
@@ -117,19 +116,11 @@ class BoostedModel(ForestModel):
 
     __repr__ = short_repr
 
-    def sums(self, X: Any) -> Floats:
-        """Return the sum of the trees' votes, of shape (records, classes)."""
-        return self._joined(self._sums_of_blocks(X))
-
-    def _sums_of_blocks(self, X: Any) -> Iterator[Floats]:
-        """Yield the sums of few records at a time: with many classes all of them take gigabytes."""
-        assert self.share is not None
-        size = max(1, min(BLOCK, BLOCK_SUMS // self.share.shape[1]))
-        for _, codes in self.encoder.blocks(X, size):
-            yield self.forest.shares(codes, self.share)
-
-    def _joined(self, parts: Iterator[Floats]) -> Floats:
-        return np.concatenate([np.empty((0, len(self.encoder.schema.classes))), *parts])
+    def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
+        """Return what ``answer`` says of the sums of the trees' votes, (records, classes), few records at a time."""
+        share = self.share
+        assert share is not None
+        return self.encoder.answers(X, lambda codes: answer(self.forest.shares(codes, share)))
 
     def staged_sums(self, X: Any) -> Iterator[Floats]:
         """Yield the sum of the votes of the first trees, one more each time."""
@@ -158,7 +149,7 @@ class BoostedModel(ForestModel):
 
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes, (records, classes), or for two classes the second's log-odds, (records,)."""
-        return lead(self.sums(X))
+        return self._answers(X, lead)
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` of the first trees, one more each time."""
@@ -166,7 +157,7 @@ class BoostedModel(ForestModel):
 
     def probabilities(self, X: Any) -> Floats:
         """Return the classes' probabilities, of shape (records, classes)."""
-        return self._joined(map(self.said, self._sums_of_blocks(X)))
+        return self._answers(X, self.said)
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
         """Yield ``probabilities`` of the first trees, one more each time."""

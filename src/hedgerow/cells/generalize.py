@@ -13,8 +13,6 @@ from hedgerow.schema.features import Feature
 
 __all__ = ["columns_of_cells", "generalize"]
 
-BLOCK = 1 << 16  # records that are read at once
-
 
 def columns_of_cells(cut: Cut, encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
     """Return one column for each divided feature, with what stands for each cell."""
@@ -23,8 +21,7 @@ def columns_of_cells(cut: Cut, encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
 
 def generalize(cut: Cut, encoder: Encoder, X: Any) -> dict[str, npt.NDArray[Any]]:
     """Return one column for each divided feature, with what stands for each record's cell."""
-    cells = [np.empty(0, dtype=np.int64), *(cut.cell(codes) for _, codes in encoder.blocks(X, BLOCK))]
-    return _columns(cut, encoder, np.concatenate(cells))
+    return _columns(cut, encoder, encoder.answers(X, cut.cell))
 
 
 def _columns(cut: Cut, encoder: Encoder, cells: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:

@@ -25,7 +25,6 @@ __all__ = ["CellsModel", "read_release"]
 
 Floats = npt.NDArray[np.float64]
 
-BLOCK = 1 << 16  # records that are read at once
 UNIT = 1 << 52  # of a share
 DAMAGED = "the file's cells are damaged; fit the model again."
 
@@ -99,9 +98,7 @@ class CellsModel:
 
     def probabilities(self, X: Any) -> Floats:
         """Return the class shares of each record's cell, of shape (records, classes)."""
-        parts = [np.empty((0, self._shares.shape[1]))]
-        parts += [self._shares[self.cut.cell(codes)] for _, codes in self.encoder.blocks(X, BLOCK)]
-        return np.concatenate(parts)
+        return self.encoder.answers(X, lambda codes: self._shares[self.cut.cell(codes)])
 
     def importances(self) -> Floats:
         """Return the share of each feature in the specializations; a part weighs what its group weighs, evenly divided."""

@@ -63,7 +63,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
         It warns as ``predict_proba`` does.
         """
-        best = self._looked_at(X, self.model_.probabilities).argmax(axis=1)
+        said = self._looked_at(X, self.model_.probabilities)
+        # Of two classes a comparison takes a tenth of the time.
+        best = (said[:, 1] > said[:, 0]).astype(np.intp) if said.shape[1] == 2 else said.argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.errors import SchemaError
 from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
 from hedgerow.schema.columns import Columns, read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
@@ -17,14 +19,17 @@ from hedgerow.schema.outcome import OutcomeReader
 from hedgerow.schema.schema import Schema
 from hedgerow.threads import for_each
 
-__all__ = ["Encoder", "raw_columns"]
+__all__ = ["Encoder", "raw_columns", "slots_of"]
 
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
+BLOCK_VALUES = 1 << 20  # of answers about a block
+FEW_ROWS = 1_024  # answered at once, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
 FEW_CELLS = 200_000  # below this, a kernel takes longer to compile, or to find on disk, than it saves
 NO_MARKERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
+SLOTS = 512  # of one width, from a feature's first edge to its last: of 255 even bins no two edges share one
 MOST_CODES = 1 << 24  # of one feature: whatever counts it holds a number for each code and class
 
 
@@ -75,6 +80,15 @@ class Encoder:
         self._readers = category_readers(schema)
         self._label_reader = label_reader(schema)
 
+    @cached_property
+    def _slots(self) -> tuple[npt.NDArray[Any], ...]:
+        return slots_of(self._all_edges, self._starts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: value for name, value in self.__dict__.items() if name != "_slots"
+        }  # which takes far more than edges
+
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
         """Return the encoder whose codes are these, merged: ``into[feature][code]`` is the new code of an old one.
 
@@ -108,16 +122,49 @@ class Encoder:
         columns = read_columns(X, self.schema.features, allow_empty=allow_empty)
         return _Pass(self, columns).encode(0, columns.n_rows, threads)
 
-    def blocks(self, X: Any, size: int = 65_536, *, threads: int | None = None) -> Iterator[tuple[int, Codes]]:
-        """Yield (first row, codes) for blocks of at most ``size`` records, so that memory stays bounded."""
-        if size < 1:
-            raise ConfigurationError(f"size is {size}, but a block holds records. Pass an integer from 1 up.")
+    def answers(
+        self,
+        X: Any,
+        answer: Callable[[Codes], npt.NDArray[Any]],
+        *,
+        reads: Sequence[int] | None = None,
+        by_column: bool = False,
+    ) -> npt.NDArray[Any]:
+        """Return what ``answer`` says of the codes of all records, (records, ...), asked block by block.
+
+        Blocks are encoded and answered on several threads; their codes stay in a core's own cache in between. The longer answers
+        are, the fewer records has a block.
+
+        Parameters
+        ----------
+        X
+            See ``read_columns``.
+        answer
+            Makes an array of shape (records, ...) of codes (records, features); of no records, too.
+        reads
+            The features whose codes are read; those of others are arbitrary. None for all.
+        by_column
+            Whether the codes of a feature stand side by side, those of a record otherwise.
+        """
         columns = read_columns(X, self.schema.features)
-        one_pass = _Pass(self, columns)
-        return (
-            (start, one_pass.encode(start, min(start + size, columns.n_rows), threads))
-            for start in range(0, columns.n_rows, size)
-        )
+        one_pass, features = _Pass(self, columns, reads), len(columns.names)
+
+        def answered(first: int, last: int) -> npt.NDArray[Any]:
+            codes: Codes = np.empty((last - first, features), dtype=self.dtype, order="F" if by_column else "C")
+            one_pass.fill(first, last, codes)
+            return answer(codes)
+
+        def write(first: int) -> None:
+            last = min(first + size, columns.n_rows)
+            out[first:last] = answered(first, last)
+
+        if columns.n_rows <= min(FEW_ROWS, BLOCK_ROWS):
+            return answered(0, columns.n_rows)
+        none = answered(0, 0)
+        out = np.empty((columns.n_rows, *none.shape[1:]), dtype=none.dtype)
+        size = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, out[:1].size)))
+        for_each(range(0, columns.n_rows, size), write, threads=1 if columns.n_rows * features < SMALL_CELLS else None)
+        return out
 
     def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:
         """Return what stands for each record's label: the position of its class, or the code of its outcome; -1 for none.
@@ -143,40 +190,44 @@ def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
 class _Pass:
     """One pass over records: where each column is read, and the caches that live no longer than the pass."""
 
-    def __init__(self, encoder: Encoder, columns: Columns) -> None:
+    def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None = None) -> None:
         self._encoder = encoder
         self._columns = columns
+        read = range(len(columns.names)) if reads is None else reads
         self._sessions = [None if reader is None else reader.session() for reader in encoder._readers]
         self._own = [
             feature.reader(encoder.schema.missing) if isinstance(feature, Numeric) and feature.reads_text else None
             for feature in encoder.schema.features.values()
         ]
-        is_machine = [columns.holds_machine_numbers(i) and own is None for i, own in enumerate(self._own)]
-        machine = [i for i, holds in enumerate(is_machine) if holds]
-        self._objects = [i for i, holds in enumerate(is_machine) if not holds]
+        machine = [i for i in read if columns.holds_machine_numbers(i) and self._own[i] is None]
+        self._objects = sorted({*read} - {*machine})
+        self._reading_objects = Lock()
         self._numeric = np.array([i for i in machine if encoder._readers[i] is None], dtype=np.int64)
         self._categorical = [i for i in machine if encoder._readers[i] is not None]
-        self._bin_columns = bin_few if columns.n_rows * len(columns.names) < FEW_CELLS else bin_columns
+        is_few = columns.n_rows * len(columns.names) < FEW_CELLS
+        self._bin_columns: Callable[..., None] = bin_few if is_few else bin_columns
+        self._tables = (encoder._all_edges, encoder._starts, *(() if is_few else encoder._slots))
 
     def encode(self, start: int, stop: int, threads: int | None) -> Codes:
         """Return the codes of the rows from ``start`` up to ``stop``."""
         n_features = len(self._columns.names)
         codes: Codes = np.empty((stop - start, n_features), dtype=self._encoder.dtype)
-        firsts = range(start, stop, BLOCK_ROWS)
 
-        def encode_numbers(first: int) -> None:
+        def fill(first: int) -> None:
             last = min(first + BLOCK_ROWS, stop)
-            self._encode_numbers(first, last, codes[first - start : last - start])
+            self.fill(first, last, codes[first - start : last - start])
 
-        if self._numeric.size or self._categorical:
-            cells = (stop - start) * (n_features - len(self._objects))
-            few = threads is None and cells < SMALL_CELLS
-            for_each(firsts, encode_numbers, threads=1 if few else threads)
-        if self._objects:  # Python objects are read under the interpreter lock: more threads would only wait
-            for first in firsts:
-                last = min(first + BLOCK_ROWS, stop)
-                self._encode_objects(first, last, codes[first - start : last - start])
+        few = threads is None and (stop - start) * (n_features - len(self._objects)) < SMALL_CELLS
+        for_each(range(start, stop, BLOCK_ROWS), fill, threads=1 if few else threads)
         return codes
+
+    def fill(self, first: int, last: int, codes: Codes) -> None:
+        """Write the codes of the rows from ``first`` up to ``last``."""
+        if self._objects:  # Python objects are read under the interpreter lock: more threads would only wait
+            with self._reading_objects:
+                self._encode_objects(first, last, codes)
+        if self._numeric.size or self._categorical:
+            self._encode_numbers(first, last, codes)
 
     def _encode_numbers(self, first: int, last: int, codes: Codes) -> None:
         """Encode the columns of machine numbers in one block of rows."""
@@ -227,7 +278,7 @@ class _Pass:
         # has no null and a copy where it has one; neither may show, so that every block looks the same to numba.
         block = np.require(block, dtype=np.float64, requirements=["C", "A"]).view()
         block.flags.writeable = False
-        self._bin_columns(block, sources, targets, encoder._all_edges, encoder._starts, markers, codes)
+        self._bin_columns(block, sources, targets, *self._tables, markers, codes)
 
 
 def bin_few(
@@ -244,6 +295,42 @@ def bin_few(
         values, own = cells[:, source], edges[starts[target] : starts[target + 1]]
         missing = np.isnan(values) | np.isin(values, markers)
         out[:, target] = np.where(missing, len(own) + 1, np.searchsorted(own, values, side="right"))
+
+
+def slots_of(
+    edges: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return what leads ``bin_columns`` to the edges near a value.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (edges of all features,)
+        Ascending within each feature.
+    starts : ndarray of shape (features + 1,)
+        Where the edges of each feature begin.
+
+    Returns
+    -------
+    low, slots_by_unit : ndarray of shape (features,)
+        A value's slot is floor((value - low) slots_by_unit), within 0 and ``SLOTS`` - 1.
+    before : ndarray of shape (features, SLOTS)
+        How many edges of the feature stand in the slots before each.
+    steps : ndarray of shape (features,)
+        How many halvings tell the edges of the fullest slot apart.
+    """
+    counts = np.diff(starts)
+    features = np.flatnonzero(counts)
+    low, by_unit = np.zeros(len(counts)), np.zeros(len(counts))
+    with np.errstate(all="ignore"):
+        low[features] = edges[starts[features]]
+        width = edges[starts[features + 1] - 1] - low[features]
+        by_unit[features] = np.where((width > 0) & (width < np.inf), SLOTS / width, 0)
+        feature = np.repeat(np.arange(len(counts)), counts)
+        place = (edges - low[feature]) * by_unit[feature]
+    slot = np.minimum(np.where(place > 0, place, 0), SLOTS - 1).astype(np.int64)
+    held = np.bincount(feature * SLOTS + slot, minlength=len(counts) * SLOTS).reshape(-1, SLOTS)
+    steps = np.array([int(most).bit_length() for most in held.max(axis=1)], dtype=np.int64)
+    return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), steps
 
 
 def label_reader(schema: Schema) -> ClassReader | OutcomeReader:

@@ -25,7 +25,6 @@ from hedgerow.trees.recipe import Recipe, Schedule
 
 __all__ = ["OF_ROUNDS", "OF_TESTS", "ForestModel", "ForestPlan", "importances", "share_unit"]
 
-BLOCK = 1 << 16  # records that are predicted at once
 MOST_TESTS = 128  # on a path, with room to spare
 PSEUDO_COUNT = 2.0  # in units of the noise of one count
 OF_TESTS = "share of the tests, each weighing what its depth leaves to it"
@@ -51,13 +50,10 @@ class ForestModel:
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the share of each class, of shape (records, classes): of what leaves say, or of votes and an even one more."""
         n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
-        parts: list[npt.NDArray[Any]] = [np.empty((0, n_classes))]
-        for _, codes in self.encoder.blocks(X, BLOCK):
-            if self.share is None:
-                parts.append(shares_of_votes(self.forest.votes(codes, n_classes), trees))
-            else:
-                parts.append(self.forest.shares(codes, self.share) / trees)
-        return np.concatenate(parts)
+        share = self.share
+        if share is None:
+            return self.encoder.answers(X, lambda codes: shares_of_votes(self.forest.votes(codes, n_classes), trees))
+        return self.encoder.answers(X, lambda codes: self.forest.shares(codes, share) / trees)
 
     def explained(self, X: Any) -> Explanation:
         """Return what the tests on each record's paths add to what the model says of it."""

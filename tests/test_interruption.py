@@ -84,6 +84,7 @@ FREE = {
     "open_round": lambda c, _: c.open_round(GRADIENTS),
     "update_margins": lambda c, _: c.update_margins(vote),
     "open_round with votes": lambda c, _: c.open_round(GRADIENTS, vote, (ON_B,), SPLITS),
+    "draw_sample": lambda c, _: c.draw_sample(1),
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }

@@ -553,7 +553,7 @@ def test_the_release_command_writes_a_schema_and_books_it(tmp_path, run, answer)
     booked = ["--ledger", budgets, "--dataset", "people"]
     result = run(*arguments, *booked)
     assert result.exit_code == 0, result.output
-    assert "claim      epsilon = 2, delta = 1e-6" in result.stdout
+    assert "promise    epsilon = 2, delta = 1e-6" in result.stdout
     made = Schema.load(out)
     (digest,) = made.releases
     assert f"certificate {digest}" in result.stdout

@@ -5,7 +5,7 @@ A loss is all that the engine knows of a task: its channels and their norms, its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Protocol
 
@@ -90,7 +90,7 @@ class Logistic:
     n_classes: int  # of the schema
     normal: bool  # whether the noise will be normal
     tenths: int = 8  # the cap is below 1 by so many tenths of 1 / n_classes; some files of version 0.2 hold 5
-    measures: bool = True  # curvatures as well as gradients
+    measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS

@@ -7,7 +7,7 @@ them (docs/proofs/regression.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 
@@ -73,8 +73,7 @@ class Squared:
     inside: float
     thousandths: int
     link: Link = PLAIN
-
-    measures: bool = True  # the number of records as well as residuals
+    measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
 
     columns = 1
     scored = 1

@@ -84,10 +84,10 @@ class HedgerowClassifier(BoostingClassifier):
     round may have follows from how clearly the last rounds' cuts mattered. What a record adds is capped, so that records that
     the model is surely wrong about do not set the noise. The model is a sum of step functions that can be looked at.
 
-    Releases  the bins, and one term a round: a step function of one feature in each cell of up to five cuts. Costs
-    ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of each for
-              its selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more accurate. Where epsilon
-              is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
+    Releases  the bins, and one term a round: a step function of one feature in each cell of up to five cuts.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of
+              each for its selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more accurate. Where
+              epsilon is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
 
     Parameters
     ----------

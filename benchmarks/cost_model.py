@@ -50,9 +50,10 @@ def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) 
     out = [f"{micro:.3g} us a record, {milli:.3g} ms a question, {nano:.3g} ns a record and question"]
     for run in sorted(runs, key=lambda run: run["records"]):
         read, count = said(found, run["records"], run["questions"], cores)
+        fitted = "" if run["records"] < largest else ", not fitted"
         out.append(
-            f"{run['records']:.0e} records, {run['questions']} questions: reading {read:.2f} s ({run['read']:.2f} measured), counting "
-            f"{count:.2f} s ({run['count']:.2f} measured){', not fitted' if run['records'] == largest else ''}"
+            f"{run['records']:.0e} records, {run['questions']} questions: reading {read:.2f} s ({run['read']:.2f} measured), "
+            f"counting {count:.2f} s ({run['count']:.2f} measured){fitted}"
         )
     questions = max(run["questions"] for run in runs)
     read, count = said(found, records, questions, workers)

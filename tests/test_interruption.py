@@ -357,6 +357,7 @@ KINDS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
 @pytest.mark.parametrize("kind", thinned(KINDS, 3))
 def test_an_interrupted_refit_leaves_no_model_under_another_certificate(kind, drawn):
     make, parameters = KINDS[kind]

@@ -28,7 +28,9 @@ def fitted(columns: Any, seconds: Any) -> Any:
 def constants(runs: list[dict[str, Any]], cores: int) -> tuple[float, float, float]:
     """Return core seconds of reading a record, seconds of a question, and core seconds of a record and question."""
     records, questions = (np.array([run[name] for run in runs], dtype=float) for name in ("records", "questions"))
-    read, count = (np.array([max(run[name], 0.005) for run in runs]) for name in ("read", "count"))  # told in hundredths
+    read, count = (
+        np.array([max(run[name], 0.005) for run in runs]) for name in ("read", "count")
+    )  # told in hundredths
     [reading] = fitted(records[:, None] / cores, read)
     asking, scanning = fitted(np.stack([questions, records * questions / cores], axis=1), count)
     return float(reading), float(asking), float(scanning)
@@ -44,7 +46,9 @@ def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) 
     """Return the lines about one system."""
     largest = max(run["records"] for run in runs)
     found = constants([run for run in runs if run["records"] < largest], cores)
-    out = [f"{found[0] * 1e6:.3g} us a record, {found[1] * 1e3:.3g} ms a question, {found[2] * 1e9:.3g} ns a record and question"]
+    out = [
+        f"{found[0] * 1e6:.3g} us a record, {found[1] * 1e3:.3g} ms a question, {found[2] * 1e9:.3g} ns a record and question"
+    ]
     for run in sorted(runs, key=lambda run: run["records"]):
         read, count = said(found, run["records"], run["questions"], cores)
         out.append(
@@ -53,7 +57,10 @@ def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) 
         )
     questions = max(run["questions"] for run in runs)
     read, count = said(found, records, questions, workers)
-    return [*out, f"{records:.0e} records, {questions} questions, {workers} workers: reading {read:.0f} s, counting {count:.0f} s"]
+    return [
+        *out,
+        f"{records:.0e} records, {questions} questions, {workers} workers: reading {read:.0f} s, counting {count:.0f} s",
+    ]
 
 
 def main() -> None:

@@ -34,6 +34,8 @@ def test_seconds_of_cores_and_workers(model):
     runs[-1]["read"] *= 7  # of the largest, which no constant follows from
     first, *_, largest, further = model.lines(runs, 2, 1e9, 20)
     assert first == "2 us a record, 3 ms a question, 40 ns a record and question"
-    assert largest.startswith("1e+07 records, 97 questions: reading 10.00 s (70.00 measured), counting 19.69 s (19.69 measured)")
+    assert largest.startswith(
+        "1e+07 records, 97 questions: reading 10.00 s (70.00 measured), counting 19.69 s (19.69 measured)"
+    )
     assert largest.endswith("not fitted")
     assert further == "1e+09 records, 97 questions, 20 workers: reading 100 s, counting 194 s"

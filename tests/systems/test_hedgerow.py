@@ -117,7 +117,8 @@ def test_blocks_of_predictions_change_nothing(size, monkeypatch):
     X = np.linspace(0, 1, 100)[:, None]
     model = hr.HedgerowClassifier(schema=schema, epsilon=5.0, random_state=0).fit(X, (X[:, 0] * 6.9).astype(int))
     whole = model.predict_proba(X), model.decision_function(X)
-    monkeypatch.setattr("hedgerow.additive.terms.BLOCK", size)
+    monkeypatch.setattr("hedgerow.schema.encoder.FEW_ROWS", 0)
+    monkeypatch.setattr("hedgerow.schema.encoder.BLOCK_ROWS", size)
     assert np.array_equal(model.predict_proba(X), whole[0])
     assert np.array_equal(model.decision_function(X), whole[1])
 

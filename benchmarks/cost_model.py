@@ -51,9 +51,10 @@ def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) 
     ]
     for run in sorted(runs, key=lambda run: run["records"]):
         read, count = said(found, run["records"], run["questions"], cores)
+        last = ", not fitted" if run["records"] == largest else ""
         out.append(
-            f"{run['records']:.0e} records, {run['questions']} questions: reading {read:.2f} s ({run['read']:.2f} measured), counting "
-            f"{count:.2f} s ({run['count']:.2f} measured){', not fitted' if run['records'] == largest else ''}"
+            f"{run['records']:.0e} records, {run['questions']} questions: reading {read:.2f} s ({run['read']:.2f} measured), "
+            f"counting {count:.2f} s ({run['count']:.2f} measured){last}"
         )
     questions = max(run["questions"] for run in runs)
     read, count = said(found, records, questions, workers)

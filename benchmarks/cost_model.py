@@ -46,22 +46,19 @@ def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) 
     """Return the lines about one system."""
     largest = max(run["records"] for run in runs)
     found = constants([run for run in runs if run["records"] < largest], cores)
-    out = [
-        f"{found[0] * 1e6:.3g} us a record, {found[1] * 1e3:.3g} ms a question, {found[2] * 1e9:.3g} ns a record and question"
-    ]
+    micro, milli, nano = found[0] * 1e6, found[1] * 1e3, found[2] * 1e9
+    out = [f"{micro:.3g} us a record, {milli:.3g} ms a question, {nano:.3g} ns a record and question"]
     for run in sorted(runs, key=lambda run: run["records"]):
         read, count = said(found, run["records"], run["questions"], cores)
-        last = ", not fitted" if run["records"] == largest else ""
+        fitted = "" if run["records"] < largest else ", not fitted"
         out.append(
             f"{run['records']:.0e} records, {run['questions']} questions: reading {read:.2f} s ({run['read']:.2f} measured), "
-            f"counting {count:.2f} s ({run['count']:.2f} measured){last}"
+            f"counting {count:.2f} s ({run['count']:.2f} measured){fitted}"
         )
     questions = max(run["questions"] for run in runs)
     read, count = said(found, records, questions, workers)
-    return [
-        *out,
-        f"{records:.0e} records, {questions} questions, {workers} workers: reading {read:.0f} s, counting {count:.0f} s",
-    ]
+    asked = f"{records:.0e} records, {questions} questions, {workers} workers"
+    return [*out, f"{asked}: reading {read:.0f} s, counting {count:.0f} s"]
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,8 @@ from accuracy import TASKS, auc, load
 from hedgerow import survey
 from hedgerow.additive import estimate, plan
 from hedgerow.additive import round as round_
-from hedgerow.additive.estimate import Visits
+from hedgerow.additive.estimate import Prior, Visits
+from hedgerow.additive.losses import Logistic
 from hedgerow.systems import hedgerow
 
 Drawn = tuple[hr.Schema, dict[str, Any], Any]
@@ -130,7 +132,9 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "penalty for chance": [(round_, "CHANCE", 0.0)],
     "penalty for many splits": [(round_, "MANY", 0.0)],
     "visits together": [(round_, "Visits", Alone)],
-    "spreads": [(estimate, "SPREADS", (1.0,))],
+    "the cap on residuals": [(plan, "Logistic", partial(Logistic, tenths=0))],
+    "a quarter for selections": [(round_, "SELECTION", Fraction(1, 2))],
+    "spreads": [(Logistic, "prior", Prior((1.0,), 1.0))],
     "reaches": [(estimate, "REACHES", ((False, 0.1),))],
     "bins by records": [(survey, "SurveyRecipe", partial(survey.SurveyRecipe, by_mass=0.0))],
     "fewer rounds": [(hedgerow, "RULES", replace(hedgerow.RULES, rounds=(0.5, 0.45), pure_rounds=(0.09, 0.45)))],

@@ -99,6 +99,7 @@ def check_text_frame(table) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.UnreadColumnWarning")  # odd cells are what they are
 @given(rows)
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_odd_frames(table):
@@ -112,6 +113,7 @@ def test_text_frames(table):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.UnreadColumnWarning")
 @given(rows)
 @settings(max_examples=7000, deadline=None, suppress_health_check=list(HealthCheck))
 def test_seven_thousand_odd_frames(table):

@@ -84,6 +84,7 @@ FREE = {
     "open_round": lambda c, _: c.open_round(GRADIENTS),
     "update_margins": lambda c, _: c.update_margins(vote),
     "open_round with votes": lambda c, _: c.open_round(GRADIENTS, vote, (ON_B,), SPLITS),
+    "draw_sample": lambda c, _: c.draw_sample(1),
     "merge": lambda c, _: c.merge([np.array([0, 0]), np.array([0, 1])]),
     "draw_public": lambda c, _: c.draw_public(PermuteAndFlip(HALF, 1), np.zeros((1, 2), dtype=np.int64), OFFERED),
 }
@@ -356,6 +357,7 @@ KINDS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
 @pytest.mark.parametrize("kind", thinned(KINDS, 3))
 def test_an_interrupted_refit_leaves_no_model_under_another_certificate(kind, drawn):
     make, parameters = KINDS[kind]

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 # Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
 RANKS = (
     {"errors", "compiled", "files", "limits", "margins", "progress", "shapes", "texts", "threads"},
-    {"document"},
+    {"document", "notebook"},
     {"archive"},
     {"schema"},
     {"parameters", "export", "class_weights", "column_doubts"},
@@ -47,7 +47,7 @@ def allowed(part: str) -> set[str]:
     if part == "published":  # private and published learners stay apart
         return allowed("boosting") - {"boosting"} | {"cells", "published"}
     if part == "datasets":
-        return {"datasets", "errors", "files", "schema"}
+        return {"datasets", "errors", "files", "schema", "texts"}
     rank = next(index for index, parts in enumerate(RANKS) if part in parts)
     return set().union(*RANKS[:rank]) | {part}
 

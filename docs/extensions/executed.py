@@ -19,6 +19,8 @@ def shown(block: Block, output: Output, folder: str) -> str:
         kind = "failed" if output.failed else "printed"
         fence = "`" * max(4, 1 + max(map(len, output.text.split()), default=0) * ("```" in output.text))
         parts.append(f"{{.output .{kind}}}\n{fence}text\n{output.text.rstrip()}\n{fence}")
+    if output.html.strip():
+        parts.append(f"````{{raw}} html\n{output.html}\n````")
     parts += [f"![What the code above draws]({folder}/{name})" for name in output.pictures]
     return "".join(f"\n\n{part}\n" for part in parts)
 

@@ -49,11 +49,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Output:
-    """What a block printed, the pictures that it drew, and whether it failed."""
+    """What a block printed, the HTML of what it ends with, the pictures that it drew, and whether it failed."""
 
     text: str
     pictures: tuple[str, ...]
     failed: bool
+    html: str = ""
 
 
 def blocks_of(text: str) -> list[Block]:
@@ -109,17 +110,19 @@ class Page:
     def __init__(self, name: str, pictures: Path) -> None:
         self.name, self.pictures, self.drawn = name, pictures, 0
         self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.html = ""
 
     def run(self, block: Block) -> Output:
         """Run a block."""
         if not block.runs:
             return Output("", (), failed=False)
         printed = io.StringIO()
+        self.html = ""
         failed = self._python(block, printed) if block.language == "python" else self._shell(block, printed)
         if failed != block.raises:
             what = "failed" if failed else "did not fail"
             raise SystemExit(f"the block in line {block.line} {what}:\n{printed.getvalue()}")
-        return Output(printed.getvalue().replace(os.getcwd() + "/", ""), self._figures(), failed)
+        return Output(printed.getvalue().replace(os.getcwd() + "/", ""), self._figures(), failed, self.html)
 
     def _python(self, block: Block, printed: io.StringIO) -> bool:
         tree = ast.parse(block.code, self.name)
@@ -135,11 +138,14 @@ class Page:
                 return True
         return False
 
-    @staticmethod
-    def _show(value: Any) -> None:
-        """Print what a block ends with, as a notebook does; displays are seen as their pictures."""
-        if value is not None and not hasattr(value, "figure_"):
-            print(value if hasattr(value, "holds") else repr(value))
+    def _show(self, value: Any) -> None:
+        """Show what a block ends with, as a notebook does: its HTML if it has any; displays are seen as their pictures."""
+        if value is None or hasattr(value, "figure_"):
+            return
+        if hasattr(value, "_repr_html_"):
+            self.html = value._repr_html_()
+        else:
+            print(repr(value))
 
     def _shell(self, block: Block, printed: io.StringIO) -> bool:
         run = subprocess.run(

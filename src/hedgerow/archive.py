@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -86,6 +87,12 @@ def unpacked(
 
 def file_content(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a file as they are now: nothing that changes it later is read."""
+    if not os.path.lexists(path):
+        raise FileNotFoundError(
+            errno.ENOENT, "there is no such file; pass the path that model.save wrote", os.fspath(path)
+        )
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", os.fspath(path))
     with open(path, "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from multiprocessing import parent_process
+from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "kept_in"]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,6 +31,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
             say_that_nothing_is_kept()
     compiled_kernel: Callable[..., Any] = kernel
     return compiled_kernel
+
+
+def kept_in(kernel: Any) -> Path | None:
+    """Return the folder of a kernel's compiled code, None where nothing is kept."""
+    path = getattr(kernel._cache, "cache_path", None)
+    return None if path is None else Path(path)
 
 
 class Kept(FunctionCache):  # type: ignore[misc]

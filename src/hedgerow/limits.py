@@ -14,6 +14,7 @@ __all__ = [
     "LARGEST_AMOUNT",
     "LARGEST_COUNT",
     "LARGEST_INTEGER",
+    "LEAST_MEMORY",
     "LONGEST_NUMBER",
     "LONGEST_WORDS",
     "MOST_BRANCHES",
@@ -40,6 +41,7 @@ LARGEST_INTEGER = 2**63  # and levels and trees: integers of a machine
 MOST_DENOMINATOR_BITS = 2**13  # of the common denominator of all budgets: sums have it, and adding is quadratic in it
 # Of the different tests of a forest times codes, two bytes each: 3800 values of 70 000 tested apart.
 MOST_BRANCHES = 2**28
+LEAST_MEMORY = 2**26  # bytes that codes and counts of records must be given
 MOST_RECORDS_OF_ONE = 2**31  # records of one person: more than a table holds
 LARGEST_COUNT = 2**62  # no noise is larger; sums of such numbers are finite floats
 

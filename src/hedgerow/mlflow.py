@@ -71,7 +71,7 @@ def log_model(model: PrivateEstimator, name: str = "model", **given: Any) -> Any
         data = Path(folder) / "hedgerow"
         data.mkdir()
         model.save(data / FILE)
-        (data / CERTIFICATE).write_text(f"{model.certificate_}\n", encoding="utf-8")
+        (data / CERTIFICATE).write_text(f"{model.certificate_.details()}\n", encoding="utf-8")
         defaults = {"pip_requirements": [f"hedgerow=={__version__}"], "metadata": {"hedgerow": about}}
         info = pyfunc.log_model(
             name=name, loader_module="hedgerow.mlflow", data_path=str(data), **{**defaults, **given}

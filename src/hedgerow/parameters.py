@@ -26,6 +26,7 @@ __all__ = [
     "RandomSource",
     "Seed",
     "Signs",
+    "called_as",
     "check_keywords",
     "check_parameters",
     "checks_keywords",
@@ -41,6 +42,8 @@ LARGEST_WEIGHT = 1e300  # which a float holds
 
 WEIGHTLESS = {
     "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
+    "exposure": "an exposure weighs a record, and noise would have to hide the largest weight. Leave it out; declare the "
+    "exposure as a feature, or predict the rate, with a public range",
     "class_weight": "the noise hides a record that counts once, whatever its class. Leave it out, and predict a rare class from "
     "a lower predict_proba, or take HedgerowClassifier or ForestClassifier, which have public weights",
 }
@@ -318,6 +321,27 @@ def checks_keywords(method: Method) -> Method:
         return method(self, *args, **keywords)
 
     return cast(Method, checked)
+
+
+def called_as(example: str) -> Callable[[Method], Method]:
+    """Return a decorator after which a wrong call is a TypeError that says how to call the function."""
+
+    def decorate(function: Method) -> Method:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def checked(*given: Any, **keywords: Any) -> Any:
+            try:
+                signature.bind(*given, **keywords)
+            except TypeError as error:
+                raise TypeError(
+                    f"{function.__name__} was called with other arguments: {error}. Call it as {example}."
+                ) from None
+            return function(*given, **keywords)
+
+        return cast(Method, checked)
+
+    return decorate
 
 
 def constructor_keywords(kind: type) -> list[str]:

@@ -61,7 +61,7 @@ def single() -> Iterator[None]:
         _here.in_pool = before
 
 
-def for_slices(rows: int, work: Callable[[slice], None]) -> None:
-    """Call ``work`` for slices that together are all rows."""
-    step = max(FEW_ROWS, -(-rows // available_threads()))
+def for_slices(rows: int, work: Callable[[slice], None], few: int = FEW_ROWS) -> None:
+    """Call ``work`` for slices that together are all rows; ``few`` are not worth a second thread."""
+    step = max(few, -(-rows // available_threads()))
     for_each([slice(start, start + step) for start in range(0, rows, step)], work)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 import hedgerow as hr
-from hedgerow.additive import bands
+from hedgerow.additive import bands, estimate
 from hedgerow.additive.bands import Response, _Errors
 from hedgerow.additive.curves import curve_of
 from hedgerow.additive.estimate import estimated
@@ -26,6 +26,7 @@ def measured_of(cells, codes, columns, seed=0):
 @pytest.mark.parametrize("cells", [1, 2, 8])
 def test_steps_are_what_follows_times_gradients(cells, columns, numeric, monkeypatch):
     monkeypatch.setattr(bands, "LITTLE", 0.0)
+    monkeypatch.setattr(estimate, "LITTLE", 0.0)
     measured = measured_of(cells, 7, columns)
     steps = estimated(measured.gradient, measured.curvature, 4.0, 2.0, numeric=numeric).steps
     response = Response(measured, steps, numeric=numeric)
@@ -114,7 +115,26 @@ def coverage(fits, *, records, classes=2, cuts=None, **settings):
     models = [
         hr.HedgerowClassifier(schema=schema, random_state=seed, **settings).fit(table, y).model_ for seed in range(fits)
     ]
-    return [float(np.mean(np.concatenate(errors_of(models)) <= SURE * width)) for width in (1.0, 0.5)]
+    return shares(models)
+
+
+def regressors(fits, *, records, **settings):
+    """Fits of the same made-up outcomes."""
+    table, _ = additive(records)
+    generator = np.random.default_rng(6)
+    y = 2 * np.sin(3 * table["a"]) + 2 * table["b"] + 1.5 * (table["c"] > 0.6) + generator.gamma(1, 1, records)
+    schema = schema_of(2, None)
+    schema = hr.Schema(schema.features, outcome=hr.Numeric(-5000, 20_000))
+    return [
+        hr.HedgerowRegressor(schema=schema, random_state=seed, **settings).fit(table, 1000 * y).model_
+        for seed in range(fits)
+    ]
+
+
+def shares(models):
+    """How often bands of 90 %, and of half their width, hold the mean curve of these fits."""
+    errors = np.concatenate(list(errors_of(models)))
+    return [float(np.mean(errors <= SURE * width)) for width in (1.0, 0.5)]
 
 
 def errors_of(models):
@@ -130,6 +150,46 @@ def errors_of(models):
             for code in np.unique(at):
                 error = np.abs(curve.values[code] - mean[at == code].mean(axis=0))
                 yield error / np.maximum(curve.deviation[code], 1e-12)
+
+
+def test_bands_of_a_regressor_are_in_its_unit_and_go_through_files(tmp_path):
+    """One round of a category with many records: the step is a mean residual, and its error that of the two sums."""
+    table, y = additive(50_000)
+    schema = hr.Schema({"d": hr.Categorical(list("wxyz"))}, outcome=hr.Numeric(0, 1000))
+    fit = hr.HedgerowRegressor(1.0, schema=schema, n_estimators=1, random_state=0).fit({"d": table["d"]}, 1000 * y)
+    model, (term,) = fit.model_, fit.model_.terms
+    measured = term.measured(model.loss.curvature)
+    curve = curve_of(model, 0)
+    assert term.votes[0, :4, 0] == pytest.approx(
+        measured.gradient[0, :4, 0] / measured.curvature[0, :4, 0] * term.unit / 2**16, rel=0.05
+    )
+    unit = term.unit / 2**16 * schema.outcome_grid.step
+    step, curvature = model.curve(0)[:4, 0], measured.curvature[0, :4, 0]
+    own = np.sqrt((unit * measured.noise) ** 2 + (step * measured.curvature_noise) ** 2) / curvature
+    centred = np.eye(4) - curve.mass[:4]
+    assert curve.deviation[:4, 0] == pytest.approx(np.sqrt(centred**2 @ own**2), rel=0.05)
+    fit.save(tmp_path / "model")
+    loaded = hr.load(tmp_path / "model").model_
+    np.testing.assert_array_equal(curve_of(loaded, 0).deviation, curve.deviation)
+
+
+def test_bands_of_a_regressor_do_not_depend_on_the_unit_of_the_outcome():
+    """Rounds have clips of their own: what later rounds take back is told in theirs."""
+    table, y = additive(5000)
+    outcomes = (np.sin(3 * table["a"]) + y, hr.Numeric(-1, 3)), (8 * (np.sin(3 * table["a"]) + y), hr.Numeric(-8, 24))
+    found = []
+    for outcome, numeric in outcomes:
+        schema = hr.Schema(schema_of(2, None).features, outcome=numeric)
+        model = hr.HedgerowRegressor(5.0, schema=schema, random_state=0).fit(table, outcome).model_
+        assert len({term.unit for term in model.terms}) > 1
+        found.append(curve_of(model, 0).deviation)
+    np.testing.assert_allclose(found[1], 8 * found[0], rtol=1e-6)
+
+
+@pytest.mark.full
+def test_bands_of_a_regressor_hold_about_as_often_as_they_claim():
+    share, half = shares(regressors(12, records=20_000, epsilon=1.0, delta=1e-6))
+    assert half < 0.78 < 0.83 < share < 0.98
 
 
 @pytest.mark.full

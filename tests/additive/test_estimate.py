@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 import hedgerow as hr
 from hedgerow.additive import estimate
-from hedgerow.additive.estimate import COMMON, SPREADS, Visits, denoised, estimated
+from hedgerow.additive.estimate import COMMON, SPREADS, Prior, Visits, denoised, estimated
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
 CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]
@@ -64,7 +64,7 @@ def test_priors_are_laws_of_steps_that_share_a_part_and_depend_less_the_further_
 def test_both_ways_agree_where_steps_are_independent(monkeypatch):
     generator, codes = np.random.default_rng(1), 7
     root, scaled = generator.uniform(0, 3, (5, codes)), generator.normal(0, 2, (5, codes))
-    monkeypatch.setattr(estimate, "_priors", lambda codes: np.stack(independent(codes)))
+    monkeypatch.setattr(estimate, "_priors", lambda codes, prior: np.stack(independent(codes)))
     for dependent, other in zip(estimate._dependent(root, scaled), estimate._independent(root, scaled), strict=True):
         np.testing.assert_allclose(dependent, other)
 
@@ -105,16 +105,15 @@ def test_steps_without_noise_are_newtons():
     assert steps[0, :, 0] == pytest.approx([0.5, -0.5], rel=1e-2)
 
 
-def test_the_sums_say_how_far_steps_spread(monkeypatch):
+def test_the_sums_say_how_far_steps_spread():
     generator = np.random.default_rng(2)
     curvature = np.full((1, 300, 1), 50.0)
     for spread in (0.25, 2.0):
         true = generator.normal(0, spread, curvature.shape)
         gradient = curvature * true + generator.normal(0, np.sqrt(50 + 100), curvature.shape)
         steps = estimated(gradient, curvature, 10.0, 1.0, numeric=False).steps
-        with monkeypatch.context() as patch:
-            patch.setattr(estimate, "SPREADS", (2.0 if spread < 1 else 0.25,))
-            other = estimated(gradient, curvature, 10.0, 1.0, numeric=False).steps
+        wrong = Prior((2.0 if spread < 1 else 0.25,), COMMON)
+        other = estimated(gradient, curvature, 10.0, 1.0, numeric=False, prior=wrong).steps
         assert ((steps - true) ** 2).mean() < 0.9 * ((other - true) ** 2).mean()
 
 
@@ -217,10 +216,10 @@ def test_trust_follows_the_odds_of_one_curve_against_two(columns):
     for moved in (0.0, 0.2):
         given = level * (true + moved * np.arange(2)[:, None, None]) + generator.normal(0, noise, (2, codes, columns))
         pool = [
-            estimate._Visit(gradient, np.full((codes, columns), level), np.zeros((codes, columns)), noise, 1e-9)
+            estimate.Visit(gradient, np.full((codes, columns), level), np.zeros((codes, columns)), noise, 1e-9)
             for gradient in given
         ]
-        curve, trust = estimate._together(pool, numeric=False)
+        curve, trust = estimate.as_one_curve(pool, numeric=False)
         variance = noise**2 + np.array([[level, level], [level, level]])  # sampling is the same in both visits
         variance[0, 1] = variance[1, 0] = level
         for k in range(columns):

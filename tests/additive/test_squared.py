@@ -1,4 +1,4 @@
-"""The squared loss of regression: its norms hold for every clip, rounds keep to epsilon exactly, and clips are released."""
+"""The losses of regression: their norms hold for every clip, rounds keep to epsilon exactly, and clips are released."""
 
 from fractions import Fraction
 from itertools import product
@@ -6,14 +6,17 @@ from itertools import product
 import numpy as np
 import pytest
 
+from hedgerow.additive.links import LOWEST, Link, LogLink, LogOutcome
 from hedgerow.additive.round import Fit, OneRound
-from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcomes, counts_of_residuals
+from hedgerow.additive.squared import Counts, Poisson, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.curator import Queryable
+from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget
 from hedgerow.privacy.accounting import cost
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
+from hedgerow.schema.outcome import Grid as OutcomeGrid
 from hedgerow.table import MemoryTable
 
 STEPS = 1 << 20
@@ -38,9 +41,83 @@ def test_a_record_adds_as_much_as_the_norms_say_and_no_more(clip, thousandths):
     assert np.array_equal(channels[:, 0], np.trunc(residual * UNIT / clip).astype(np.int64))
 
 
+def counts(clip, thousandths, mean, steps=STEPS):
+    return Poisson(clip, clip / 2, 0.9, thousandths, LogLink(OutcomeGrid(0, 80, steps)), mean)
+
+
+@pytest.mark.parametrize("thousandths", [250, 500])
+@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("mean", [1.0, 900.0, float(STEPS)])
+def test_a_count_adds_as_much_as_the_norms_say_and_no_more(clip, thousandths, mean):
+    found = counts(clip, thousandths, mean)
+    values = np.unique([0, 1, clip // 2, clip, STEPS // 3, STEPS])
+    margins = [-(2**31), -LOWEST - 1, -LOWEST, -3000, -512, -100, -1, 0, 1, 2**31 - 1]
+    labels, at = (np.array(part) for part in zip(*product(values, margins), strict=True))
+    channels = found(at[:, None].astype(np.int32), labels)
+    assert np.abs(channels).sum(axis=1).max() <= found.l1
+    assert (channels**2).sum(axis=1).max() <= found.l2_squared
+    assert np.abs(channels[:, 0]).max() == found.scored_l1 == UNIT
+    said = found.link.expected(at)
+    residual = np.clip(labels - said, -clip, clip)
+    assert np.array_equal(channels[:, 0], np.trunc(residual * UNIT / clip).astype(np.int64))
+    assert np.array_equal(channels[:, 1], np.minimum(said, found.cap) * found.constant // found.cap)
+    assert channels[:, 1].max() == found.constant or found.cap > STEPS
+
+
+def test_a_step_of_counts_is_newtons():
+    """In a cell where the model says 5 % of the range and outcomes are twice that, the step is that of a log link."""
+    loss, labels = counts(STEPS, 500, STEPS / 40), np.full(100, STEPS // 10)
+    margins = np.full((100, 1), loss.link.margin(STEPS / 20), dtype=np.int32)
+    gradient, curvature = loss(margins, labels).sum(axis=0)
+    step = gradient / (UNIT * loss.deviation) / (curvature / (UNIT * loss.curvature))
+    inside = Poisson(STEPS, STEPS / 2, 1.0, 500, loss.link, STEPS / 40)
+    assert step * inside.unit == pytest.approx(512, rel=0.02)
+    assert loss.shift(gradient / UNIT, curvature / (UNIT * loss.curvature)) == pytest.approx(512 * np.log(2), rel=0.02)
+
+
+def test_links_say_outcomes_within_the_range():
+    margins = np.array([-(2**31), -5000, -1, 0, 1, 70_000, 2**31 - 1])
+    for link in (
+        Link(OutcomeGrid(-3, 5, 100)),
+        LogLink(OutcomeGrid(0, 80, STEPS)),
+        LogOutcome(OutcomeGrid(2, 9000, STEPS)),
+    ):
+        said = link.outcomes(margins)
+        assert (np.diff(said) >= 0).all()
+        assert said.min() >= link.grid.low
+        assert said.max() <= link.grid.high * (1 + 1e-12)
+        assert link.scale == ("outcome" if type(link) is Link else "log outcome")
+    assert LogLink(OutcomeGrid(0, 80, STEPS)).outcomes(margins).min() > 0
+
+
+def test_a_log_of_outcomes_is_that_of_each_outcome():
+    link = LogOutcome(OutcomeGrid(2, 9000, STEPS))
+    values = np.array([0.0, 2.0, 50.0, 8999.0, 10_000.0, np.nan])
+    codes = link.read(link.grid.codes(values))
+    assert codes[-1] == -1
+    assert link.outcomes(codes[:-1]) == pytest.approx(np.clip(values[:-1], 2, 9000), rel=1e-3)
+    assert link.origin + codes[2] / link.vote_steps == pytest.approx(np.log(50), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("link", "low", "match"),
+    [(LogOutcome, 0, "above 0"), (LogOutcome, 1e-4, "times its low"), (LogLink, 1, "start at 0")],
+)
+def test_a_range_that_has_no_logs_is_refused(link, low, match):
+    with pytest.raises(ConfigurationError, match=match):
+        link(OutcomeGrid(low, 100, STEPS))
+
+
 def test_a_record_without_an_outcome_adds_nothing():
     labels, margins = np.array([-1, 5]), np.zeros((2, 1), dtype=np.int32)
-    for rule in (loss(3), counts_of_residuals(STEPS), counts_of_outcomes(STEPS, 0)):
+    log = LogOutcome(OutcomeGrid(2, 9000, STEPS))
+    rules = [loss(3), counts(3, 500, 7.0), Squared(3, 1.0, 1.0, 500, log)]
+    rules += [
+        of(STEPS, *more)
+        for more in ((), (log,))
+        for of in (counts_of_residuals, lambda *a: counts_of_outcomes(a[0], 0, *a[1:]))
+    ]
+    for rule in rules:
         channels = rule(margins, labels)
         assert not channels[0].any()
         assert channels[1].any()
@@ -57,11 +134,11 @@ def test_each_record_is_in_one_bin_whatever_its_outcome_is(zero):
         assert channels.max() == rule.l1 == rule.l2_squared == 1
 
 
-def law(labels, clip):
+def law(labels, one_loss):
     """Return the exact law of what one round of epsilon 1 selects and measures on records of two features with two codes."""
     schema = Schema({name: Categorical(["a"]) for name in "fg"}, outcome=Numeric(0, 4))
     codes = np.array([[number % 2, number // 2 % 2] for number in range(len(labels))], dtype=np.uint8).reshape(-1, 2)
-    one = OneRound(loss(clip), Budget(Fraction(1)), 0, 2)
+    one = OneRound(one_loss, Budget(Fraction(1)), 0, 2)
 
     def fit(source):
         table = MemoryTable(codes, np.array(labels, dtype=np.int32), np.array([2, 2]), 0)
@@ -75,23 +152,24 @@ def law(labels, clip):
     return open_law(fit, Grid((0,), (0, 8 * UNIT)))
 
 
-def worst(clip):
+def worst(one_loss):
     return max(
-        worst_loss(law(labels, clip), law((*labels, added), clip))
+        worst_loss(law(labels, one_loss), law((*labels, added), one_loss))
         for labels in [(), (0,), (4, 0)]
         for added in (0, 1, 4)
     )
 
 
-@pytest.mark.parametrize("clip", [1, 2])
-def test_a_round_loses_at_most_epsilon_and_a_fair_part_of_it(clip):
-    assert 0.5 < worst(clip) <= 1 + 1e-9
+@pytest.mark.parametrize("one_loss", [loss(1), loss(2), counts(1, 500, 0.5, steps=4), counts(2, 500, 1.0, steps=4)])
+def test_a_round_loses_at_most_epsilon_and_a_fair_part_of_it(one_loss):
+    assert 0.5 < worst(one_loss) <= 1 + 1e-9
 
 
-def test_noise_for_norms_without_the_count_loses_more_than_epsilon(monkeypatch):
+@pytest.mark.parametrize("one_loss", [loss(1), counts(1, 500, 0.5, steps=4)])
+def test_noise_for_norms_without_the_count_loses_more_than_epsilon(one_loss, monkeypatch):
     monkeypatch.setattr(Squared, "l1", UNIT)
     monkeypatch.setattr(Squared, "scored_l1", UNIT // 4)
-    assert worst(1) > 1
+    assert worst(one_loss) > 1
 
 
 def histogram(values, rule):
@@ -124,17 +202,17 @@ def test_the_clip_is_wider_where_noise_is_small_and_where_tails_are_heavy():
     rule, generator = counts_of_residuals(STEPS), np.random.default_rng(0)
     even = Spread.of(rule, histogram(np.abs(generator.normal(0, 10_000, 20_000)).astype(np.int64), rule), 1.0)
     heavy = Spread.of(rule, histogram(np.abs(generator.standard_t(2, 20_000) * 10_000).astype(np.int64), rule), 1.0)
-    chosen = [even.loss(noise, 10.0, 0.2, 500).clip for noise in (1000.0, 100.0, 1.0)]
+    chosen = [even.loss(noise, 10.0, 0.2, loss(1)).clip for noise in (1000.0, 100.0, 1.0)]
     assert chosen == sorted(chosen)
     assert chosen[0] < chosen[-1]
-    assert heavy.loss(1.0, 10.0, 0.2, 500).clip > even.loss(1.0, 10.0, 0.2, 500).clip
-    assert heavy.wide_clip(100.0) > heavy.loss(100.0, 10.0, 0.2, 500).clip
+    assert heavy.loss(1.0, 10.0, 0.2, loss(1)).clip > even.loss(1.0, 10.0, 0.2, loss(1)).clip
+    assert heavy.wide_clip(100.0) > heavy.loss(100.0, 10.0, 0.2, loss(1)).clip
 
 
 def test_nothing_that_stands_out_is_told_as_what_it_is():
     rule = counts_of_residuals(STEPS)
     spread = Spread.of(rule, np.zeros(rule.channels, dtype=np.int64), 100.0)
-    assert spread.records == 1
+    assert spread.clear == 0
     assert np.isfinite(spread.mean)
-    assert 1 <= spread.loss(10.0, 10.0, 0.2, 500).clip <= spread.edges[-1]
+    assert 1 <= spread.loss(10.0, 10.0, 0.2, loss(1)).clip <= spread.edges[-1]
     assert isinstance(rule, Counts)

@@ -8,6 +8,7 @@ import pytest
 from costs import sums
 
 import hedgerow as hr
+from hedgerow.additive.estimate import LOG_ODDS
 from hedgerow.additive.losses import Start
 from hedgerow.additive.plan import AdditivePlan
 from hedgerow.additive.round import OneRound
@@ -38,7 +39,9 @@ class LeastSquares:
     curvature = 1.0
     deviation = 1.0
     unit = 1.0
+    prior = LOG_ODDS
     opening = Ones()
+    scores = property(lambda self: self)
 
     def start(self, released, deviation):
         records = max(float(released[0]), 1.0)

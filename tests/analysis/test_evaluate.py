@@ -233,7 +233,7 @@ def test_a_report_card_spends_nearly_all_of_its_claim_and_its_certificate_says_s
     assert certificate.holds
     assert certificate.spent <= Fraction(3, 10)
     assert certificate.spent > Fraction(2999, 10_000)
-    assert "other records than those of the fit" in str(certificate)
+    assert "other records than those of the fit" in certificate.details()
     assert hr.Certificate.from_dict(certificate.to_dict()) == certificate
     assert card.deviation == pytest.approx(4 * math.sqrt(2) / 0.3)
     half = evaluate(MODELS[3], X, y, epsilon=0.3, adjacency="replace-one")

@@ -327,7 +327,7 @@ def test_the_certificate_and_those_of_later_fits():
     assert certificate.spent == pytest.approx(3, abs=1e-9)
     assert certificate.spent <= 3
     assert cost(certificate.event).thresholds == Fraction(1, 10**6)
-    page = str(certificate)
+    page = certificate.details()
     assert "delta 0.000001 by thresholds" in page or "1e-6 by thresholds" in page
     assert "the names of the columns" in page
     assert "X and y as given to fit" not in page
@@ -335,7 +335,7 @@ def test_the_certificate_and_those_of_later_fits():
     model = hr.EDPRFClassifier(epsilon=1, schema=made).fit(pd.DataFrame(PEOPLE), LABELS)
     assert model.certificate_.holds
     assert model.certificate_.releases == (certificate.digest,)
-    assert certificate.digest[:16] in str(model.certificate_)
+    assert certificate.digest[:16] in model.certificate_.details()
     assert hr.Certificate.from_dict(model.certificate_.to_dict()) == model.certificate_
     public = made.confirm()
     assert hr.EDPRFClassifier(epsilon=1, schema=public).fit(pd.DataFrame(PEOPLE), LABELS).certificate_.releases == ()
@@ -553,7 +553,7 @@ def test_the_release_command_writes_a_schema_and_books_it(tmp_path, run, answer)
     booked = ["--ledger", budgets, "--dataset", "people"]
     result = run(*arguments, *booked)
     assert result.exit_code == 0, result.output
-    assert "claim      epsilon = 2, delta = 1e-6" in result.stdout
+    assert "promise    epsilon = 2, delta = 1e-6" in result.stdout
     made = Schema.load(out)
     (digest,) = made.releases
     assert f"certificate {digest}" in result.stdout

@@ -205,10 +205,10 @@ def test_certificates_and_files(strategy, refit, adjacency, tmp_path):
     certificate = check_whole(search, 1)
     assert certificate.holds
     assert certificate.spent > Fraction(99, 100)
-    assert "own epsilon being replaced" in str(certificate)
+    assert "own epsilon being replaced" in certificate.details()
     assert hr.Certificate.from_dict(certificate.to_dict()) == certificate
     best = search.best_estimator_
-    assert certificate.digest[:16] in str(best.certificate_)
+    assert certificate.digest[:16] in best.certificate_.details()
     assert best.certificate_.holds
     assert exact_sum(search) == 1
     best.save(tmp_path / "m")
@@ -240,7 +240,7 @@ def test_words_of_both_certificates_and_whose_records_they_are():
             hr.EDPRFClassifier(schema=SCHEMA), GRID, epsilon=2, refit=refit, records_per_person=2, random_state=0
         ).fit(*sample(800), groups=who)
         best = search.best_estimator_.certificate_
-        assert f"{words} certificate {search.certificate_.digest[:16]}" in str(best)
+        assert f"{words} certificate {search.certificate_.digest[:16]}" in best.details()
         assert [one.unit.person for one in (search.certificate_, best)] == ["", ""]
 
 
@@ -294,8 +294,9 @@ def test_nothing_of_the_others_is_kept():
     assert len(pickle.dumps(search.best_estimator_)) < 200_000
     again = clone(search)
     assert not hasattr(again, "best_estimator_")
-    assert str(searched(600, strategy="random-stopping", random_state=1).certificate_) == str(
-        searched(900, strategy="random-stopping", random_state=2).certificate_
+    assert (
+        searched(600, strategy="random-stopping", random_state=1).certificate_.details()
+        == searched(900, strategy="random-stopping", random_state=2).certificate_.details()
     )
 
 

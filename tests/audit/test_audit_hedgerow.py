@@ -14,6 +14,7 @@ from helpers import data_sets, make_table, plan_at
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.plan import AdditivePlan, Course
+from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid, open_law, worst_loss
 from hedgerow.audit.exact import total
 from hedgerow.curator import Cut, Queryable, Round, Splits, rounds
@@ -204,8 +205,8 @@ def test_scores_of_cuts_that_count_three_times_are_caught(cuts, monkeypatch):
 def test_records_that_are_in_all_cells_of_the_first_cut_are_caught(cuts, monkeypatch):
     table = Queryable.open_round
 
-    def both(self, rule, votes=None, made=(), splits=None):
-        asked = table(self, rule, votes, made, splits)
+    def both(self, rule, votes=None, made=(), splits=None, **kind):
+        asked = table(self, rule, votes, made, splits, **kind)
         return replace(asked, _sums=np.repeat(asked._sums.sum(axis=0, keepdims=True), len(asked._sums), axis=0))
 
     monkeypatch.setattr(Queryable, "open_round", both)
@@ -257,6 +258,50 @@ def test_a_number_of_cuts_by_raw_sums_is_caught(monkeypatch):
         lambda self, found, feature, **more: saw(self, found + exact[0] * np.arange(len(found)), feature, **more),
     )
     assert worst_of_three() > 1
+
+
+# Rounds that score on a sample: the law is the mixture over all coins of the records, which are not told.
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """Every other record is scored on, by a coin of its own."""
+
+    def halved(self, curator, records):
+        curator.draw_sample(1)
+        return 1
+
+    monkeypatch.setattr(AdditivePlan, "_halvings", halved)
+
+
+@pytest.mark.usefixtures("sampled")
+def test_rounds_that_score_on_a_sample_lose_at_most_epsilon_and_a_fair_part_of_it():
+    assert 0.5 < worst(1, TYPES[::7]) <= 1
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("cuts", [2], indirect=True)
+def test_cuts_that_score_on_a_sample_lose_at_most_their_selections(cuts):
+    assert SELECTIONS / 5 < worst_added(cuts) <= SELECTIONS
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("cuts", [1], indirect=True)
+def test_a_penalty_by_the_exact_size_of_the_sample_is_caught(cuts, monkeypatch):
+    right, size = OneRound._select, []
+
+    def draw(self, halvings):
+        shipped(self, halvings)
+        size[:] = [len(self._sample)]
+
+    def select(self, answers, fit, made, splits):
+        fit.curvature = np.full(1, 400.0 * size[0])  # in place of that of all records, as released
+        return right(self, answers, fit, made, splits)
+
+    shipped = Queryable.draw_sample
+    monkeypatch.setattr(Queryable, "draw_sample", draw)
+    monkeypatch.setattr(OneRound, "_select", select)
+    assert worst_added(cuts) > SELECTIONS
 
 
 @dataclass(frozen=True)

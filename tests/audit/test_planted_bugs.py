@@ -191,7 +191,7 @@ def test_the_certificate_of_a_ledger_that_dropped_a_level_is_not_that_of_its_pla
     with monkeypatch.context() as planted:
         planted.setattr(OneSelection, "events", lambda self, level: ())
         model = fitted(hr.EDPRFClassifier)
-    assert "test of a node" not in str(model.certificate_)
+    assert "test of a node" not in model.certificate_.details()
     model.save(tmp_path / "model")
     findings = check_model(tmp_path / "model")
     assert any("leaves out what the plan does on level 1: test of a node" in finding.words for finding in findings)

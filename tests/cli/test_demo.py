@@ -60,7 +60,7 @@ def test_it_leaves_a_picture_a_card_and_the_model(run):
     assert [name for name in left[:3] if name not in result.stdout] == []
     model = hr.load(folder / "affairs.hedgerow")
     assert model.certificate_.holds
-    assert str(model.certificate_).splitlines()[-1] in (folder / "card.html").read_text("utf-8")
+    assert model.certificate_.details().splitlines()[-1] in (folder / "card.html").read_text("utf-8")
     assert run("demo", "--splits", "2", "--out", "here/mine").exit_code == 0  # its own files are replaced
     assert sorted(path.name for path in folder.iterdir()) == left
 

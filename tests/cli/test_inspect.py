@@ -28,6 +28,8 @@ def test_inspect_shows_class_certificate_and_sizes(run, model, folder):
     page = run("inspect", "m.hedgerow").stdout
     assert page.startswith("EDPRFClassifier\n")
     assert str(model.certificate_) in page
+    assert model.certificate_.details() not in page
+    assert model.certificate_.details() in run("inspect", "m.hedgerow", "--details").stdout
     forest = model.model_.forest
     lines = [" ".join(line.split()) for line in page.splitlines()]
     sizes = {"trees": 3, "nodes": forest.n_nodes, "leaves": forest.n_leaves}
@@ -47,7 +49,7 @@ def test_inspect_as_json_holds_what_the_page_says(answer, model, folder):
     assert list(found["feature_importances"].values()) == pytest.approx(list(model.feature_importances_))
     assert (found["parameters"]["n_estimators"], found["parameters"]["max_bins"]) == (3, None)
     certificate = found["certificate"]
-    assert certificate["text"] == str(model.certificate_)
+    assert certificate["text"] == model.certificate_.details()
     assert (certificate["holds"], certificate["seeded"], len(certificate["reasons"])) == (False, True, 1)
     assert (
         hr.Certificate.from_dict({key: certificate[key] for key in model.certificate_.to_dict()}) == model.certificate_

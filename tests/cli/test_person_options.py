@@ -112,7 +112,7 @@ def test_the_promise_needs_no_column(visits, run):
         "train", "visits.csv", "--schema", "visits.toml", "--epsilon", "1", "--out", "m.h", "--records-per-person", "3"
     )
     assert result.exit_code == 0, result.output
-    assert "nobody having more than 3 records, as the owner promises" in result.stdout
+    assert "promises that no person has more than 3 records" in result.stdout
     outlook = run(
         "plan",
         "--schema",

@@ -474,7 +474,7 @@ def test_train_as_json(folder, train):
         "holds": True,
         "reasons": [],
         **json.loads(json.dumps(model.certificate_.to_dict())),
-        "text": str(model.certificate_),
+        "text": model.certificate_.details(),
     }
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
 from hedgerow.engines.remote import _MEMOS
+from hedgerow.systems import hedgerow
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -40,6 +42,11 @@ def check_case(case, made, client, tmp_path):
 @pytest.mark.parametrize("case", thinned(["hedgerow, delta", "edprf", "dpada"], 3))
 def test_a_fit_is_the_same_bits(case, client, tmp_path):
     check_case(case, random_records(5), client, tmp_path)
+
+
+def test_a_sample_is_the_same_bits(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, scored=50.0))
+    check_case("hedgerow, delta", random_records(3, 2000), client, tmp_path)
 
 
 @pytest.mark.parametrize(("case", "seed"), by_turns(CASES, [0, 1, 2], pytest.mark.engines))

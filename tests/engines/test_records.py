@@ -22,6 +22,7 @@ from hedgerow.engines.local import LocalSource
 from hedgerow.engines.spill import Spill
 from hedgerow.schema import Encoder
 from hedgerow.sources.streams import ParquetFiles
+from hedgerow.systems import hedgerow, regressor
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -46,6 +47,22 @@ def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_p
     records = hr.Records.from_batches(random_batches(X, y, generator), label="label")
     whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")
     assert saved(estimator(case, schema).fit(records), tmp_path / "parts") == whole
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, scored=50.0))
+    monkeypatch.setattr(regressor, "RULES", replace(regressor.RULES, scored=50.0))
+
+
+@pytest.mark.usefixtures("small_partitions", "small_samples")
+@pytest.mark.parametrize("case", ["hedgerow", "hedgerow, delta"])
+def test_a_sample_is_the_same_in_any_parts(case, tmp_path):
+    schema, X, y = random_records(3, 2000)
+    whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")
+    records = hr.Records.from_batches(random_batches(X, y, np.random.default_rng(0)), label="label")
+    assert saved(estimator(case, schema).fit(records), tmp_path / "parts") == whole
+    assert saved(estimator(case, schema).fit(spilling(records, tmp_path)), tmp_path / "spilled") == whole
 
 
 @pytest.mark.parametrize("case", thinned(["hedgerow, delta", "edprf", "forest", "tpdprf", "diffgen"], 5))

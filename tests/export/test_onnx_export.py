@@ -69,7 +69,7 @@ def test_inputs_outputs_and_metadata_are_as_promised():
     assert json.loads(metadata["hedgerow.certificate"]) == json.loads(json.dumps(model.certificate_.to_dict()))
     assert hr.Schema.from_dict(json.loads(metadata["hedgerow.schema"])) == SCHEMA
     assert metadata["hedgerow.class"] == "EDPRFClassifier"
-    assert proto.doc_string == str(model.certificate_)
+    assert proto.doc_string == model.certificate_.details()
 
 
 @pytest.mark.parametrize(

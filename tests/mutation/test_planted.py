@@ -54,7 +54,9 @@ def test_a_copy_with_a_bug_fails_its_test_and_is_whole_again_afterwards(tmp_path
         "from hedgerow.texts import listed\ndef test_a_number_of_two():\n    assert 'a' in listed(['a'])\n"
     )
     source = (tmp_path / "src/hedgerow/texts.py").read_text()
-    bug = replace(BUGS[0], file="texts.py", old=source, new="def listed(names):\n    return ''\n", test=test)
+    bug = replace(
+        BUGS[0], file="texts.py", old=source, new=source + "\n\ndef listed(names):\n    return ''\n", test=test
+    )
     assert copy.run_with(bug, [test]) == {test: "failed"}
     assert (tmp_path / "src/hedgerow/texts.py").read_text() == source
     with pytest.raises(NotRunError):

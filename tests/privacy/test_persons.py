@@ -170,7 +170,7 @@ def test_a_certificate_holds_for_persons_only_where_the_plan_was_made_for_them()
     ],
 )
 def test_the_page_says_whom_it_is_for(records, person, adjacency, facts):
-    page = " ".join(str(certificate(pure("1/100"), records=records, person=person, adjacency=adjacency)).split())
+    page = " ".join(certificate(pure("1/100"), records=records, person=person, adjacency=adjacency).details().split())
     for fact in facts:
         assert fact in page, page
     assert ("owner promises" in page) == (records > 1 and person is None)

@@ -157,7 +157,7 @@ def test_every_unprotected_step_is_named_and_no_other(name):
     certificate = Certificate(name, "published", Fraction(7, 10), Fraction(0), "add-remove", event)
     assert not certificate.holds
     assert certificate.spent is None
-    assert str(certificate)
+    assert certificate.details()
     assert event_from_dict(event_to_dict(event)) == event
 
 

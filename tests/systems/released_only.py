@@ -107,7 +107,7 @@ class World:
 def shape_of_sums(table, rule, layout):
     if layout is None:
         return 1, int(table.offsets[-1]), rule.channels
-    return layout.n_parts, 1 if layout.whole else int(table.offsets[-1]), layout.channels(rule)
+    return layout.n_parts, int(layout.offsets(table.offsets)[-1]), rule.channels
 
 
 def fit_in(world: World, estimator, seed: int):

@@ -85,7 +85,7 @@ def check(model, tmp_path):
         assert not certificate.holds
         assert certificate.reasons
         assert certificate.spent is None
-        assert all(reason in str(certificate) for reason in certificate.reasons)
+        assert all(reason in certificate.details() for reason in certificate.reasons)
     shares = model.predict_proba(FRESH)
     assert shares.shape == (len(FRESH["age"]), 2)
     np.testing.assert_allclose(shares.sum(axis=1), 1)

@@ -117,7 +117,6 @@ def test_blocks_of_predictions_change_nothing(size, monkeypatch):
     X = np.linspace(0, 1, 100)[:, None]
     model = hr.HedgerowClassifier(schema=schema, epsilon=5.0, random_state=0).fit(X, (X[:, 0] * 6.9).astype(int))
     whole = model.predict_proba(X), model.decision_function(X)
-    monkeypatch.setattr("hedgerow.schema.encoder.FEW_ROWS", 0)
     monkeypatch.setattr("hedgerow.schema.encoder.BLOCK_ROWS", size)
     assert np.array_equal(model.predict_proba(X), whole[0])
     assert np.array_equal(model.decision_function(X), whole[1])
@@ -253,7 +252,10 @@ def test_a_large_epsilon_with_a_delta_has_a_pure_plan():
     model = hr.HedgerowClassifier(50.0, delta=1e-6, schema=SCHEMA).fit(X, Y)
     assert model.certificate_.holds
     assert model.certificate_.spent <= 50
-    assert "no noise of a plan with delta keeps to so large an epsilon, so the plan is pure" in str(model.certificate_)
+    assert (
+        "no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
+        in model.certificate_.details()
+    )
 
 
 def test_fits_of_a_ledger_with_delta_add_up_all_that_a_pure_fit_costs():

@@ -219,7 +219,7 @@ def test_nobody_is_in_two_parts_of_a_search(read, strategy):
         assert sum(map(len, persons)) == len(set.union(*persons)) == len(set(WHO))
         assert np.array_equal(sum(shares.values()), everybody)  # the same records of a person wherever it is
         assert np.bincount(WHO[everybody]).max() == 2
-    assert "every person is in one part" in str(search.certificate_) or strategy != "disjoint"
+    assert "every person is in one part" in search.certificate_.details() or strategy != "disjoint"
 
 
 def test_every_run_of_random_stopping_divides_persons_anew(read):

@@ -84,6 +84,60 @@ def test_at_a_small_epsilon_it_is_no_worse_than_the_mean(delta):
     assert np.mean(scores) > -0.1
 
 
+COUNTS = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"}, outcome=hr.Integer(0, 60))
+VISITS = GENERATOR.poisson(np.exp(2 * X[:, 0] - 1 + np.sin(6 * X[:, 1])))
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_counts_are_learned_by_the_log_of_their_mean(delta):
+    model = regressor(delta=delta, schema=COUNTS, loss="poisson").fit(X, VISITS)
+    said = model.predict(X)
+    assert model.certificate_.holds
+    assert 0 < said.min() <= said.max() <= 60
+    assert said.mean() == pytest.approx(VISITS.mean(), rel=0.1)
+    assert np.corrcoef(said, np.exp(2 * X[:, 0] - 1 + np.sin(6 * X[:, 1])))[0, 1] > 0.9
+    found = model.explain(X[:50])
+    assert found.scale == "log outcome"
+    assert np.allclose(np.exp(found.baseline + found.contributions.sum(axis=1)).clip(0, 60), said[:50], rtol=1e-9)
+
+
+def test_a_log_predicts_a_median():
+    schema = SCHEMA.replace(outcome=hr.Numeric(0.1, 1000))
+    skewed = np.exp(2 * X[:, 0] + GENERATOR.normal(0, 1, 6000))
+    model = regressor(delta=1e-6, schema=schema, outcome_transform="log", random_state=0).fit(X, skewed)
+    assert np.mean(skewed > model.predict(X)) == pytest.approx(0.5, abs=0.05)
+    assert np.corrcoef(np.log(model.predict(X)), X[:, 0])[0, 1] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"loss": "poisson"}, "start at 0"),
+        ({"outcome_transform": "log"}, "above 0"),
+        ({"loss": "poisson", "outcome_transform": "log"}, "link of"),
+    ],
+)
+def test_losses_that_the_range_does_not_fit_are_refused(parameters, match):
+    with pytest.raises(ConfigurationError, match=match):
+        regressor(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"loss": "poisson", "schema": COUNTS}, {"outcome_transform": "log", "schema": None}]
+)
+def test_a_file_of_another_loss_answers_alike(parameters, tmp_path):
+    schema = parameters["schema"] or SCHEMA.replace(outcome=hr.Numeric(0.5, 60))
+    model = regressor(delta=1e-6, **{**parameters, "schema": schema}).fit(X, VISITS)
+    model.save(tmp_path / "model.hedgerow")
+    assert np.array_equal(hr.load(tmp_path / "model.hedgerow").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("sort", ["sample_weight", "exposure"])
+def test_weights_and_exposures_are_refused_with_a_reason(sort):
+    with pytest.raises(TypeError, match="Leave it out"):
+        regressor().fit(X, Y, **{sort: np.ones(6000)})
+
+
 def test_rounds_and_curves_are_as_they_were_asked_for():
     model = regressor(n_estimators=7, monotonic_cst={"a": 1}, interaction_cst="no_interactions").fit(X, Y)
     assert len(model.model_.terms) == 7
@@ -105,7 +159,7 @@ def test_a_file_answers_alike_and_a_damaged_one_is_refused(tmp_path):
     loaded = hr.load(path)
     assert type(loaded) is hr.HedgerowRegressor
     assert np.array_equal(loaded.predict(X), model.predict(X))
-    assert str(loaded.certificate_) == str(model.certificate_)
+    assert loaded.certificate_.details() == model.certificate_.details()
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 255
     path.write_bytes(bytes(content))
@@ -142,13 +196,22 @@ ONE = World({name: X[:1, j] for j, name in enumerate("abc")}, np.array([np.nan])
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("delta", DELTAS)
-def test_a_fit_follows_from_what_is_released(delta, seed):
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"delta": 0.0},
+        {"delta": 1e-6},
+        {"delta": 1e-6, "loss": "poisson", "schema": SCHEMA.replace(outcome=hr.Numeric(0, 12))},
+        {"delta": 1e-6, "outcome_transform": "log", "schema": SCHEMA.replace(outcome=hr.Numeric(1, 12))},
+    ],
+    ids=["pure", "normal", "poisson", "log"],
+)
+def test_a_fit_follows_from_what_is_released(parameters, seed):
     """A start, a clip or a mean of exact outcomes would differ from world to world."""
-    model, asked = fit_in(ONE, regressor(delta=delta, n_estimators=3), seed)
+    model, asked = fit_in(ONE, regressor(n_estimators=3, **parameters), seed)
     assert len(asked) >= 6
     for world in WORLDS:
-        other, asked_there = fit_in(world, regressor(delta=delta, n_estimators=3), seed)
+        other, asked_there = fit_in(world, regressor(n_estimators=3, **parameters), seed)
         assert asked == asked_there
         assert model == other
 

@@ -78,6 +78,7 @@ BETWEEN = 15.0  # records, and with a delta those of a precision a fifth as larg
 THRESHOLDS = {
     "cuts": ({"cuts_from": BETWEEN, "first": 0}, {"cuts_from": np.inf}),
     "cuts after some rounds": ({"cuts_from": 0.0, "first": 2}, {"cuts_from": 0.0, "first": 3}),
+    "samples": ({"scored": BETWEEN / 4}, {"scored": np.inf}),
     "rounds": (
         {"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)},
         {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)},
@@ -142,7 +143,7 @@ def test_every_question_is_asked_by_some_system(monkeypatch):
             if all(key in kind._constraints and kind._constraints[key].allows(value) for key, value in choices.items()):
                 asked |= {question for question, _ in fit_in(ONE, small(name, **choices), 0)[1]}
     # Draws are noted beside the questions; what is left out analysts' curators ask.
-    assert asked - {"a draw"} == {name for _, name in QUESTIONS} - {"for_learner"}
+    assert asked - {"a draw"} == {name for _, name in QUESTIONS} - {"for_learner", "draw_sample"}
 
 
 # What must be noticed.

@@ -41,7 +41,14 @@ N_CODES, N_CLASSES = np.array([3, 5, 2]), 3
 TESTS = multiway(N_CODES)
 GROUPS = CodeGroups(np.array([0, 2]), np.array([[0, 1, 0], [2, 3, 0]]))
 CUTS = Cells(np.array([1, 0]), np.array([[0, 1, 1, 0, 1], [1, 0, 1, 9, 9]]))
-LAYOUTS = (None, Layout(groups=GROUPS), Layout(CUTS), Layout(CUTS, GROUPS), Layout(CUTS, GROUPS, scored=True))
+LAYOUTS = (
+    None,
+    Layout(groups=GROUPS),
+    Layout(CUTS),
+    Layout(CUTS, GROUPS),
+    Layout(CUTS, feature=1),
+    Layout(feature=2),
+)
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)
 COUNT = 90
@@ -65,7 +72,7 @@ class Everywhere:
         for place, partition in enumerate(self.partitions):
             answer = task.answer(partition, self.memos.setdefault((task.log, place), Memo()))
             assert np.array_equal(answer, task.answer(partition, Memo()))
-            assert answer.size == task.question.cells(int(task.n_codes.sum()), task.n_classes)
+            assert answer.size == task.question.cells(task.n_codes, task.n_classes)
             assert not task.question.counts or answer.min(initial=0) >= 0
             total = total + answer
         return total
@@ -429,9 +436,12 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Histogram(of), 2 * 10 * 3, True),
         (CellCounts(of, FourCells()), 4 * 3, True),
         (Sums(Channels(), Layout()), 10 * 3, False),
-        *((Sums(Channels(), own), cells, False) for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 320), strict=True)),
+        *(
+            (Sums(Channels(), own), cells, False)
+            for own, cells in zip(LAYOUTS[1:], (120, 120, 480, 60, 6), strict=True)
+        ),
     ):
-        assert question.cells(10, 3) == cells
+        assert question.cells(N_CODES, 3) == cells
         assert question.counts == counts
 
 
@@ -448,3 +458,15 @@ def test_a_memo_is_kept_where_it_is_told_to():
 def test_the_records_of_a_partition_are_not_shown():
     partition = Partition(3, {"codes": np.full((1, 1), 77, dtype=np.uint8), "labels": np.full(1, 77, dtype=np.int16)})
     assert "77" not in repr(partition)
+
+
+def test_a_thinned_table_answers_in_partitions_as_in_memory():
+    parted, memory = both()
+    for table in (parted, memory):
+        table.merge(INTO)
+    coins = Randomness(4).coins(PerRecordCoin(4))
+    some, same = parted.thinned(coins), memory.thinned(coins)
+    for votes in (None, learn, None):
+        found = some.sums(Channels(), votes)
+        assert np.array_equal(found, same.sums(Channels(), votes))
+        assert not np.array_equal(found, parted.sums(Channels(), votes))

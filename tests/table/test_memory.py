@@ -177,7 +177,8 @@ LAYOUTS = {
     "groups": Layout(groups=GROUPS),
     "cells": Layout(CUTS),
     "groups in cells": Layout(CUTS, GROUPS),
-    "scored": Layout(CUTS, GROUPS, scored=True),
+    "one feature": Layout(CUTS, feature=1),
+    "one feature of all": Layout(feature=2),
 }
 
 
@@ -188,6 +189,48 @@ def parts_of(layout, code):
         cell = 2 * cell + side[code[by]]
     of = [0] if layout.groups is None else [[0, 1, 0][code[0]], [2, 3][code[2]]]
     return [cell * n_groups + group for group in of]
+
+
+def codes_of(layout):
+    """The codes that sums of a layout are told apart by."""
+    return (
+        slice(None) if layout.feature is None else slice(*np.array([0, 3, 8, 10])[layout.feature : layout.feature + 2])
+    )
+
+
+class OneChannel:
+    """A single channel, which needs no packing."""
+
+    columns, channels, scored, l1 = 3, 1, 1, 20
+
+    def __call__(self, margins, labels):
+        return margins[:, :1] - 3 * labels[:, None].astype(np.int64)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_single_channel_is_summed_without_packing(name, monkeypatch):
+    monkeypatch.setattr(memory, "LARGEST_HALF", 20 * 3)
+    codes, labels, _ = records()
+    found = numbered(table_of(codes, labels)).sums(OneChannel(), None, LAYOUTS[name])
+    known, channel = LAYOUTS[name] or Layout(), np.arange(60) % 7 - 3 * labels
+    expected = np.zeros((known.n_parts, 10, 1), dtype=np.int64)
+    for row in range(60):
+        for part in parts_of(known, codes[row]):
+            expected[part, np.array([0, 3, 8]) + codes[row]] += channel[row]
+    assert np.array_equal(found, expected[:, codes_of(known)])
+
+
+def test_a_thinned_table_holds_the_records_that_the_coins_choose_alone():
+    codes, labels, _ = records()
+    table, coins = table_of(codes, labels), Randomness(3).coins(PerRecordCoin(2))
+    chosen = coins.parts(0, 60) == 0
+    assert 0 < chosen.sum() < 60
+    table.update_margins(learn)
+    some = table.thinned(coins)
+    assert np.array_equal(some.sums(OneChannel()), table_of(codes[chosen], labels[chosen]).sums(OneChannel()))
+    some.update_margins(learn)
+    assert np.array_equal(some.margins[:, 0], codes[chosen, 1])
+    assert np.array_equal(table.margins[:, 0], codes[:, 1])  # its own margins
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 1 << 13])
@@ -204,14 +247,14 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
     for votes, layout in product((None, learn), LAYOUTS.values()):
         if votes:
             margins = margins + codes[:, 1]
-        used = 2 if layout is LAYOUTS["scored"] else 3
-        channels = np.stack([margins, -margins, labels], axis=1)[:, :used]
         known = layout or Layout()
-        expected = np.zeros((known.n_parts, 10, used), dtype=np.int64)
+        channels = np.stack([margins, -margins, labels], axis=1)
+        expected = np.zeros((known.n_parts, 10, 3), dtype=np.int64)
         for row in range(60):
             for part in parts_of(known, codes[row]):
                 for feature, start in enumerate((0, 3, 8)):
                     expected[part, start + codes[row, feature]] += channels[row]
+        expected = expected[:, codes_of(known)]
         found = table.sums(Channels(), votes, layout)
         assert found.dtype == np.int64
         assert np.array_equal(found, expected)
@@ -219,8 +262,7 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
 
 
 def test_a_layout_has_the_groups_of_each_of_its_cells():
-    assert [(Layout() if layout is None else layout).n_parts for layout in LAYOUTS.values()] == [1, 4, 8, 32, 32]
-    assert [Layout(scored=scored).channels(Channels()) for scored in (False, True)] == [3, 2]
+    assert [(Layout() if layout is None else layout).n_parts for layout in LAYOUTS.values()] == [1, 4, 8, 32, 8, 1]
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -229,7 +271,7 @@ def test_sums_of_no_records_are_whole_zeros(name):
     found = table_of(codes, labels).sums(Channels(), None, LAYOUTS[name])
     assert found.dtype == np.int64
     known = LAYOUTS[name] or Layout()
-    assert found.shape == (known.n_parts, 10, 2 if known.scored else 3)
+    assert found.shape == (known.n_parts, len(range(10)[codes_of(known)]), 3)
     assert not found.any()
 
 
@@ -240,14 +282,14 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
     monkeypatch.setattr(memory, "LARGEST_HALF", 140)
     pack, since = memory.kernels.pack, [0]
 
-    def packed(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, out):
+    def packed(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, out):
         since[-1] += len(codes)
-        assert place.shape == (3,)
+        assert (len(part), part.dtype) == (min(step, 7), np.uint64)
         assert row.shape == (2,)
         assert out.shape == (1, 10, 2)
         assert (used, n_groups) == (3, 1)
         assert {array.dtype for array in (row, out, channels)} == {np.dtype(np.int64)}
-        pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, out)
+        pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)
     monkeypatch.setattr(memory.kernels, "unpack", lambda *halves: since.append(0) or unpack(*halves))

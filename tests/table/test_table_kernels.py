@@ -144,9 +144,16 @@ def packed_by(pack, given, said, used, cells, groups, n_groups):
     """What a kernel packs into the parts of cells (features, sides) and groups (features, groups), and what is around."""
     (cut_by, side), (by, group) = ((np.array(features, dtype=np.int64), table) for features, table in (cells, groups))
     pairs = (used + 1) // 2
-    place, row = given.array((len(given.offsets) - 1,), np.uint64), given.array((pairs,))
+    part, row = given.array((len(given.codes),), np.uint64), given.array((pairs,))
     packed = given.array(((1 << len(cut_by)) * n_groups, int(given.offsets[-1]), pairs))
-    pack(given.codes, said, used, given.offsets, cut_by, side, by, group, n_groups, place, row, packed)
+    pack(given.codes, said, used, given.offsets, cut_by, side, by, group, n_groups, part, row, packed)
+    return packed
+
+
+def packed_of_one(pack_one, given, said, used, cells, feature):
+    cut_by, side, pairs = np.array(cells[0], dtype=np.int64), cells[1], (used + 1) // 2
+    packed = given.array((1 << len(cut_by), int(np.diff(given.offsets)[feature]), pairs))
+    pack_one(given.codes, said, used, feature, cut_by, side, packed)
     return packed
 
 
@@ -160,6 +167,8 @@ def packed_plainly(given, said, used, cells, groups, n_groups):
         for own in [group[code[by]] for by, group in zip(*groups, strict=True)] or [0]:
             for place in given.offsets[:-1] + code:
                 sums[cell * n_groups + own, place] += added[:used]
+    if used == 1:
+        return sums
     pairs = (used + 1) // 2
     packed = sums[..., :pairs] * (1 << 32)
     packed[..., : used - pairs] += sums[..., pairs:]
@@ -191,13 +200,27 @@ def test_two_channels_are_halves_of_one_integer_in_every_group_of_every_cell(
         assert given.is_alone()
 
 
+@cases
+@pytest.mark.parametrize("channels", range(1, 5))
+def test_the_codes_of_one_feature_are_summed_as_those_of_all(count, n_codes, n_classes, n_nodes, channels):
+    for pack_one in ways(kernels.pack_one):
+        given = Given(count, n_codes, n_classes, n_nodes)
+        said = given.generator.integers(-9, 10, (count, channels))
+        for feature, cut_by in product(range(len(n_codes)), ([], [0], [len(n_codes) - 1, 0])):
+            cells = cut_by, given.generator.integers(0, 2, (len(cut_by), max(n_codes)))
+            found = packed_of_one(pack_one, given, said, channels, cells, feature)
+            of_all = packed_plainly(given, said, channels, cells, ([], []), 1)
+            first, last = given.offsets[feature : feature + 2]
+            assert np.array_equal(found, of_all[:, first:last])
+
+
 def test_two_channels_of_a_single_code_go_to_its_group_in_their_cell():
     for pack in ways(kernels.pack):
         packed = np.zeros((4, 1, 1), dtype=np.int64)
         codes, said = np.zeros((3, 1), dtype=np.uint8), np.array([[1, 2], [3, 4], [-9, 5]])
-        place, row = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        part, row = np.zeros(3, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         one, first = np.array([[1]]), np.array([0])
-        pack(codes, said, 2, np.array([0, 1]), first, one, first, 0 * one, 2, place, row, packed)
+        pack(codes, said, 2, np.array([0, 1]), first, one, first, 0 * one, 2, part, row, packed)
         assert packed.ravel().tolist() == [0, 0, -5 * (1 << 32) + 11, 0]
 
 

@@ -82,7 +82,7 @@ def test_log_model_writes_the_model_and_its_certificate_and_nothing_of_the_recor
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(X))
     folder = tracked.artifacts.download_artifacts(info.model_uri)
     files = {path.name: path for path in __import__("pathlib").Path(folder).rglob("*") if path.is_file()}
-    assert files["certificate.txt"].read_text("utf-8") == f"{model.certificate_}\n"
+    assert files["certificate.txt"].read_text("utf-8") == f"{model.certificate_.details()}\n"
     np.testing.assert_array_equal(hr.load(files["model.hedgerow"]).predict_proba(X), model.predict_proba(X))
     assert {name for name in files if name.endswith((".csv", ".json", ".parquet"))} == set()
 

@@ -1,6 +1,5 @@
-"""The additive engine: HedgerowClassifier's rounds, the terms that they release, and all that reads them.
+"""The additive engine: HedgerowClassifier's rounds, and the terms that they release.
 
-Data flow one way: ``losses`` say what a record adds, ``plan`` and ``round`` ask for its sums, ``estimate`` and ``monotone``
-make votes of these, ``terms`` are the model. ``files`` and ``trees`` read and write it; ``bands`` and ``curves`` say what it
-holds.
+Data flows one way. ``losses`` say what a record adds; ``plan`` and ``round`` query the sums; ``estimate`` and ``monotone`` turn
+these into votes; ``terms`` are the model. ``files``, ``trees``, ``curves`` and ``bands`` read it.
 """

@@ -1,4 +1,4 @@
-"""What the noise of released sums leaves open of a model's curves and pairs (docs/curves.md)."""
+"""The uncertainty of curves and pairs from the noise of the released sums (docs/curves.md)."""
 
 from __future__ import annotations
 
@@ -9,55 +9,49 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from hedgerow.additive.estimate import (
-    COMMON,
+    LITTLE,
+    LOG_ODDS,
     SAME,
-    SPREADS,
     TINY,
-    _dependent,
-    _independent,
-    _priors,
-    _together,
-    _Visit,
+    Prior,
+    Visit,
+    as_one_curve,
     denoised,
     estimated,
+    posterior_covariances,
 )
 from hedgerow.additive.terms import AdditiveModel, Measured, Term
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import UNIT
 
 __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
 Floats = npt.NDArray[np.float64]
 
-SHOWN = 0.6  # of an error that noise left in a curve, what gradients of later rounds show where noise is all that moves them
-LITTLE = 1e-3  # the weight below which a prior is left out
+SHOWN = 0.6  # the part of a curve's error that later gradients show, times the share of the noise in their variance
 
 
 class Response:
-    """How the steps of a term follow its noisy sums, at fixed weights of the priors.
+    """How the steps of a term, (cells, codes, columns) of its loss, follow its noisy sums at fixed weights of the priors.
 
-    Parameters
-    ----------
-    measured : Measured
-        What was released of the term's cells.
-    steps : ndarray of shape (cells, codes, columns)
-        What the sums became, in log-odds.
-    numeric : bool
-        Whether neighboring codes are alike.
+    ``linear`` says that gradients follow an error of the curve in full.
     """
 
-    def __init__(self, measured: Measured, steps: Floats, *, numeric: bool) -> None:
-        self._numeric = numeric
+    def __init__(
+        self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False, prior: Prior = LOG_ODDS
+    ) -> None:
+        self._numeric, self._prior = numeric, prior
         self.level = denoised(measured.curvature, measured.curvature_noise)
         total = measured.noise**2 + self.level + TINY
         self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
         self._taken = self.level / total
-        # How far gradients follow an error of the curve: as far as it is noise that moves them, and not what sampling adds.
-        self.shown = SHOWN * self.level * measured.noise**2 / total
+        # How far gradients follow an error of the curve: of a classifier as far as noise moves them, and not chance.
+        self.shown = self.level if linear else SHOWN * self.level * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
             noise = measured.noise, measured.curvature_noise
-            self._evidence = estimated(measured.gradient, measured.curvature, *noise, numeric=numeric).evidence
+            estimate = estimated(measured.gradient, measured.curvature, *noise, numeric=numeric, prior=prior)
+            self._evidence = estimate.evidence
 
     def of(self, rows: Floats, column: int) -> Floats:
         """Return how averages of steps, ``rows`` (averages, cells * codes), follow gradients, of the same shape."""
@@ -66,83 +60,67 @@ class Response:
         for depth, weight in enumerate(softmax(self._evidence)):
             if weight > LITTLE:
                 parts = (1 << depth, cells >> depth, codes)
-                gains = self._gains(
-                    *(sums[..., column].reshape(parts).sum(axis=1) for sums in (self._weight, self._pull))
-                )
-                of_parts = rows.reshape(-1, *parts).sum(axis=2)
-                found = np.einsum("qgi,gij->qgj", of_parts, gains, optimize=True)
-                followed += weight * np.repeat(found, parts[1], axis=1)
+                sums = (each[..., column].reshape(parts).sum(axis=1) for each in (self._weight, self._pull))
+                gains = posterior_covariances(*sums, numeric=self._numeric, prior=self._prior)
+                of_parts = np.einsum("qgi,gij->qgj", rows.reshape(-1, *parts).sum(axis=2), gains, optimize=True)
+                followed += weight * np.repeat(of_parts, parts[1], axis=1)
         return (followed * self._taken[..., column]).reshape(len(rows), -1)
-
-    def _gains(self, weight: Floats, pull: Floats) -> Floats:
-        """Return the posterior covariances of curves, (curves, codes, codes), which steps are times their pulls."""
-        codes = weight.shape[1]
-        root = np.sqrt(weight)
-        dependent = self._numeric and codes >= 3
-        likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY))
-        alike = softmax(likely.sum(axis=1))
-        gains = np.zeros((len(weight), codes, codes))
-        for number in np.flatnonzero(alike > LITTLE):
-            prior = _priors(codes)[number] if dependent else SPREADS[number] ** 2 * np.eye(codes) + COMMON**2
-            gains += alike[number] * np.linalg.solve(np.eye(codes) + prior * weight[:, None], prior)
-        return gains
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
-    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns).
+    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns), in squared votes.
 
-    Parameters
-    ----------
-    model : AdditiveModel
-        Its terms know their noise.
-    feature : int
-        The feature.
-    rows : sequence of ndarray of shape (codes, cells * codes of the term)
-        How the cells of each term that reads the feature count in its curve, term by term.
-    mass : ndarray of shape (codes,)
-        The share of each code in the mean.
+    ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
+    cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
     """
     terms = [term for term in model.terms if feature in term.features]
-    numeric = model.encoder.schema.is_numeric
+    numeric, linear, prior = model.encoder.schema.is_numeric, model.loss.linear, model.loss.prior
     errors = [_Errors(len(mass)) for _ in model.start]
-    pool: list[_Visit] = []
-    said = np.zeros((len(mass), len(model.start)))
+    pool: list[Visit] = []
+    said, unit = np.zeros((len(mass), len(model.start))), UNIT
     for term, onto in zip(terms, rows, strict=True):
-        measured, steps = term.measured(model.loss.curvature), term.votes / VOTE_STEPS
+        measured, steps = term.measured(model.loss.curvature), term.steps
         assert measured is not None
-        response = Response(measured, steps, numeric=numeric[term.feature])
+        factor, unit = unit / term.unit, term.unit
+        said, pool = factor * said, [visit.scaled(factor) for visit in pool]
+        for one in errors:
+            one.scale(factor)
+        response = Response(measured, steps, numeric=numeric[term.feature], linear=linear, prior=prior)
         if term.cuts:
             means = _means(term, feature, mass)
             for column, one in enumerate(errors):
                 one.cut(response, response.of(onto, column), means, column)
             continue
         noise = measured.noise, measured.curvature_noise
-        pool.append(_Visit(measured.gradient[0], measured.curvature[0], said, *noise))
-        trust = _together(pool, numeric=numeric[feature])[1] if len(pool) > 1 else np.ones(len(errors))
-        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=numeric[feature])
+        pool.append(Visit(measured.gradient[0], measured.curvature[0], said, *noise))
+        trust, ordered = np.ones(len(errors)), numeric[feature]
+        if len(pool) > 1:
+            trust = as_one_curve(pool, numeric=ordered, prior=prior)[1]
+        anew, together = bool(trust.mean() < SAME), _pooled(pool, steps[0], numeric=ordered, prior=prior)
         said = said + steps[0]
         variance = variance_of(measured, said)
         for column, one in enumerate(errors):
             one.visit(response, together, len(pool), float(trust[column]), anew, variance[:, column], column)
         pool = pool[-1:] if anew else pool
     centred = np.eye(len(mass)) - mass
-    found = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
-    return np.asarray(np.maximum(np.stack(found, axis=1), 0))
+    variances = [np.einsum("ij,jk,ik->i", centred, one.of_curve, centred, optimize=True) for one in errors]
+    return np.asarray(np.maximum(np.stack(variances, axis=1), 0) * (unit / UNIT) ** 2)
 
 
-def _pooled(pool: Sequence[_Visit], step: Floats, *, numeric: bool) -> Response:
-    """Return how a curve follows the mean of the gradients of visits, moved back to where it stood before the first."""
+def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
+    """Return how a curve follows the mean gradient of its visits, moved back to where it stood before the first."""
     level = np.mean([visit.curvature for visit in pool], axis=0)
     needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
     noise, curvature_noise = (
         float(np.sqrt(sum(getattr(visit, name) ** 2 for visit in pool))) / len(pool)
         for name in ("noise", "curvature_noise")
     )
-    return Response(Measured(needed[None], level[None], noise, curvature_noise), step[None], numeric=numeric)
+    measured = Measured(needed[None], level[None], noise, curvature_noise)
+    return Response(measured, step[None], numeric=numeric, prior=prior)
 
 
 def _means(term: Term, feature: int, mass: Floats) -> Floats:
-    """Return the average over the codes of one of a term's features in each of its cells, (cells * codes, codes)."""
+    """Return how much each code of a feature counts in the cells and codes of a term that reads it, (cells * codes, codes)."""
     axis = term.features.index(feature)
     if axis == len(term.cuts):
         return np.tile(np.eye(len(mass)), (len(term.votes), 1))
@@ -152,15 +130,19 @@ def _means(term: Term, feature: int, mass: Floats) -> Floats:
 
 
 class _Errors:
-    """The covariance of the errors of one column of a curve, of its terms without cuts alone, and of what these are made of.
+    """The joint covariance of four errors of one column of a curve.
 
-    An error that noise left shows, in part, in the gradients of later rounds, and is taken back as far as their steps follow
-    these: so errors of rounds do not add up.
+    These are the errors of the curve, of its terms without cuts, of these before the first pooled visit, and of the sum of
+    the pooled gradients. An error shows in part in later gradients, whose steps take that part back: so errors do not add up.
     """
 
     def __init__(self, codes: int) -> None:
         self._codes = codes
         self._covariance = np.zeros((4 * codes, 4 * codes))
+
+    def scale(self, factor: float) -> None:
+        """Tell errors in other units: so many times what they were."""
+        self._covariance *= factor**2
 
     @property
     def of_curve(self) -> Floats:
@@ -170,7 +152,7 @@ class _Errors:
     def visit(
         self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
     ) -> None:
-        """Take a round without cuts, the last of so many, whose gradients have noise of this variance, (codes,)."""
+        """Take a round without cuts, the last of ``count`` visits, whose gradients have noise of this variance, (codes,)."""
         one = np.eye(self._codes)
         none, level = 0 * one, np.diag(together.level[0, :, column])
         shown = np.diag(alone.shown[0, :, column])
@@ -184,7 +166,7 @@ class _Errors:
         self._take(move, np.vstack([by_itself + gain, by_itself + gain, none, one]), variance)
 
     def cut(self, response: Response, gain: Floats, means: Floats, column: int) -> None:
-        """Take a round with cuts, of which the curve follows gradients by ``gain`` and cells average the curve by ``means``."""
+        """Take a round with cuts: the curve follows its gradients by ``gain``, its cells average the curve by ``means``."""
         move = np.eye(4 * self._codes)
         move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
         self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
@@ -194,12 +176,12 @@ class _Errors:
 
 
 def variance_of(measured: Measured, steps: Floats) -> Floats:
-    """Return the variance of the noise of what steps follow: that of gradients, and of curvatures times the steps."""
+    """Return the variance of gradients plus that of curvatures times steps: the noise that the steps follow."""
     return np.asarray(measured.noise**2 + (steps * measured.curvature_noise) ** 2)
 
 
 def of_centred_classes(variance: Floats) -> Floats:
-    """Return the variances (..., columns) of steps less their mean over the classes, from those of each by itself."""
+    """Return the variances (..., columns) of steps less their mean over the classes, from the variances of the steps."""
     classes = variance.shape[-1]
     if classes == 1:
         return variance

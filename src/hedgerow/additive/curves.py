@@ -12,8 +12,9 @@ from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
 from hedgerow.additive.terms import AdditiveModel, Term, joined
 from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
-from hedgerow.margins import VOTE_STEPS
+from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
+from hedgerow.texts import short_repr
 
 __all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feature", "pair_of"]
 
@@ -21,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
 
-MOST_CELLS = 1024  # of a curve with a band
-SURE = 3  # deviations of its noise that a curvature is above where there are records
+MOST_CELLS = 1024  # codes of a curve with a band
+SURE = 3  # records are seen where a curvature is above so many deviations of its noise
 RULE = (
     "a feature adds what its codes say more than the mean of their cell, and where it is cut what its side says more than the "
     "mean of both sides; means weigh cells by what was released of them"
@@ -31,51 +32,44 @@ RULE = (
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What a feature adds by itself: the partial dependence of the model on it, averaged term by term over the other features.
+    """What a feature adds by itself: its partial dependence, averaged term by term over the other features."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (codes, columns)
-        Log-odds, less their mean; for two classes one column, the second class's.
-    deviation : ndarray of shape (codes, columns) or None
-        What noise adds, one standard deviation; None where the noise of the sums behind the curve is not known.
-    mass : ndarray of shape (codes,)
-        The share of each code in the mean: of the released curvatures, or even where none was released.
-    seen : ndarray of shape (codes,), bool
-        Whether records stand out of the noise there; everywhere where nothing is known.
-    """
+    values: (
+        Floats  # (codes, columns), log-odds (of two classes the second's), or in the outcome's unit, less their mean
+    )
+    deviation: (
+        Floats | None
+    )  # (codes, columns), of what noise adds, one standard deviation; None where that is not known
+    mass: Floats  # (codes,), the share of each code in the mean: of the released curvatures, or even where none was released
+    seen: Truth  # (codes,), whether records stand out of the noise; everywhere where nothing is known
 
-    values: Floats
-    deviation: Floats | None
-    mass: Floats
-    seen: Truth
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """What two features add together beyond what each adds by itself.
-
-    ``values`` and ``deviation`` are of shape (codes of ``first``, codes of ``second``, columns).
-    """
+    """What two features add together beyond what each adds by itself."""
 
     first: int
     second: int
-    values: Floats
-    deviation: Floats | None
+    values: Floats  # (codes of first, codes of second, columns)
+    deviation: Floats | None  # likewise
+
+    __repr__ = short_repr
 
 
 def averaged(term: Term, features: tuple[int, ...]) -> Floats:
-    """Return how a term's cells count in its averages over all but some of its features, (parts of these, cells * codes).
+    """Return how a term's cells count in its averages over all features but ``features``, (parts of these, cells * codes).
 
-    The others count as often as the released masses say; parts are the sides of a cut and the codes of the feature in bins.
+    Averages weigh by the released masses. The parts of a feature are the sides of its cut, or the codes of the feature in bins.
     """
     mass = term.mass.reshape(*(2 for _ in term.cuts), -1)
     shape, axes = mass.shape, [term.features.index(feature) for feature in features]
-    held = mass.sum(axis=tuple(axes), keepdims=True)
+    of_others = mass.sum(axis=tuple(axes), keepdims=True)
     kept = [shape[axis] for axis in axes]
     part = np.ravel_multi_index([np.indices(shape)[axis] for axis in axes], kept).reshape(-1)
     rows = np.zeros((int(np.prod(kept)), len(part)))
-    rows[part, np.arange(len(part))] = np.broadcast_to(held / held.sum(), shape).reshape(-1)
+    rows[part, np.arange(len(part))] = np.broadcast_to(of_others / of_others.sum(), shape).reshape(-1)
     return rows
 
 
@@ -107,17 +101,17 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     )
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
-        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass)))
+        deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass))) / model.vote_steps
     return Curve(values - mass @ values, deviation, mass, seen)
 
 
 def knows_noise(model: AdditiveModel) -> bool:
-    """Say whether the noise of all sums behind the terms is known."""
+    """Return whether the noise of all sums behind the terms is known."""
     return all(term.sums is not None and term.noise > 0 for term in model.terms)
 
 
 def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, Truth]:
-    """Return the share of each code of a feature by the terms of fewest cuts that have it in bins, and where records are seen."""
+    """Return a curve's ``mass`` and ``seen``, by those of its terms in bins with the fewest cuts."""
     fewest = min((len(term.cuts) for term in terms), default=0)
     measured = [term.measured(model.loss.curvature) for term in terms if len(term.cuts) == fewest]
     known = [one for one in measured if one is not None]
@@ -129,7 +123,7 @@ def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, 
 
 
 def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
-    """Return what two features add together beyond what each adds by itself, with its noise; zeros where no term says so."""
+    """Return what two features add together beyond what each adds by itself, with its noise; zeros where no term reads both."""
     shape = (*(int(model.encoder.n_codes[feature]) for feature in (first, second)), len(model.start))
     values, known = np.zeros(shape), knows_noise(model)
     variance = np.zeros(shape)
@@ -142,15 +136,18 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
         measured = term.measured(model.loss.curvature)
         if known and measured is not None:
             numeric = bool(model.encoder.schema.is_numeric[term.feature])
-            response = Response(measured, term.votes / VOTE_STEPS, numeric=numeric)
+            response = Response(measured, term.steps, numeric=numeric)
             noise = response.variance.reshape(-1, term.columns)
-            own = [response.of(rows, k) ** 2 @ noise[:, k] for k in range(term.columns)]
+            own = [
+                (response.of(rows, k) * (term.unit / UNIT / model.vote_steps)) ** 2 @ noise[:, k]
+                for k in range(term.columns)
+            ]
             variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
     return Pair(first, second, values, np.sqrt(of_centred_classes(variance)) if known else None)
 
 
 def _centred(term: Term, first: int, second: int) -> Floats:
-    """Return how cells count in what two of a term's features say together, less the means over either; see ``averaged``."""
+    """Return how cells count in what two of a term's features add together, beyond the means over either; see ``averaged``."""
     rows = averaged(term, (first, second))
     mass = held_by(term, first), held_by(term, second)
     rows = rows.reshape(len(mass[0]), len(mass[1]), -1)
@@ -160,7 +157,7 @@ def _centred(term: Term, first: int, second: int) -> Floats:
 
 
 def explained(model: AdditiveModel, X: Any) -> Explanation:
-    """Return what each feature adds to the margin of each record along the cuts; sums are exact, since values are on one grid."""
+    """Return what each feature adds to the margin of each record; sums are exact, since all values are whole votes."""
     encoder = model.encoder
     codes = encoder.transform(X)
     contributions = np.zeros((*codes.shape, len(model.start)))
@@ -176,9 +173,9 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
         contributions[:, term.feature] += term.votes[place, codes[:, term.feature]] - means[-1][place]
     deviation = None
     if knows_noise(model):
-        found = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
+        of_curves = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
         none = np.full((len(codes), len(model.start)), np.nan)
-        deviation = np.stack([none if own is None else own[codes[:, j]] for j, own in enumerate(found)], axis=1)
+        deviation = np.stack([none if own is None else own[codes[:, j]] for j, own in enumerate(of_curves)], axis=1)
     return Explanation(
         names=tuple(encoder.schema.names),
         classes=tuple(encoder.schema.classes),
@@ -192,19 +189,20 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
 
 
 def noise_by_feature(model: AdditiveModel) -> Floats | None:
-    """Return how far noise alone would spread what each feature adds, (features,), as a share of the spread of all terms.
+    """Return the spread that noise alone gives each feature's curve, (features,), as a share of the spread of all terms.
 
     None where the noise is not known; NaN for curves without a band.
     """
     if not knows_noise(model):
         return None
-    found = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]
-    noise = np.array([np.nan if own is None else np.sqrt((own**2).mean(axis=0)).sum() for own in found])
+    of_curves = [curve_of(model, feature).deviation for feature in range(len(model.encoder.n_codes))]
+    noise = np.array([np.nan if own is None else np.sqrt((own**2).mean(axis=0)).sum() for own in of_curves])
+    noise *= model.vote_steps / VOTE_STEPS
     return np.asarray(noise / max(sum(term.spread().sum() for term in joined(model.terms)), 1e-300))
 
 
 def condition(encoder: Encoder, cut: Cut) -> str:
-    """Say which records are on the first side of a cut."""
+    """Return which records are on the first side of a cut, in words."""
     name = encoder.schema.names[cut.by]
     kind, edges = encoder.schema.features[name], encoder.edges[cut.by]
     if not isinstance(kind, Numeric):

@@ -1,6 +1,6 @@
-"""From noisy sums to steps: one posterior, under priors that the sums weigh themselves, and the visits of a feature together.
+"""From noisy sums to steps: posterior means under weighted priors, and the visits of a feature together.
 
-Everything here is post-processing of released sums by public rules (docs/proofs/hedgerow.md).
+All of it is post-processing of released sums by public rules (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -12,52 +12,77 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp, softmax
 
-__all__ = ["Estimate", "Visits", "denoised", "estimated"]
+from hedgerow.additive import kernels
+from hedgerow.threads import for_slices
+
+__all__ = [
+    "LOG_ODDS",
+    "Estimate",
+    "Prior",
+    "Visit",
+    "Visits",
+    "as_one_curve",
+    "denoised",
+    "estimated",
+    "posterior_covariances",
+]
 
 Floats = npt.NDArray[np.float64]
 
-SPREADS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, each as likely as the others
+SPREADS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely
 REACHES = (
     (False, 0.1),
     (True, 0.3),
     (True, 1.0),
-)  # whether curves are smooth, and how far steps depend, as a share of the bins
+)  # whether a curve is smooth; the range of dependence, as a share of the bins
 COMMON = 1.0  # the prior standard deviation of what all steps of a curve share
-SAME = 0.5  # the trust in one curve below which later visits are taken together with the last alone
+SAME = 0.5  # visits are pooled anew from the last one where the trust in one curve is below this
 TINY = 1e-9
+FEW_CURVES = 16  # fewer are not worth a second thread
+LITTLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How large steps are beforehand, in units of the loss's step.
+
+    Parameters
+    ----------
+    spreads : tuple of float
+        Standard deviations of a step, each as likely as the others.
+    common : float
+        The standard deviation of what all steps of a curve share.
+    """
+
+    spreads: tuple[float, ...]
+    common: float
+
+
+LOG_ODDS = Prior(SPREADS, COMMON)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Steps, and how likely the sums are under each way of telling cells apart.
+    """Steps, and the evidence for each depth: the first l cuts matter, so that their cells have curves of their own."""
 
-    Parameters
-    ----------
-    steps : ndarray of shape (cells, codes, columns)
-        Posterior means.
-    evidence : ndarray of shape (cuts + 1,)
-        Entry l: by how much the log likelihood is above that of no step at all where the cells of the first l cuts have curves
-        of their own, and the later cuts tell nothing apart.
-    """
-
-    steps: Floats
-    evidence: Floats
+    steps: Floats  # posterior means, (cells, codes, columns)
+    evidence: Floats  # (cuts + 1,), log likelihoods by depth, less that of no step at all
 
 
-def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, *, numeric: bool) -> Estimate:
-    """Return the steps of a round with K cuts.
+def estimated(
+    gradient: Floats,
+    curvature: Floats,
+    noise: float,
+    curvature_noise: float,
+    *,
+    numeric: bool,
+    prior: Prior = LOG_ODDS,
+) -> Estimate:
+    """Return the estimate of noisy sums (2**K, codes, columns); the noises are standard deviations.
 
-    A cell's gradient is its curvature times the step that it needs, plus the noise, plus what sampling adds, whose variance is
-    the curvature. A priori each depth from 0 to K is as likely: the cells of so many cuts have curves of their own.
-
-    Parameters
-    ----------
-    gradient, curvature : ndarray of shape (2**K, codes, columns)
-        Noisy sums.
-    noise, curvature_noise : float
-        Their standard deviations.
-    numeric : bool
-        Whether neighboring codes are alike; the last code is that of missing cells.
+    A gradient is the curvature times the step that is needed, plus noise, plus the chance of sampling, whose variance is the
+    curvature. All depths from 0 to K are equally likely beforehand, and steps as ``prior`` says. ``numeric`` says that
+    neighboring codes are alike; the last code is that of missing values.
     """
     level = denoised(curvature, curvature_noise)
     variance = noise**2 + level + TINY
@@ -65,80 +90,91 @@ def estimated(gradient: Floats, curvature: Floats, noise: float, curvature_noise
     cuts, evidence, steps = len(gradient).bit_length() - 1, [], []
     for depth in range(cuts + 1):
         parts = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
-        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric=numeric)
+        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric, prior)
         evidence.append(float(likely.sum()))
         steps.append(np.repeat(means, parts[1], axis=0))
-    found = np.array(evidence)
-    return Estimate(np.tensordot(softmax(found), np.stack(steps), axes=1), found)
+    log_evidence = np.array(evidence)
+    return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence)
 
 
-def _of_cells(weight: Floats, pull: Floats, *, numeric: bool) -> tuple[Floats, Floats]:
-    """Return the log likelihood above that of no step by column, (columns,), and posterior means (cells, codes, columns).
+def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+    """Return log likelihoods (columns,), less that of no step, and posterior means (cells, codes, columns).
 
-    ``weight`` and ``pull`` (cells, codes, columns) are the precision of what is known of each step, and that times its estimate.
-    All cells of a column have one prior.
+    ``weight`` and ``pull`` (cells, codes, columns) are the inverse variance of each step's estimate, and that times the estimate.
+    All cells of a column share a prior.
     """
     cells, codes, columns = weight.shape
     root = np.sqrt(weight).transpose(2, 0, 1).reshape(-1, codes)
     scaled = pull.transpose(2, 0, 1).reshape(-1, codes) / np.maximum(root, TINY)
-    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled)
+    likely, means = (_dependent if numeric and codes >= 3 else _independent)(root, scaled, prior)
     likely, means = likely.reshape(-1, columns, cells).sum(axis=2), means.reshape(-1, columns, cells, codes)
     together = np.einsum("pk,pkcj->cjk", softmax(likely, axis=0), means)
     return logsumexp(likely, axis=0) - np.log(len(likely)), together
 
 
-def _dependent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
-    """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s, given ``scaled = root * s + error``.
+def posterior_covariances(weight: Floats, pull: Floats, *, numeric: bool, prior: Prior = LOG_ODDS) -> Floats:
+    """Return the covariances of the curves of one column, (curves, codes, codes); times the pulls they are posterior means."""
+    codes = weight.shape[1]
+    root, dependent = np.sqrt(weight), numeric and codes >= 3
+    likely, _ = (_dependent if dependent else _independent)(root, pull / np.maximum(root, TINY), prior)
+    of_prior = softmax(likely.sum(axis=1))
+    total = np.zeros((len(weight), codes, codes))
+    for number in np.flatnonzero(of_prior > LITTLE):
+        own = prior.spreads[number % len(prior.spreads)] ** 2 * np.eye(codes) + prior.common**2
+        before = _priors(codes, prior)[number] if dependent else own
+        total += of_prior[number] * np.linalg.solve(np.eye(codes) + before * weight[:, None], before)
+    return total
 
-    The errors have variance 1; both arguments are of shape (curves, codes).
+
+def _dependent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+    """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s.
+
+    The data are ``scaled = root * s + error``, both (curves, codes), with errors of variance 1.
     """
-    priors = _priors(root.shape[1])
-    towards = priors[:, None] * root[None, :, None, :]
-    matrix = root[None, :, :, None] * towards
-    diagonal = np.einsum("...ii->...i", matrix)
-    diagonal += 1
-    factor = np.linalg.cholesky(matrix)
-    explained = np.linalg.solve(matrix, np.broadcast_to(scaled[None, :, :, None], (*matrix.shape[:-1], 1)))[..., 0]
-    spread = 2 * np.log(np.einsum("...ii->...i", factor)).sum(axis=-1)
-    likely = 0.5 * ((scaled**2).sum(axis=1) - np.einsum("pmj,mj->pm", explained, scaled) - spread)
-    return likely, np.einsum("pmij,pmj->pmi", towards, explained)
+    priors = _priors(root.shape[1], prior)
+    likely, means = np.empty((len(priors), len(root))), np.empty((len(priors), *root.shape))
+
+    def work(curves: slice) -> None:
+        kernels.posteriors(priors, root[curves], scaled[curves], likely[:, curves], means[:, curves])
+
+    for_slices(len(root), work, few=FEW_CURVES)
+    return likely, means
 
 
-def _independent(root: Floats, scaled: Floats) -> tuple[Floats, Floats]:
-    """Do the same where steps share a common part only: in a time that grows with the codes, not with their cube."""
-    spread = np.array(SPREADS)[:, None, None]
+def _independent(root: Floats, scaled: Floats, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+    """Return the same where steps share a common part only, in time linear in the codes."""
+    spread = np.array(prior.spreads)[:, None, None]
     total = 1 + (spread * root) ** 2
-    precision = 1 / COMMON**2 + (root**2 / total).sum(axis=2)
+    precision = 1 / prior.common**2 + (root**2 / total).sum(axis=2)
     shared = (root * scaled / total).sum(axis=2) / precision
     likely = 0.5 * ((scaled**2).sum(axis=1) - (np.log(total) + scaled**2 / total).sum(axis=2))
-    likely += 0.5 * shared**2 * precision - 0.5 * np.log(COMMON**2 * precision)
+    likely += 0.5 * shared**2 * precision - 0.5 * np.log(prior.common**2 * precision)
     rest = scaled - root * shared[..., None]
     return likely, shared[..., None] + spread**2 * root * rest / total
 
 
 @lru_cache(maxsize=64)
-def _priors(codes: int) -> Floats:
-    """Return the covariances of a numeric feature's steps, (priors, codes, codes); the last code is for missing cells.
+def _priors(codes: int, prior: Prior = LOG_ODDS) -> Floats:
+    """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is of missing values.
 
-    Correlations fall with the distance d of bins over the reach: by exp(-d) where a curve may jump, by (1 + sqrt(3) d)
-    exp(-sqrt(3) d) where it is smooth (Matern's laws of one and three halves).
+    With d the distance of bins over the reach, correlations are exp(-d) where a curve may jump, and (1 + sqrt(3) d)
+    exp(-sqrt(3) d) where it is smooth: Matern's kernels of one and three halves.
     """
     place = np.arange(codes - 1)
     apart = np.abs(place[:, None] - place) / (codes - 1)
-    found = []
+    covariances = []
     for smooth, reach in REACHES:
         distance = apart * (np.sqrt(3) if smooth else 1) / reach
-        law = (1 + distance if smooth else 1) * np.exp(-distance)
-        alike = np.pad(law, (0, 1))
-        alike[-1, -1] = 1
-        found += [spread**2 * alike + COMMON**2 for spread in SPREADS]
-    priors = np.stack(found)
+        correlation = np.pad((1 + distance if smooth else 1) * np.exp(-distance), (0, 1))
+        correlation[-1, -1] = 1
+        covariances += [spread**2 * correlation + prior.common**2 for spread in prior.spreads]
+    priors = np.stack(covariances)
     priors.setflags(write=False)
     return priors
 
 
 def denoised(curvature: Floats, noise: float) -> Floats:
-    """Return curvatures (cells, codes, columns) with what is below their noise taken back towards the mean of their column."""
+    """Return curvatures (cells, codes, columns) shrunk towards the mean of their column, as far as the noise explains them."""
     mean = np.maximum(curvature.mean(axis=(0, 1)), TINY)
     variance = np.maximum(curvature.var(axis=(0, 1)) - noise**2, 0.0)
     trust = variance / (variance + noise**2)
@@ -146,37 +182,35 @@ def denoised(curvature: Floats, noise: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Visit:
-    """What a round without cuts released of a feature, all (codes, columns), and the feature's curve before it."""
+class Visit:
+    """What a round without cuts released of a feature: sums (codes, columns), and the deviations of their noise."""
 
     gradient: Floats
     curvature: Floats
-    said: Floats
+    said: Floats  # the feature's curve before the round
     noise: float
     curvature_noise: float
 
+    def scaled(self, factor: float) -> Visit:
+        """Return it with gradients, and curves, in other units: so many times what they were."""
+        return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
+
 
 class Visits:
-    """The rounds without cuts of each feature: what all of them measured counts together.
+    """The rounds without cuts of each feature, whose sums count together.
 
-    A round measures the whole of what a feature's curve lacks, with fresh noise. So gradients are moved back to where the curve
-    stood at the first visit, as if they followed it in full, and averaged: what sampling adds is the same in all of them, the
-    noise of m is that of one over the root of m. What other features say in between may move the curve that is best: so the
-    step follows the mean as far as all visits are more likely to be of one curve than the last of a curve of its own.
+    Each round measures all that a feature's curve still lacks, with fresh noise. So the gradients of its visits are moved back to
+    where the curve stood at the first, as if they followed it in full, and averaged over m visits: the noise falls by the root of
+    m, while the chance of sampling is the same in all. Terms of other features in between may move the best curve, so the step
+    follows the average by the probability that all visits are of one curve.
     """
 
     def __init__(self) -> None:
-        self._pools: dict[int, list[_Visit]] = {}
+        self._pools: dict[int, list[Visit]] = {}
 
     def rescale(self, factor: float) -> None:
         """Tell gradients, and curves, in other units: so many times what they were."""
-        self._pools = {
-            feature: [
-                replace(visit, gradient=factor * visit.gradient, said=factor * visit.said, noise=factor * visit.noise)
-                for visit in pool
-            ]
-            for feature, pool in self._pools.items()
-        }
+        self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
 
     def steps(
         self,
@@ -186,29 +220,30 @@ class Visits:
         said: Floats,
         *,
         numeric: bool,
+        prior: Prior = LOG_ODDS,
     ) -> tuple[Estimate, Floats]:
-        """Record a visit, and return what it says alone and the steps (codes, columns) that follow all visits.
+        """Add a visit, and return its own estimate and the steps (codes, columns) by all visits.
 
-        ``sums`` are its gradients and curvatures, each (codes, columns), ``noise`` their deviations, ``said`` the curve before.
+        ``sums`` are gradients and curvatures, each (codes, columns), ``noise`` their deviations, ``said`` the curve before.
         """
-        last = _Visit(*sums, said, *noise)
-        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric)
+        last = Visit(*sums, said, *noise)
+        alone = estimated(sums[0][None], sums[1][None], *noise, numeric=numeric, prior=prior)
         pool = [*self._pools.get(feature, []), last]
         self._pools[feature] = pool
         if len(pool) == 1:
             return alone, alone.steps[0]
-        together, trust = _together(pool, numeric=numeric)
+        together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
         steps = alone.steps[0] + trust * (together - (said - pool[0].said) - alone.steps[0])
         if trust.mean() < SAME:
             self._pools[feature] = [last]
         return alone, steps
 
 
-def _together(pool: list[_Visit], *, numeric: bool) -> tuple[Floats, Floats]:
-    """Return the curve of all visits, beyond that before the first, and by column the probability that they are of one curve.
+def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
+    """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve.
 
-    Where they are, gradients moved back are its curvature times the curve plus the noise of each, and what sampling adds once;
-    where they are not, the last are of a curve of their own. Both are as likely beforehand.
+    If so, each gradient moved back is the curvature times that curve, plus its own noise, plus one chance of sampling; if not,
+    the last visit is of a curve of its own. The prior gives both the same probability.
     """
     count, base = len(pool), pool[0].said
     squares = np.array([visit.noise**2 for visit in pool])
@@ -216,17 +251,17 @@ def _together(pool: list[_Visit], *, numeric: bool) -> tuple[Floats, Floats]:
     level = denoised(np.mean([visit.curvature for visit in pool], axis=0)[None], curvature_noise)[0]
     needed = np.stack([visit.gradient + level * (visit.said - base) for visit in pool])
     before = needed[:-1].mean(axis=0)
-    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric=numeric)
-    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric=numeric)
-    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric=numeric)
+    of_before, _ = _likelihood(before, level, float(squares[:-1].sum()) / (count - 1) ** 2, numeric, prior)
+    of_all, curve = _likelihood(needed.mean(axis=0), level, float(squares.sum()) / count**2, numeric, prior)
+    alone, _ = _likelihood(pool[-1].gradient, level, float(squares[-1]), numeric, prior)
     # The last gradients less the mean of the others do not depend on the curve.
     apart = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
     of_all = of_all - 0.5 * ((needed[-1] - before) ** 2 / apart + np.log(apart)).sum(axis=0)
     return curve, expit(of_all - of_before - alone)
 
 
-def _likelihood(gradient: Floats, level: Floats, noise: float, *, numeric: bool) -> tuple[Floats, Floats]:
-    """Return the log likelihood by column of gradients with noise of this variance, and posterior means (codes, columns)."""
+def _likelihood(gradient: Floats, level: Floats, noise: float, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
+    """Return log likelihoods by column and posterior means (codes, columns), for gradients whose noise has this variance."""
     variance = noise + level + TINY
-    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric=numeric)
+    above, means = _of_cells((level**2 / variance)[None], (level * gradient / variance)[None], numeric, prior)
     return above - 0.5 * (gradient**2 / variance + np.log(variance)).sum(axis=0), means[0]

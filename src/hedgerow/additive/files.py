@@ -1,4 +1,4 @@
-"""Models out of the arrays of model files: of this version, and of versions 0.1 and 0.2, which held trees."""
+"""Models from the arrays of model files: of this version, and of versions 0.1 and 0.2, which held trees."""
 
 from __future__ import annotations
 
@@ -26,31 +26,21 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 MOST_CUTS = 16  # of a term
 OLD_CUTS = 2  # of a term of version 0.2
-OLD_TENTHS = 5  # of its strict rounds
+OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
 LARGEST_VOTE = 1 << 40
 DAMAGED = "the file's terms are damaged; fit the model again."
 NOT_MONOTONE = "the file's curves do not go as its monotonic_cst says; fit the model again."
 NOT_ITS_CAP = "the file's cap of gradients is none of this model's; fit the model again."
 NOT_ITS_SUMS = "the file's released sums are damaged; fit the model again."
+NOT_ITS_UNITS = "the file's units of terms are damaged; fit the model again."
 
 
 def restored(
     arrays: Arrays, fine: Encoder, loss: Logistic | Squared, max_terms: int, signs: Sequence[int]
 ) -> AdditiveModel:
-    """Return the model of at most so many terms whose arrays, of any format, these are.
+    """Return the model of at most ``max_terms`` terms that was written as ``arrays``, by this version or an earlier one.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        What ``AdditiveModel.to_arrays`` wrote, or version 0.1 or 0.2.
-    fine : Encoder
-        How records are read before bins are merged.
-    loss : Logistic or Squared
-        That of the plan.
-    max_terms : int
-        How many terms the plan can make.
-    signs : sequence of int
-        How margins may go with each feature; empty where every one may go anyhow.
+    ``fine`` reads records before bins are merged, and ``loss`` is the plan's.
 
     Raises
     ------
@@ -64,21 +54,22 @@ def restored(
         loss = replace(loss, tenths=OLD_TENTHS)
         if not np.array_equal(arrays["cap"], [loss.cap]):
             raise FileFormatError(NOT_ITS_CAP)
-    terms = tuple(_terms(arrays, encoder, loss) if "terms" in arrays else _old_terms(arrays, encoder, loss))
-    if len(terms) > max_terms:
+    read = _terms if "terms" in arrays else _old_terms
+    terms = tuple(read(arrays, encoder, loss))
+    if len(terms) > max_terms or any(len(set(term.features)) < len(term.features) for term in terms):
         raise FileFormatError(DAMAGED)
     if any(signs) and not holds(terms, signs):
         raise FileFormatError(NOT_MONOTONE)
-    start = (
-        _votes(arrays.get("start"), (loss.columns,)) if "terms" in arrays else np.zeros(loss.columns, dtype=np.int64)
-    )
+    start = np.zeros(loss.columns, dtype=np.int64)
+    if "terms" in arrays:
+        start = _votes(arrays.get("start"), start.shape)
     return AdditiveModel(encoder, loss, start, terms, tuple(signs))
 
 
 def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
-    """Say whether every curve goes as it may after each of the terms: up with a feature whose sign is 1, down for -1.
+    """Return whether every curve goes as it may after each of the terms: up with a feature whose sign is 1, down for -1.
 
-    A feature in bins and one that is cut go in the order of their codes; the last code, of missing cells, stands outside of it.
+    A feature goes in the order of its codes; the last code, of missing values, stands outside it.
     """
     curves: dict[int, Integers] = {}
     for term in terms:
@@ -127,21 +118,28 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     sums = _table(arrays.get("sums"), loss.channels)
     if len(sums) != int((rows * measured).sum()):
         raise FileFormatError(NOT_ITS_SUMS)
+    units = _units(arrays, len(feature), loss)
     cut_list = iter(_cuts(_table(arrays.get("cuts"), 2), encoder, int(cuts.sum())))
     first = last_sum = 0
-    for j, count, height, many, known, deviation in np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist():
+    about = np.stack([feature, cuts, cells, rows, measured, noise], 1).tolist()
+    for (j, count, height, many, known, deviation), scale in zip(about, units, strict=True):
         own, first = votes[first : first + many], first + many
         released, last_sum = sums[last_sum : last_sum + known * many], last_sum + known * many
         shape = (height, int(encoder.n_codes[j]), -1)
         of_cells = released.reshape(shape) if known else None
-        yield _distinct(Term(tuple(next(cut_list) for _ in range(count)), j, own.reshape(shape), of_cells, deviation))
+        by = tuple(next(cut_list) for _ in range(count))
+        yield Term(by, j, own.reshape(shape), of_cells, deviation, *scale)
 
 
-def _distinct(term: Term) -> Term:
-    """Return a term that reads each of its features once, or raise FileFormatError."""
-    if len(set(term.features)) < len(term.features):
-        raise FileFormatError(DAMAGED)
-    return term
+def _units(arrays: Arrays, count: int, loss: Logistic | Squared) -> list[list[int]]:
+    """Return the unit and the deviation of each of so many terms where they differ, or raise FileFormatError."""
+    if isinstance(loss, Logistic):
+        return [[]] * count
+    table = _table(arrays.get("units"), 2)
+    if len(table) != count or np.any((table < 1) | (table > LARGEST_VOTE)):
+        raise FileFormatError(NOT_ITS_UNITS)
+    units: list[list[int]] = table.tolist()
+    return units
 
 
 def _cuts(table: Integers, encoder: Encoder, count: int) -> Iterator[Cut]:
@@ -179,30 +177,27 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
                 break
             side = candidates.branches([test])[0, : int(encoder.n_codes[feature])]
             cuts.append(Cut(feature, side.astype(np.int64)))
-        if (
-            np.any(forest.test[nodes] >= 0)
-            or feature in {cut.by for cut in cuts}
-            or len({cut.by for cut in cuts}) < len(cuts)
-        ):
+        if np.any(forest.test[nodes] >= 0):
             raise FileFormatError(DAMAGED)
         shape = (1 << len(cuts), arity, -1)
         sums = None if masses is None else masses[nodes].reshape(shape)
-        yield _distinct(Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums))
+        yield Term(tuple(cuts), feature, votes[nodes].reshape(shape), sums)
 
 
 def _old_masses(arrays: Arrays, nodes: int, loss: Logistic | Squared) -> Integers | None:
     """Return the released sums of each node of old trees, (nodes, channels), for masses; None where there are none.
 
-    Cells could hold several codes, which share what it holds alike. So their noise is not known, and such models have no bands.
+    A cell could hold several codes: each gets an equal part of its sums. So the noise of a code is not known, and no curve of
+    such a model has a band.
     """
-    given = [arrays[name] for name in ("sums", "cell", "noise") if name in arrays]
-    if not given:
+    present = [arrays[name] for name in ("sums", "cell", "noise") if name in arrays]
+    if not present:
         return None
-    if len(given) < 3:
+    if len(present) < 3:
         raise FileFormatError(NOT_ITS_SUMS)
-    sums, cell, noise = given
+    sums, cell, noise = present
     if (
-        [array.dtype.name for array in given] != ["int64", "int32", "int64"]
+        [array.dtype.name for array in present] != ["int64", "int32", "int64"]
         or sums.ndim != 2
         or sums.shape[1] != loss.channels
         or cell.shape != (nodes,)

@@ -1,4 +1,4 @@
-"""What records add by their margins, and terms that are added to these."""
+"""Kernels over records: what each adds at its margins, and terms added to the margins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["add_term", "add_terms", "logistic_channels", "look_up_channels", "squared_channels"]
+__all__ = [
+    "add_term",
+    "add_terms",
+    "logistic_channels",
+    "look_up_channels",
+    "poisson_channels",
+    "posteriors",
+    "squared_channels",
+]
 
 TILE = 4096  # records taken at once, so that what is known of them stays in the first cache
 
@@ -15,23 +23,22 @@ TILE = 4096  # records taken at once, so that what is known of them stays in the
 def _quotient(number, inverse):
     """Return number // divisor as a float, of integers held as floats: 0 <= number < 2**50, inverse = 1 / divisor rounded.
 
-    It is exact: (number + 1/2) / divisor is at least 1 / (2 divisor) away from every integer, and two roundings move it by less
-    than number / divisor / 2**51. A division of 64-bit integers takes many times as long.
+    Exact, and many times as fast as a division of 64-bit integers: (number + 1/2) / divisor is at least 1 / (2 divisor) away
+    from every integer, and two roundings move it by less than number / divisor / 2**51.
     """
     return np.floor((number + 0.5) * inverse)
 
 
 @compiled
 def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_share, out):
-    """Write what a record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
+    """Write what each record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
 
-    Let t be the sum of p_k over the classes that the record is not of: it weighs min(1, cap / t). For each class its weight
-    times [y = k] - p_k, then for each class its weight times curvature / 1000 * p_k (1 - p_k), or where
-    ``by_share`` times curvature / 1000 * p_k.
-    p is the softmax of the margins, from a table of integers. A record without a label adds nothing.
+    p is the softmax of the margins, from a table of integers; t = 1 - p_y; the record weighs w = min(1, cap / t). It adds
+    w ([y = k] - p_k) for each class k, then c w p_k (1 - p_k), or with ``by_share`` c w p_k, for c = curvature / 1000. A record
+    without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
-    OUT out (records, 2 classes) int64.
+    OUT out (records, 2 classes) int64, or (records, classes) for the former alone.
     """
     records, classes = margins.shape[0], np.uint64(margins.shape[1])
     last = np.int64(len(exponentials) - 1)
@@ -57,7 +64,7 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
         for k in range(classes):
             given[k] = -np.int64(_quotient(mass[k] * weight, by_to))
         given[label] = min(wrong, cap)
-        for k in range(classes):
+        for k in range(classes if len(given) > classes else np.uint64(0)):
             # mass (total - mass) // total, with a numerator below 2**50
             spread = mass[k] if by_share else mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
             given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
@@ -65,10 +72,10 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
 
 @compiled
 def look_up_channels(margins, labels, table, out):
-    """Write table[label, lead], the lead being the second class's, or 0 for a record without a label.
+    """Write table[label, lead of the second class] for each record, or 0 for one without a label.
 
-    IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, 2) int64, of which lead 0 is in the middle.
-    OUT out (records, 2) int64.
+    IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, channels), of which lead 0 is in the middle.
+    OUT out (records, channels) int64.
     """
     most = np.int64(table.shape[1] // 2)
     for record in range(len(labels)):
@@ -86,29 +93,91 @@ def look_up_channels(margins, labels, table, out):
 def squared_channels(margins, labels, clip, unit, constant, out):
     """Write a residual clipped at ``clip``, as a share of it in units rounded towards zero, and a constant.
 
-    IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit, constant int.
-    OUT out (records, 2) int64.
+    IN margins (records, 1), labels (records,) below 2**31, 1 <= clip < 2**31, unit up to 2**16, constant int.
+    OUT out (records, 2) int64, or (records, 1) for the residual alone.
     """
+    inverse = 1 / np.float64(clip)
     for record in range(len(labels)):
         label = np.int64(labels[record])
         if label < 0:
             out[record] = 0
             continue
         residual = min(max(label - np.int64(margins[record, 0]), -clip), clip)
-        share = abs(residual) * unit // clip
+        share = np.int64(_quotient(np.float64(abs(residual) * unit), inverse))
         out[record, 0] = share if residual >= 0 else -share
-        out[record, 1] = constant
+        if out.shape[1] > 1:
+            out[record, 1] = constant
+
+
+@compiled
+def posteriors(priors, root, scaled, likely, means):
+    """Write log likelihoods and posterior means of curves s of which scaled = root * s + errors of variance 1, for each prior.
+
+    With M = 1 + diag(root) P diag(root) = L L' for a prior's covariance P, twice the log likelihood less that of no curve is
+    |scaled|^2 - |L^-1 scaled|^2 - log det M, and the mean is P diag(root) M^-1 scaled.
+    IN priors (priors, codes, codes), root scaled (curves, codes).  OUT likely (priors, curves), means (priors, curves, codes).
+    """
+    codes = priors.shape[1]
+    matrix, explained = np.empty((codes, codes)), np.empty(codes)
+    for p in range(len(priors)):
+        for m in range(len(root)):
+            for i in range(codes):
+                for j in range(codes):
+                    matrix[i, j] = root[m, i] * priors[p, i, j] * root[m, j]
+                matrix[i, i] += 1.0
+            factor = np.linalg.cholesky(matrix)
+            twice = 0.0
+            for i in range(codes):  # L^-1 scaled
+                rest = scaled[m, i]
+                for j in range(i):
+                    rest -= factor[i, j] * explained[j]
+                explained[i] = rest / factor[i, i]
+                twice += scaled[m, i] ** 2 - explained[i] ** 2 - 2.0 * np.log(factor[i, i])
+            likely[p, m] = 0.5 * twice
+            for i in range(codes - 1, -1, -1):  # M^-1 scaled, times the roots
+                rest = explained[i]
+                for j in range(i + 1, codes):
+                    rest -= factor[j, i] * explained[j]
+                explained[i] = rest / factor[i, i]
+            for i in range(codes):
+                mean = 0.0
+                for j in range(codes):
+                    mean += priors[p, i, j] * root[m, j] * explained[j]
+                means[p, m, i] = mean
+
+
+@compiled
+def poisson_channels(margins, labels, said, clip, cap, unit, constant, out):
+    """Write the residual of an expected count clipped at ``clip``, and that count up to ``cap``, as shares in units rounded down.
+
+    The count is said[margin + places - 1], the ends standing for all beyond; its share is of ``constant``.
+    IN margins (records, 1), labels (records,) below 2**31, said (places,) up to 2**31, 1 <= clip, cap < 2**31, unit, constant up
+    to 2**16.
+    OUT out (records, 2) int64, or (records, 1) for the residual alone.
+    """
+    last, by_clip, by_cap = np.int64(len(said) - 1), 1 / np.float64(clip), 1 / np.float64(cap)
+    for record in range(len(labels)):
+        label = np.int64(labels[record])
+        if label < 0:
+            out[record] = 0
+            continue
+        mean = said[min(max(np.int64(margins[record, 0]) + last, 0), last)]
+        excess = min(max(label - mean, -clip), clip)
+        share = np.int64(_quotient(np.float64(abs(excess) * unit), by_clip))
+        out[record, 0] = share if excess >= 0 else -share
+        if out.shape[1] > 1:
+            out[record, 1] = np.int64(_quotient(np.float64(min(mean, cap) * constant), by_cap))
 
 
 @compiled
 def add_term(codes, by, side, feature, votes, margins):
-    """Add votes[s, code of ``feature``] to every record's margins, s having side[c, code of by[c]] for its binary digits.
+    """Add votes[cell, code of ``feature``] to every record's margins; the binary digits of the cell are side[c, code of by[c]].
 
     IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature int, votes (2**cuts, codes, columns).
     INOUT margins (records, columns).
     """
     columns, feature = np.uint64(margins.shape[1]), np.uint64(feature)
-    if len(by) == 0 and columns == 1:  # most terms, in half the time
+    if len(by) == 0 and columns == 1:  # the shape of most terms, in half the time
         curve = votes[0, :, 0]
         for record in range(np.uint64(codes.shape[0])):
             margins[record, np.uint64(0)] += curve[np.uint64(codes[record, feature])]

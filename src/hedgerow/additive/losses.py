@@ -1,12 +1,11 @@
-"""Losses: what one record adds to gradient and curvature, bounded whatever the record is, and how margins are read.
+"""Losses: what one record adds to gradient and curvature, within bounds that hold for every record, and what margins mean.
 
-A loss is all that the engine knows of a task: its channels and their norms, where it starts, and its link
-(docs/proofs/hedgerow.md).
+A loss is all that the engine knows of a task: its channels and their norms, its start, and its link (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Protocol
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
+from hedgerow.additive.estimate import LOG_ODDS, Prior
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.shapes import check_shape
 from hedgerow.survey import CLEAR, OnesByClass
@@ -26,31 +26,19 @@ Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
 STEPS_BACK = 200
-LONGEST = 1.0  # step of a class: far from the best margin the curvature says too little of the way there
-# The multiple of the curvature that is measured, in thousandths, by (two classes, normal).
+LONGEST = 1.0  # step of a class: far from the best margin the curvature is a poor guide
+# Measured curvatures are multiplied by so many thousandths, by (two classes, normal).
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What a released opening says.
+    """Where a model starts, by the released opening."""
 
-    Parameters
-    ----------
-    records : float
-        The number of records, at least 1.
-    spread : float
-        The variance of what one record adds, as a share of the largest that it could be: 1 where classes are even.
-    margins : ndarray of shape (columns,), int64
-        What the model says before its first term.
-    curvature : ndarray of shape (scored channels,)
-        The curvature of all records there.
-    """
-
-    records: float
-    spread: float
-    margins: Integers
-    curvature: Floats
+    records: float  # at least 1
+    spread: float  # the variance of the class, as a share of the largest that it could be: 1 where classes are even
+    margins: Integers  # (columns,), before the first term
+    curvature: Floats  # (scored channels,), of all records at these margins
 
 
 class Loss(ChannelRule, Protocol):
@@ -61,6 +49,7 @@ class Loss(ChannelRule, Protocol):
         """The multiple of the curvature that is measured."""
 
     @property
+    @property
     def deviation(self) -> float:
         """About the root of what a record adds to the variance of a gradient, where it adds 1 to the curvature."""
 
@@ -68,43 +57,49 @@ class Loss(ChannelRule, Protocol):
     def unit(self) -> float:
         """How many votes a step of 1 is."""
 
+    @property
+    def scores(self) -> ChannelRule:
+        """The gradients alone, for rounds that select and measure nothing."""
+
+    @property
+    def prior(self) -> Prior:
+        """How large steps are beforehand."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether gradients are linear in margins, so that they show errors of these in full."""
+
     def curvature_of(self, measured: Floats) -> Floats:
-        """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
+        """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
     def votes(self, steps: Floats) -> Integers:
-        """Return steps (..., columns) as whole votes, none too long."""
+        """Return steps (..., columns), cut to a longest one, as whole votes."""
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """The channels of a round of additive boosting: gradient and curvature of the logistic loss of weighted records.
+    """The logistic loss: gradients and curvatures of records weighted by a cap.
 
-    With t the probability of the classes that a record is not of, it weighs min(1, cap / t). It adds its weight times
-    [y = k] - p_k, and a multiple of its weight times p_k (1 - p_k), or where ``by_share`` times p_k; two classes need one of
-    each. Records that the model is surely wrong about thus count less, and all noise shrinks; ``calibrated`` undoes what that
-    does to probabilities. The cap is 0.6 for two classes and 1 - 0.8 / K for K, above the 1 - 1 / K that every record starts
-    with where classes are even. A single class is the case K = 1: its p is 1, so a record adds nothing, within any bound.
-
-    Parameters
-    ----------
-    n_classes : int
-        How many classes the schema has.
-    normal : bool
-        Whether the noise will be normal.
-    tenths : int
-        By how many tenths of 1 / n_classes the cap is below 1; some files of version 0.2 hold 5.
+    Let p be the model's probabilities and t = 1 - p_y. A record weighs w = min(1, cap / t). For each class k (two classes need
+    one) it adds w ([y = k] - p_k), and a multiple of w p_k (1 - p_k), or where ``by_share`` of w p_k. Records that the model is
+    surely wrong about thus count less, and all noise shrinks; ``calibrated`` corrects probabilities for that. The cap is 0.6
+    for two classes and 1 - 0.8 / K for K, above the t = 1 - 1 / K at which every record starts where classes are even. Of a
+    single class p is 1, so a record adds nothing, within any bound.
     """
 
-    n_classes: int
-    normal: bool
-    tenths: int = 8
+    n_classes: int  # of the schema
+    normal: bool  # whether the noise will be normal
+    tenths: int = 8  # the cap is below 1 by so many tenths of 1 / n_classes; some files of version 0.2 hold 5
+    measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
 
     deviation: ClassVar[float] = 1.0
     unit: ClassVar[float] = VOTE_STEPS
+    prior: ClassVar[Prior] = LOG_ODDS
+    linear: ClassVar[bool] = False
 
     @property
     def columns(self) -> int:
-        """How many margins a record has: the second class's lead of two classes, or one for each."""
+        """How many margins a record has: one for each class, but of two classes the second's lead alone."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
@@ -114,12 +109,17 @@ class Logistic:
 
     @property
     def channels(self) -> int:
-        """How many channels there are: curvatures follow as many gradients."""
-        return 2 * self.scored
+        """How many channels there are: as many curvatures after the gradients."""
+        return 2 * self.scored if self.measures else self.scored
+
+    @cached_property
+    def scores(self) -> Logistic:
+        """The gradients alone."""
+        return replace(self, measures=False)
 
     @property
     def cap(self) -> int:
-        """The largest absolute residual of a record, in units."""
+        """The largest absolute gradient of a record, in units."""
         return UNIT - -(-self.tenths * UNIT // (10 * self.n_classes))
 
     @property
@@ -129,20 +129,20 @@ class Logistic:
 
     @property
     def l1(self) -> int:
-        """A bound on the L1 norm of all that a record adds: two classes t + c t (1 - t), more 2 t + c t (2 - t), at the cap."""
+        """A bound on the L1 norm of what a record adds: t + c t (1 - t) for two classes, 2 t + c t (2 - t) for K, at the cap."""
         unit, multiple, cap = UNIT, self._thousandths, self.cap
         if self.n_classes == 2:
             return cap + -(-multiple * cap * (unit - cap) // (1000 * unit))
         if self.by_share:  # shares of a record add up to its weight, and floors to no more
             return 2 * cap + multiple * unit // 1000
-        most = cap + 1  # t before it was rounded down
-        return 2 * cap + -(-multiple * most * (2 * unit - most) // (1000 * unit))
+        unrounded = cap + 1  # t, at most
+        return 2 * cap + -(-multiple * unrounded * (2 * unit - unrounded) // (1000 * unit))
 
     @property
     def l2_squared(self) -> int:
-        """A bound on the squared L2 norm of all that a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K.
+        """A bound on the squared L2 norm of what a record adds: t^2 (1 + c^2 (1 - t)^2) at the cap, twice that for K.
 
-        Of shares it is 2 t^2 + c^2: squares of what adds up to c are c^2 at most together.
+        By shares it is 2 t^2 + c^2: the squares of shares that add up to c are at most c^2 together.
         """
         cap = self.cap
         if self.by_share:
@@ -152,9 +152,9 @@ class Logistic:
 
     @property
     def by_share(self) -> bool:
-        """Whether p_k stands in the place of p_k (1 - p_k): the steps of classes that share the mass then do not overshoot.
+        """Whether p_k takes the place of p_k (1 - p_k), so that steps do not overshoot where classes share the mass.
 
-        Residuals add up to zero over the classes, so that (diag p - p p^T) s = g has the solution s = g / p.
+        Gradients g add up to zero over the classes, so (diag p - p p^T) s = g has the solution s = g / p.
         """
         return self.n_classes > 2 and not self.normal
 
@@ -169,38 +169,38 @@ class Logistic:
         return OnesByClass(self.n_classes)
 
     def start(self, released: Integers, deviation: float) -> Start:
-        """Return what noisy numbers of records by class, (classes,), say.
+        """Return the start by noisy numbers of records, (classes,).
 
-        The margins are halfway to those at which gradients cancel where classes have these shares, drawn towards even ones by
-        the noise: there the cap would leave little of the rare classes' records.
+        Shares are drawn towards even ones by the noise. The margins are halfway to those at which the gradients of these shares
+        cancel: at those, the cap would leave little of the rare classes' records.
         """
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
         share = counts / counts.sum()
-        said = uncalibrated(share, self.cap)
-        said = np.sqrt(said) / np.sqrt(said).sum()
-        weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - said, 1e-9))
-        curvature = records * float(share @ weight) * said * (1 - said)
+        p = uncalibrated(share, self.cap)
+        p = np.sqrt(p) / np.sqrt(p).sum()
+        weight = np.minimum(1, self.cap / UNIT / np.maximum(1 - p, 1e-9))
+        curvature = records * float(share @ weight) * p * (1 - p)
         spread = float((share * (1 - share)).sum()) / max(1 - 1 / self.n_classes, 1e-9)
-        return Start(records, spread, self.margins_of(said), curvature[: self.scored])
+        return Start(records, spread, self.margins_of(p), curvature[: self.scored])
 
-    def margins_of(self, said: Floats) -> Integers:
-        """Return the margins (columns,) of a model of which the softmax says these probabilities, (classes,)."""
-        odds = np.log(said)
+    def margins_of(self, p: Floats) -> Integers:
+        """Return the margins (columns,) whose softmax is ``p`` (classes,)."""
+        odds = np.log(p)
         margins = odds[1:] - odds[:1] if self.n_classes == 2 else odds - odds.mean()
         return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
 
     def weighted(self, weights: Floats) -> Integers:
-        """Return what margins (columns,) move by where classes have these positive weights, (classes,).
+        """Return by how much these positive weights, (classes,), move margins (columns,).
 
-        With them margins are even where ``calibrated`` says shares that the weights make even: of two classes every label is
-        that of the larger calibrated share times its weight, but for the rounding to a vote.
+        Moved margins are even where calibrated shares times their weights are: of two classes the label is that of the larger
+        such product, but for the rounding to a vote.
         """
         even = 1 / weights
         return -self.margins_of(uncalibrated(even / even.sum(), self.cap))
 
     def votes(self, steps: Floats) -> Integers:
-        """Return steps (..., columns) as whole votes: none above 1 for a class, those of all classes centred."""
+        """Return steps (..., columns) as whole votes: at most 1 for a class, centred over more than two classes."""
         if self.n_classes == 2:
             steps = np.clip(steps, -2 * LONGEST, 2 * LONGEST)
         else:
@@ -209,13 +209,13 @@ class Logistic:
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
 
     def probabilities(self, margins: Floats) -> Floats:
-        """Return the probabilities of the classes, (records, classes), that margins (records, columns) in log-odds stand for."""
+        """Return the probabilities of the classes, (records, classes), at margins (records, columns) in log-odds."""
         if self.n_classes == 2:
             margins = np.hstack([np.zeros_like(margins), margins])
         return calibrated(probabilities(margins), self.cap)
 
     def curvature_of(self, measured: Floats) -> Floats:
-        """Return the curvature that the released sums of the curvature channels, (scored channels,), stand for."""
+        """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
         if not self.by_share:
             return measured
         mass = np.maximum(measured, 0.0)
@@ -227,13 +227,12 @@ class Logistic:
 
     @cached_property
     def _exponentials(self) -> Integers:
-        places = np.arange(14 * VOTE_STEPS + 1)
-        table: Integers = np.rint(np.exp(-places / VOTE_STEPS) * EXPONENTIALS).astype(np.int64)
-        return table
+        table = np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS)
+        return np.asarray(np.rint(table * EXPONENTIALS), dtype=np.int64)
 
     @cached_property
-    def _by_lead(self) -> Integers:
-        """The channels of two classes by label and the second class's lead, (2, leads, 2); the ends stand for all beyond."""
+    def _by_lead(self) -> npt.NDArray[np.int32]:
+        """The channels of two classes by label and lead of the second, (2, leads, channels); the ends stand for all beyond."""
         most = len(self._exponentials) - 1
         lead = np.arange(-most, most + 1)
         ahead, behind = self._exponentials[0], self._exponentials[np.abs(lead)]
@@ -246,13 +245,10 @@ class Logistic:
             curvature = ahead * behind // total * of // to * self._thousandths // 1000
             wrong = np.minimum(wrong, self.cap)
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
-        return np.stack(by_label)
+        return np.ascontiguousarray(np.stack(by_label)[..., : self.channels], dtype=np.int32)
 
     def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return the channels of each record of ``margins`` (records, columns) and ``labels`` (records,; -1: nothing).
-
-        The answer is of shape (records, channels) in units rounded towards zero.
-        """
+        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
         check_shape(margins, (len(labels), self.columns), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
         if self.n_classes == 2:
@@ -264,20 +260,19 @@ class Logistic:
 
 
 def calibrated(probabilities: Floats, cap: int) -> Floats:
-    """Return the class shares at which gradients of records weighted by a cap, in units, add up to zero where the model says
-    ``probabilities``.
+    """Return the class shares at which gradients under a cap, in units, cancel: what the model's ``probabilities`` p stand for.
 
-    Of shares q and model p the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero
-    where q_k w_k is proportional to p_k. The order of the classes stays as it is.
+    Of shares q the mean gradient is sum_k q_k w_k ([k] - p) with w_k = min(1, cap / (1 - p_k)), which is zero where q_k w_k is
+    proportional to p_k. The order of the classes stays as it is.
     """
     odds = probabilities * np.maximum(1, (1 - probabilities) * UNIT / cap)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def uncalibrated(shares: Floats, cap: int) -> Floats:
-    """Return the probabilities of a model of which ``calibrated`` makes these positive shares, (classes,)."""
-    found = np.full(len(shares), 1 / len(shares))
+    """Return the probabilities of which ``calibrated`` makes these positive shares, (classes,)."""
+    p = np.full(len(shares), 1 / len(shares))
     for _ in range(STEPS_BACK):
-        odds = shares / np.maximum(1, (1 - found) * UNIT / cap)
-        found = (found + odds / odds.sum()) / 2  # halfway, so that it cannot swing
-    return np.asarray(found)
+        odds = shares / np.maximum(1, (1 - p) * UNIT / cap)
+        p = (p + odds / odds.sum()) / 2  # halfway, so that it cannot swing
+    return np.asarray(p)

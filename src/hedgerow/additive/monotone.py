@@ -1,4 +1,4 @@
-"""Curves that may only rise, or only fall: votes of released values are projected before anybody uses them (docs/curves.md)."""
+"""Curves that may only rise, or only fall: each term's votes are projected before the next round (docs/curves.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["cell_weights", "isotonic", "projected", "signs_of"]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-LEAST = 1e-6  # of the weight of a cell, as a share of the mean one: where noise left a curvature at zero
+LEAST = 1e-6  # weight of a cell whose released curvature is not above zero, as a share of the mean weight
 
 
 def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) -> tuple[int, ...]:
@@ -27,7 +27,7 @@ def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) ->
     Raises
     ------
     ConfigurationError
-        If they name what is no feature, or a feature without an order, or if there are not two classes.
+        If ``given`` does not fit the features, names one without an order, or if there are not two classes.
     """
     names = list(schema.names)
     if given is None:
@@ -59,11 +59,12 @@ def signs_of(given: Mapping[str, int] | Sequence[int] | None, schema: Schema) ->
 
 
 def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
-    """Return the term of at most one cut with which every curve goes as it may, if it did before.
+    """Return a term of at most one cut, changed so that every curve still goes as ``signs`` say.
 
-    A term without cuts becomes what takes the feature's own curve, ``before`` (codes,), to its isotonic regression, weighted by
-    released curvatures. The cells of a cut become isotonic each; where the cells themselves have an order, what is out of it at
-    a code moves to their mean, weighted alike at all codes, so that cells stay isotonic. Missing cells stand outside the order.
+    A term without cuts becomes the step from the feature's own curve, ``before`` (codes,), to the isotonic regression of the sum,
+    weighted by released curvatures. Of a term with a cut each cell becomes isotonic. If the feature that is cut has a sign too,
+    codes at which the two cells are out of order move to the cells' mean, whose weights are the same for all codes, so that cells
+    stay isotonic. Missing values stand outside the order.
     """
     if not signs or term.sums is None:
         return term
@@ -85,18 +86,18 @@ def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
 
 
 def across_of(term: Term, signs: Sequence[int]) -> int:
-    """Return how a term of one cut may go from its first cell to its second; 0 where missing cells alone are in the second."""
+    """Return how a term of one cut may go from its first cell to its second; 0 where the second holds missing values alone."""
     return signs[term.cuts[0].by] if term.cuts and term.cuts[0].side[:-1].any() else 0
 
 
 def cell_weights(sums: Integers) -> Floats:
-    """Return what each cell weighs by its released sums, gradient and curvature (cells, codes, 2): above zero."""
+    """Return a weight above zero for each cell and code, from released gradients and curvatures (cells, codes, 2)."""
     curvature = np.maximum(sums[..., 1].astype(np.float64), 0)
     return np.asarray(curvature + LEAST * max(float(curvature.mean()), 1.0))
 
 
 def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
-    """Return the isotonic regression of cells but for the last one, which is that of missing cells."""
+    """Return the isotonic regression of ``values`` (codes,) but for the last, which is of missing values."""
     if len(values) < 3:
         return values
     fitted = isotonic_regression(values[:-1], sample_weight=weights[:-1], increasing=sign > 0)

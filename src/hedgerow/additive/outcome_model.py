@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.links import Link, Scale
+from hedgerow.additive.squared import Squared
+from hedgerow.additive.terms import AdditiveModel, joined
+from hedgerow.additive.trees import scoring
 from hedgerow.errors import ConfigurationError
-from hedgerow.export import ScoringForm
+from hedgerow.export import OutcomeRange, ScoringForm
+from hedgerow.texts import short_repr
 
 __all__ = ["RegressionModel"]
 
@@ -22,24 +26,37 @@ Floats = npt.NDArray[np.float64]
 class RegressionModel(AdditiveModel):
     """A start and terms, whose votes add up to outcomes; parameters are those of ``AdditiveModel``."""
 
-    scale: ClassVar[Literal["log-odds", "outcome"]] = "outcome"
+    loss: Squared
+
+    @property
+    def scale(self) -> Scale:
+        """What margins say: the outcome or its log."""
+        return self.loss.link.scale
+
+    __repr__ = short_repr
 
     @property
     def vote_steps(self) -> float:
-        """How many votes a unit of the outcome is."""
-        return 1 / self.encoder.schema.outcome_grid.step
+        """How many votes a unit of the outcome, or of its log, is."""
+        return self.loss.link.vote_steps
 
     @property
     def origin(self) -> float:
-        """What the model says where all votes add up to zero: the low end of the range."""
-        return self.encoder.schema.outcome_grid.low
+        """What the model says where all votes add up to zero."""
+        return self.loss.link.origin
 
     def scoring(self) -> ScoringForm:
-        """Refuse: exports answer for classes so far."""
-        raise ConfigurationError("a regressor's model is not exported yet; save it with save(path).")
+        """Return how the model answers, for programs that do not know this library."""
+        if type(self.loss.link) is not Link:
+            raise ConfigurationError(f"a model of the {self.scale} is not exported yet; save it with save(path).")
+        grid = self.encoder.schema.outcome_grid
+        return scoring(
+            self.encoder, self.start, joined(self.terms), OutcomeRange(float(grid.low), float(grid.high), grid.steps)
+        )
 
-    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {}
+    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        units = [(term.unit, term.deviation) for term in self.terms]
+        return {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
 
     def predictions(self, X: Any) -> Floats:
         """Return the outcomes of records, (records,), within the schema's range."""
@@ -55,5 +72,4 @@ class RegressionModel(AdditiveModel):
 
     def _outcomes(self, margins: npt.NDArray[np.int64]) -> Floats:
         """Return the outcomes of margins (records, 1), (records,)."""
-        grid = self.encoder.schema.outcome_grid
-        return grid.values(np.clip(margins[:, 0], 0, grid.steps))
+        return self.loss.link.outcomes(margins[:, 0])

@@ -58,6 +58,10 @@ class Rules:
         The precision from which rounds may cut.
     most_rounds : float
         There are at most so many rounds.
+    scored : float
+        Rounds score on a sample of the records that has at least about so many.
+    seldom : bool
+        Whether, where the last rounds with cuts found none that matters, only each ``SELDOM``-th round may have one.
     """
 
     opening: Fraction = Fraction(1, 50)
@@ -69,6 +73,8 @@ class Rules:
     first: int = 12
     cuts_from: float = 300.0
     most_rounds: float = 60.0
+    scored: float = 2.0**20
+    seldom: bool = True
     largest: int = 2
     drawn: int = 2
 
@@ -274,7 +280,8 @@ class AdditivePlan:
         """Boost by asking a curator."""
         start = self._opening.act(curator)
         precision = self._precision(start.records)
-        fit = Fit(self._opening.merge(curator, self._bins_at(precision), start.records), start.curvature)
+        encoder = self._opening.merge(curator, self._bins_at(precision), start.records)
+        fit = Fit(encoder, start.curvature, self._halvings(curator, start.records))
         fit.begin(start.margins)
         course = Course(self, precision * start.spread, self._stage.units, may_cut=precision >= self._rules.cuts_from)
         while units := course.next_units():
@@ -296,6 +303,13 @@ class AdditivePlan:
         """Return how many times the noise of one count, at the budget of all rounds together, there are records."""
         left = float(self._opening.left.amount)
         return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
+
+    def _halvings(self, curator: Queryable, records: float) -> int:
+        """Draw the sample that rounds score on, and return how often it halves the records; 0: they score on all."""
+        halvings = int(math.log2(max(records / self._rules.scored, 1)))
+        if halvings:
+            curator.draw_sample(halvings)
+        return halvings
 
     def _bins_at(self, precision: float) -> int:
         if self._bins is not None:
@@ -353,7 +367,8 @@ class Course:
         if not (self._may_cut and self._cutting):
             return 0
         deepest = max(self._depths[-MEMORY:], default=0)
-        if deepest == 0 and len(self._depths) >= MEMORY and self._rounds % SELDOM:
+        seldom = self._rules.seldom and deepest == 0 and len(self._depths) >= MEMORY
+        if seldom and self._rounds % SELDOM:
             return 0
         return min(self._most, 1 + deepest)
 

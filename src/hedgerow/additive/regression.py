@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate
+from hedgerow.additive.links import Link
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
 from hedgerow.additive.round import Fit
@@ -60,16 +61,21 @@ class RegressionRules(Rules):
         The clip is set for a cell that holds one in so many records.
     skew : float
         The share of what a clip cuts off that is taken to have one sign in a cell.
+    loss : type
+        ``Squared``, or ``Poisson``, whose link is ``LogLink``.
+    link : type
+        What margins say, of the outcome's grid.
     """
 
     opening: Fraction = Fraction(1, 50)
     rounds: tuple[float, float] = (0.45, 0.55)
     most_opening: Fraction = Fraction(3, 20)
-    survey: Fraction = Fraction(1, 20)
+    survey: Fraction = Fraction(1, 40)
     renewal: Fraction = Fraction(1, 100)
-    renewals: int = 7
-    later: float = 1.5
+    renewals: int = 5
+    later: float = 2.0
     most_rounds: float = 120.0
+    seldom: bool = False
     learns_from: float = 20.0
     trusts_from: float = 300.0
     multiple: int = 500
@@ -78,6 +84,8 @@ class RegressionRules(Rules):
     pure_bins: tuple[float, float] = (1.65, 0.3)
     cells: float = 10.0
     skew: float = 0.2
+    loss: type[Squared] = Squared
+    link: type[Link] = Link
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +132,7 @@ class OutcomeOpening(Opening):
         """Return how absolute residuals spread, as ``before`` where the noise hides them; at most ``renewals`` times."""
         released = curator.open_round(self.of_residuals, fit.take(), whole=True).whole_sums(self._watching)
         found = Spread.of(self.of_residuals, released, self._watching.deviation)
-        return found if found.records > before.records / 2 else before
+        return found if found.clear > before.records / 2 else before
 
 
 class RegressionPlan(AdditivePlan):
@@ -139,20 +147,21 @@ class RegressionPlan(AdditivePlan):
         share = min(rules.most_opening, rules.opening * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
         survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
+        loss = self._loss_of(budget)
         return OutcomeOpening(
-            loss=self._loss_of(budget),
+            loss=loss,
             budget=budget,
             share=share,
             survey=survey,
-            of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0])),
-            of_residuals=counts_of_residuals(grid.steps),
+            of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0]), loss.link),
+            of_residuals=counts_of_residuals(grid.steps, loss.link),
             renewals=rules.renewals,
             renewal=rules.renewal,
         )
 
     def _loss_of(self, budget: Budget) -> Squared:  # type: ignore[override]
-        rules = self._rules
-        return Squared(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple)
+        rules, link = self._rules, self._rules.link(self._encoder.schema.outcome_grid)
+        return rules.loss(1, 1.0, 1.0, rules.multiple if budget.concentrated else rules.pure_multiple, link)
 
     def _units_for(self, rounds: int) -> int:
         return rounds + self._final_units(rounds)
@@ -164,15 +173,17 @@ class RegressionPlan(AdditivePlan):
         """Boost by asking a curator."""
         opening = self._opening
         outcome = opening.outcome(curator)
-        precision = self._precision(outcome.records)
-        fit = Fit(opening.merge(curator, self._bins_at(precision), outcome.records), np.array([outcome.records]))
-        start = round(outcome.mean)
+        precision = self._precision(outcome.clear)
+        encoder = opening.merge(curator, self._bins_at(precision), outcome.records)
+        fit = Fit(encoder, np.array([outcome.records]), self._halvings(curator, outcome.records))
+        loss = opening.loss.about(outcome.mean)
+        start = loss.link.margin(outcome.mean)
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)
         if precision < self._rules.learns_from:
             units = 0
         course = Course(self, precision, units, may_cut=precision >= self._rules.cuts_from)
-        clips = Clips(self, course.size, outcome.around(outcome.mean))
+        clips = Clips(self, course.size, outcome.around(outcome.mean), loss)
         while size := course.next_units():
             clips.renew(curator, fit)
             cuts = min(course.next_cuts(), self._affordable(fit))
@@ -180,20 +191,19 @@ class RegressionPlan(AdditivePlan):
             one = replace(self._stage.one(size, cuts), loss=clips.loss)
             term, found = one.run(curator, fit, by)
             course.saw(found.evidence, term.feature, offered=cuts > 0)
-            fit.add(self._kept(term, fit))
-        start += self._shift(curator, fit, clips.spread, self._stage.units - units)
-        return RegressionModel(fit.encoder, opening.loss, np.array([start]), tuple(fit.terms), self._signs)
+            fit.add(self._kept(term if precision >= self._rules.trusts_from else trusted(term, found), fit))
+        start += self._shift(curator, fit, clips, self._stage.units - units)
+        return RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs)
 
-    def _shift(self, curator: Queryable, fit: Fit, before: Spread, units: int) -> int:
-        """Return the mean residual, by what so many units leave when nothing is selected.
+    def _shift(self, curator: Queryable, fit: Fit, clips: Clips, units: int) -> int:
+        """Return the votes by which all margins are too low, by what so many units leave when nothing is selected.
 
         Residuals are clipped where the noise and what is cut off, which may have one sign, are least together.
         """
-        spread, noise = self._opening.residuals(curator, fit, before), self._stage.one(units, 0).noise
-        loss = replace(self._opening.loss, clip=spread.wide_clip(noise.deviation / UNIT))
-        total, count = curator.open_round(loss, whole=True).whole_sums(noise)
-        records = max(count / loss.constant, noise.deviation / loss.constant, 1.0)
-        return int(np.clip(total / UNIT / records, -1, 1) * loss.clip)
+        spread, noise = self._opening.residuals(curator, fit, clips.spread), self._stage.one(units, 0).noise
+        loss = clips.loss.clipped_at(spread.wide_clip(noise.deviation / UNIT))
+        total, mass = curator.open_round(loss, whole=True).whole_sums(noise)
+        return loss.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * loss.curvature), 1.0))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> RegressionModel:
         """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
@@ -202,28 +212,28 @@ class RegressionPlan(AdditivePlan):
 
 
 def trusted(term: Term, found: Estimate) -> Term:
-    """Return a term whose steps count by the probability that there is a step at all, which beforehand is a half."""
-    trust = expit(logsumexp(found.evidence) - math.log(len(found.evidence)))
+    """Return a term whose steps count by the probability that there is a step at all, which beforehand is a fifth."""
+    trust = expit(logsumexp(found.evidence) - math.log(4 * len(found.evidence)))
     return replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
 
 
 class Clips:
     """The clip of residuals as rounds go on: renewed after numbers of rounds that grow by a factor."""
 
-    def __init__(self, plan: RegressionPlan, size: int, outcome: Spread) -> None:
+    def __init__(self, plan: RegressionPlan, size: int, outcome: Spread, loss: Squared) -> None:
         self._plan, self._rules, self.spread = plan, plan._rules, outcome
         self._noise = plan._stage.one(size, 0).noise.deviation / UNIT
         self._rounds, self._next, self._left = 0, 1.0, plan._opening.renewals - 1
-        self.loss = self._loss()
+        self.loss = self._clipped(loss)
 
-    def _loss(self) -> Squared:
-        return self.spread.loss(self._noise, self._rules.cells, self._rules.skew, self._plan._opening.loss.thousandths)
+    def _clipped(self, loss: Squared) -> Squared:
+        return self.spread.loss(self._noise, self._rules.cells, self._rules.skew, loss)
 
     def renew(self, curator: Queryable, fit: Fit) -> None:
         """Ask for the residuals if it is time."""
         if self._left and self._rounds >= self._next:
             self.spread, before = self._plan._opening.residuals(curator, fit, self.spread), self.loss
-            self.loss = self._loss()
+            self.loss = self._clipped(before)
             fit.visits.rescale(before.unit / self.loss.unit)
             self._left -= 1
             self._next *= self._rules.later

@@ -1,38 +1,50 @@
-"""The squared loss of regression: clipped residuals in units of the clip, and what is asked to set the clip.
+"""The losses of regression: clipped residuals in units of the clip, and what is asked to set the clip.
 
-Outcomes and margins are whole steps of one public grid, from 0 at the low end of the outcome's range
-(docs/proofs/regression.md).
+Outcomes are whole steps of one public grid, from 0 at the low end of the outcome's range, and a link says what margins say of
+them (docs/proofs/regression.md).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import norm
 
 from hedgerow.additive import kernels
-from hedgerow.margins import UNIT
+from hedgerow.additive.estimate import Prior
+from hedgerow.additive.links import Link, LogLink
+from hedgerow.margins import UNIT, VOTE_STEPS
+from hedgerow.schema.outcome import STEPS, Grid
 from hedgerow.shapes import check_shape
 from hedgerow.table.rules import Margins
 
-__all__ = ["Counts", "Spread", "Squared", "counts_of_outcomes", "counts_of_residuals"]
+__all__ = ["Counts", "Poisson", "Spread", "Squared", "counts_of_outcomes", "counts_of_residuals"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.signedinteger]
 
 LONGEST = 2.0  # step, in deviations of a residual
+RESIDUALS = Prior((0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25)  # a term explains a few per cent of what is left
 LARGEST_VOTE = 1 << 20
+LONGEST_LOG = VOTE_STEPS  # step of a log link: a factor of e
+REACH = 4  # times the mean, up to which expected counts are told apart in the curvature
 LEAST_INSIDE = 0.25  # of the residuals within a clip, below which noise made it
 PARTS = 2  # bins of a histogram to a factor of two
 EVEN_PARTS = 16  # of a bin, of which each is at one distance
 EVEN = 32  # bins of one width of an outcome
 NARROWEST = 4  # the power of two of the first bin's end
-CLEAR = 2.5  # deviations of its noise that a count stands out by
+CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
 FEWEST = 4  # bins that are left when bins are merged
 BELOW = 0.1  # of the records that stand out, as many as others may be
+
+
+PLAIN = Link(Grid(0.0, 1.0, STEPS))
 
 
 @dataclass(frozen=True)
@@ -52,17 +64,32 @@ class Squared:
         The share of residuals that the clip leaves as they are, above 0: likewise.
     thousandths : int
         c, in thousandths.
+    link : Link
+        What margins say.
     """
 
     clip: int
     spread: float
     inside: float
     thousandths: int
+    link: Link = PLAIN
+    measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
 
     columns = 1
     scored = 1
-    channels = 2
     scored_l1 = UNIT
+    prior = RESIDUALS
+    linear = True
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+        return 2 if self.measures else 1
+
+    @cached_property
+    def scores(self) -> Squared:
+        """The residuals alone."""
+        return replace(self, measures=False)
 
     @property
     def constant(self) -> int:
@@ -107,8 +134,74 @@ class Squared:
         """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
         out = np.empty((len(labels), self.channels), dtype=np.int64)
-        kernels.squared_channels(margins, labels, self.clip, UNIT, self.constant, out)
+        kernels.squared_channels(margins, self.link.read(labels), self.clip, UNIT, self.constant, out)
         return out
+
+    def about(self, mean: float) -> Squared:
+        """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
+        return self
+
+    def clipped_at(self, clip: int) -> Squared:
+        """Return the loss with another clip."""
+        return replace(self, clip=clip)
+
+    def shift(self, total: float, mass: float) -> int:
+        """Return the votes by which all margins are too low where gradients and curvatures, in units of one, have these sums."""
+        return int(np.clip(total / mass, -1, 1) * self.clip)
+
+
+@dataclass(frozen=True)
+class Poisson(Squared):
+    """The channels of a round for counts with a log link: a residual clipped at C, as a share of C, and the expected count.
+
+    With mu the exponential of the margin, from a table, and M four times the released mean of the outcome, a record adds
+    trunc(clip(y - mu, -C, C) UNIT / C) and trunc(min(mu, M) c UNIT / M). Its norms are those of ``Squared`` for all C and M.
+
+    Parameters
+    ----------
+    mean : float
+        The released mean of the outcome, in steps of the grid; others as in ``Squared``.
+    """
+
+    mean: float = 1.0
+
+    linear = False
+
+    @property
+    def cap(self) -> int:
+        """M, in steps of the grid."""
+        return max(round(REACH * self.mean), 1)
+
+    @property
+    def curvature(self) -> float:
+        """What a record whose expected count is the mean adds to the second channel, in ``UNIT``."""
+        return self.constant / UNIT / REACH
+
+    @property
+    def unit(self) -> float:
+        """How many votes a step of 1 is: curvatures are expected counts in units of the mean."""
+        return VOTE_STEPS * self.spread / (self.mean * self.inside)
+
+    def votes(self, steps: Floats) -> Integers:
+        """Return steps as votes, none above a factor of e."""
+        return np.asarray(np.trunc(np.clip(steps * self.unit, -LONGEST_LOG, LONGEST_LOG)), dtype=np.int64)
+
+    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+        """Return the channels of each record of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
+        check_shape(margins, (len(labels), 1), "margins (records, columns)")
+        out = np.empty((len(labels), self.channels), dtype=np.int64)
+        said = cast(LogLink, self.link).table
+        kernels.poisson_channels(margins, labels, said, self.clip, self.cap, UNIT, self.constant, out)
+        return out
+
+    def about(self, mean: float) -> Poisson:
+        """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
+        return replace(self, mean=max(mean, 1.0))
+
+    def shift(self, total: float, mass: float) -> int:
+        """Return the votes by which all margins are too low where gradients and curvatures, in units of one, have these sums."""
+        factor = max(1 + total * self.clip / (mass * self.mean), math.exp(-1))
+        return round(min(VOTE_STEPS * math.log(factor), LONGEST_LOG))
 
 
 @dataclass(frozen=True)
@@ -121,10 +214,13 @@ class Counts:
         The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is beyond.
     residuals : bool
         Whether the absolute residual is counted, or the outcome.
+    link : Link
+        What margins say.
     """
 
     edges: tuple[int, ...]
     residuals: bool
+    link: Link = PLAIN
 
     columns = 1
     scored = 0
@@ -139,27 +235,27 @@ class Counts:
 
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         """Return the channels (records, bins) of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
-        known = labels.astype(np.int64)
-        values = np.abs(known - margins[:, 0]) if self.residuals else known
+        known = self.link.read(labels).astype(np.int64)
+        values = np.abs(known - self.link.expected(margins[:, 0])) if self.residuals else known
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
         found = np.zeros((len(labels), self.channels), dtype=np.int64)
         found[np.arange(len(labels)), place] = labels >= 0
         return found
 
 
-def counts_of_residuals(steps: int) -> Counts:
+def counts_of_residuals(steps: int, link: Link = PLAIN) -> Counts:
     """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
     above = np.ceil(2.0 ** (np.arange(PARTS * NARROWEST, PARTS * steps.bit_length() + 1) / PARTS))
-    return Counts((0, *map(int, above)), residuals=True)
+    return Counts((0, *map(int, above)), True, link)
 
 
-def counts_of_outcomes(steps: int, zero: int) -> Counts:
+def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
     """Return the counts of outcomes on a grid of so many steps, in bins of one width that are narrower near ``zero``."""
     width = steps // EVEN
     narrow = np.ceil(width / 2.0 ** (np.arange(1, PARTS * (width.bit_length() - NARROWEST)) / PARTS)).astype(np.int64)
     edges = np.concatenate([np.arange(EVEN) * width, zero - narrow, [zero], zero + narrow])
     inner = np.unique(edges[(edges > 0) & (edges < steps)])
-    return Counts((0, *map(int, inner), steps + 1), residuals=False)
+    return Counts((0, *map(int, inner), steps + 1), False, link)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +267,15 @@ class Spread:
     edges : ndarray of shape (bins + 1,)
         The ends of the bins, in steps of the grid.
     counts : ndarray of shape (bins,)
-        What was released of each, at least 0: what is below the noise is none.
+        How many records each holds: what was released of it, or none where that is below the noise. Where nothing stands out
+        of the noise all records together, or as many as their noise, are spread evenly.
+    clear : float
+        How many records are in bins that stand out of the noise.
     """
 
     edges: Integers
     counts: Floats
+    clear: float
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: float) -> Spread:
@@ -187,12 +287,18 @@ class Spread:
         while True:
             starts = np.arange(0, len(released), merge)
             counts = np.add.reduceat(released, starts).astype(np.float64)
-            clear = counts > CLEAR * noise * math.sqrt(merge)
+            least = float(norm.isf(CHANCE / len(starts))) * noise * math.sqrt(merge)
+            clear = counts > least
             kept, others = counts[clear].sum(), counts[~clear].sum()
             unsure = noise * math.sqrt(merge * np.count_nonzero(~clear))
             if (kept > 0 and others - unsure <= BELOW * kept) or len(starts) <= FEWEST:
-                return cls(np.append(edges[starts], edges[-1]), np.where(clear, counts, 0))
+                break
             merge *= 2
+        ends, total = np.append(edges[starts], edges[-1]), noise * math.sqrt(len(released))
+        held = np.where(clear, counts, 0)
+        if kept <= 0:
+            held = max(float(released.sum()), total) * np.diff(ends) / (ends[-1] - ends[0])
+        return cls(ends, held, max(float(kept), 0.0))
 
     @property
     def records(self) -> float:
@@ -201,9 +307,8 @@ class Spread:
 
     @property
     def share(self) -> Floats:
-        """The share of each bin, (bins,); where nothing stands out of the noise as if all were alike."""
-        weight = self.counts if self.counts.any() else np.diff(self.edges)
-        return np.asarray(weight / weight.sum())
+        """The share of each bin, (bins,)."""
+        return np.asarray(self.counts / self.counts.sum())
 
     @property
     def mean(self) -> float:
@@ -215,8 +320,8 @@ class Spread:
         ends = np.unique(np.append(0, np.abs(self.edges - round(center))))
         parts = (np.arange(EVEN_PARTS) + 0.5) / EVEN_PARTS
         places = np.abs(self.edges[:-1, None] + np.diff(self.edges)[:, None] * parts - center)
-        weights = np.repeat(self.records * self.share[:, None] / EVEN_PARTS, EVEN_PARTS, axis=1)
-        return Spread(ends, np.histogram(places, bins=ends, weights=weights)[0])
+        weights = np.repeat(self.counts[:, None] / EVEN_PARTS, EVEN_PARTS, axis=1)
+        return Spread(ends, np.histogram(places, bins=ends, weights=weights)[0], self.clear)
 
     def clipped(self, clip: float) -> tuple[float, float]:
         """Return the mean square of residuals clipped at a value, and the share of those below it."""
@@ -234,8 +339,8 @@ class Spread:
         error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
         return int(self.edges[1 + int(np.argmin(error))])
 
-    def loss(self, noise: float, cells: float, skew: float, thousandths: int) -> Squared:
-        """Return the loss of the clip under which the step of a cell has the least error.
+    def loss(self, noise: float, cells: float, skew: float, loss: Squared) -> Squared:
+        """Return a loss with the clip under which the step of a cell has the least error.
 
         ``noise`` is the deviation of a sum's, in units of the clip; a cell holds one in ``cells`` records; of what is cut off a
         share ``skew`` is taken to have one sign there.
@@ -249,4 +354,4 @@ class Spread:
             if error < least:
                 least, found = error, (clip, math.sqrt(square), inside)
         clip, spread, inside = found
-        return Squared(max(clip, 1), max(spread, 1.0), max(inside, LEAST_INSIDE), thousandths)
+        return replace(loss, clip=max(clip, 1), spread=max(spread, 1.0), inside=max(inside, LEAST_INSIDE))

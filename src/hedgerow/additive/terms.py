@@ -1,9 +1,9 @@
-"""The model of the additive engine: a start, and terms, each a step function of one feature in each cell of released cuts."""
+"""The model: a start and terms, each term a step function of one feature in each cell of released cuts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
@@ -23,6 +23,7 @@ from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.survey import merged_to_arrays
 from hedgerow.table import Cells
+from hedgerow.texts import short_repr
 
 __all__ = ["AdditiveModel", "Measured", "Term", "joined"]
 
@@ -30,15 +31,12 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 
-USUAL = Logistic.tenths  # of a loss whose cap no file needs to say
+USUAL = Logistic.tenths  # of a loss whose cap is not written to files
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a round released of a term's cells: noisy gradients and curvatures, each (cells, codes, columns), and their noise.
-
-    ``noise`` and ``curvature_noise`` are standard deviations; all four are in units of one record.
-    """
+    """What a round released of a term's cells: noisy sums (cells, codes, columns), their deviations; in units of a record's."""
 
     gradient: Floats
     curvature: Floats
@@ -50,26 +48,20 @@ class Measured:
 class Term:
     """A step function of one feature in each cell of K cuts.
 
-    Parameters
-    ----------
-    cuts : tuple of Cut
-        Released cuts of other features, one after another; none for a curve of the feature alone.
-    feature : int
-        The feature in bins.
-    votes : ndarray of shape (2**K, codes, columns), int64
-        What a record of each cell and code gets, in 1 / ``VOTE_STEPS`` of a log-odds. Cells are counted by the sides of the cuts,
-        the first cut's being the highest binary digit.
-    sums : ndarray of shape (2**K, codes, channels), int64, or None
-        What was released of these cells, in ``UNIT``: gradients first. None where the model keeps none.
-    noise : int
-        The standard deviation of the noise of a sum, in ``UNIT``, rounded; 0 where it is not known.
+    Cells are numbered by the sides of the cuts, the first cut's being the highest binary digit.
     """
 
-    cuts: tuple[Cut, ...]
-    feature: int
-    votes: Integers
-    sums: Integers | None = None
-    noise: int = 0
+    cuts: tuple[Cut, ...]  # of other features
+    feature: int  # the feature in bins
+    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets
+    sums: Integers | None = (
+        None  # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
+    )
+    noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
+    unit: int = VOTE_STEPS * UNIT  # how many votes a step of 1 of its loss is, in 1 / UNIT
+    deviation: int = UNIT  # of what one record adds to a gradient, in UNIT
+
+    __repr__ = short_repr
 
     @property
     def columns(self) -> int:
@@ -92,40 +84,46 @@ class Term:
         return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature)
 
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add it to ``margins`` (records, columns) of ``codes`` (records, features)."""
+        """Add the votes to ``margins`` (records, columns) of ``codes`` (records, features)."""
         kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
 
     def measured(self, multiple: float) -> Measured | None:
-        """Return what was released of its cells, of a loss that measures a multiple of the curvature."""
+        """Return what was released of its cells; ``multiple`` is the loss's ``curvature``."""
         if self.sums is None:
             return None
-        gradient, curvature = np.split(self.sums / UNIT, 2, axis=2)
-        return Measured(gradient, curvature / multiple, self.noise / UNIT, self.noise / UNIT / multiple)
+        gradient, curvature = np.split(self.sums, 2, axis=2)
+        noise = self.noise / self.deviation, self.noise / UNIT / multiple
+        return Measured(gradient / self.deviation, curvature / UNIT / multiple, *noise)
+
+    @property
+    def steps(self) -> Floats:
+        """What it says in steps of its loss, (2**K, codes, columns)."""
+        return np.asarray(self.votes * UNIT / self.unit)
 
     @cached_property
     def mass(self) -> Floats:
-        """How much its cells and codes hold, (2**K, codes): the released curvature, above zero; alike where none is kept."""
+        """The weight of each cell and code in averages, (2**K, codes): its released curvature, above zero; 1 if not kept."""
         if self.sums is None:
             return np.ones(self.votes.shape[:2])
         curvature = self.sums[..., self.sums.shape[2] // 2 :].sum(axis=2, dtype=np.float64) / UNIT
         return np.asarray(np.maximum(curvature, 0) + 1e-9)
 
     def means(self, mass: Floats) -> list[Floats]:
-        """Return what it says on average of all records, of each side of the first cut, of each cell of the first two, and so on.
+        """Return the mean votes over everything, over each side of the first cut, over each cell of the first two, and so on.
 
-        Entry l is of shape (2**l, columns), in votes; ``mass`` (2**K, codes) says how much cells and codes count.
+        Entry l is of shape (2**l, columns); ``mass`` (2**K, codes) weighs cells and codes.
         """
         total, held = (self.votes * mass[..., None]).sum(axis=1), mass.sum(axis=1)
-        found = [total / held[:, None]]
+        means = [total / held[:, None]]
         for _ in self.cuts:
             total, held = total.reshape(-1, 2, self.columns).sum(axis=1), held.reshape(-1, 2).sum(axis=1)
-            found.append(total / held[:, None])
-        return found[::-1]
+            means.append(total / held[:, None])
+        return means[::-1]
 
     def spread(self) -> Floats:
-        """Return how far what each of ``features`` tells apart spreads, (cuts + 1,), in log-odds; all cells count alike.
+        """Return the spread, in log-odds, of what each of ``features`` adds, (cuts + 1,); all cells count alike.
 
-        A cut tells apart the means of its two sides, the feature in bins what its codes say beyond the mean of their cell.
+        A cut adds what a side's mean is above the mean of both, the feature in bins what a code is above the mean of its cell.
         """
         means = self.means(np.ones(self.votes.shape[:2]))
         apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
@@ -135,30 +133,22 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """A start and terms, whose votes add up to margins.
-
-    Parameters
-    ----------
-    encoder : Encoder
-        How records are read.
-    loss : Logistic or Squared
-        What margins say.
-    start : ndarray of shape (columns,), int64
-        The margin of every record before the first term.
-    terms : tuple of Term
-        In the order of their rounds.
-    signs : tuple of int
-        How the margin may go with each feature, 0 for either way.
-    """
+    """A start and terms, whose votes add up to margins."""
 
     encoder: Encoder
     loss: Logistic | Squared
-    start: Integers
-    terms: tuple[Term, ...]
-    signs: tuple[int, ...] = field(default=())
+    start: Integers  # (columns,), the margin of every record before the first term
+    terms: tuple[Term, ...]  # in the order of their rounds
+    signs: tuple[int, ...] = ()  # how the margin may go with each feature: 1 rising, -1 falling, 0 either
 
-    scale: ClassVar[Literal["log-odds", "outcome"]] = "log-odds"
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+
+    __repr__ = short_repr
+
+    @property
+    def scale(self) -> Literal["log-odds", "outcome", "log outcome"]:
+        """What margins say."""
+        return "log-odds"
 
     @property
     def origin(self) -> float:
@@ -171,7 +161,7 @@ class AdditiveModel:
         return VOTE_STEPS
 
     def curve(self, feature: int) -> Floats:
-        """Return the terms of one feature without cuts added up by code, (codes, columns), in log-odds."""
+        """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
         total = np.zeros((int(self.encoder.n_codes[feature]), len(self.start)), dtype=np.int64)
         for term in self.terms:
             if term.feature == feature and not term.cuts:
@@ -209,7 +199,7 @@ class AdditiveModel:
         return self.answers(X, lambda margins: self._logistic.probabilities(margins / VOTE_STEPS))
 
     def staged_margins(self, X: Any) -> Iterator[Floats]:
-        """Yield the margins (records, columns) of the start with the first terms, one more each time, in log-odds."""
+        """Yield the margins (records, columns), in log-odds, after each of the terms."""
         codes = self.encoder.transform(X)
         margins = np.tile(self.start, (len(codes), 1))
         for term in self.terms:
@@ -217,15 +207,15 @@ class AdditiveModel:
             yield margins / self.vote_steps
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` of the first terms, one more each time."""
+        """Yield ``decision`` after each of the terms."""
         return map(self.shown, self.staged_margins(X))
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` of the first terms, one more each time."""
+        """Yield ``probabilities`` after each of the terms."""
         return map(self._logistic.probabilities, self.staged_margins(X))
 
     def importances(self) -> Floats:
-        """Return the share of each feature in the spread of all terms, (features,); zeros where none has a slope."""
+        """Return the share of each feature in the spread of all terms, (features,); zeros where no term spreads."""
         spread = np.zeros(len(self.encoder.n_codes))
         for term in joined(self.terms):
             np.add.at(spread, list(term.features), term.spread())
@@ -239,11 +229,11 @@ class AdditiveModel:
     def _logistic(self) -> Logistic:
         return cast(Logistic, self.loss)  # or another loss of classes
 
-    def _cap_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything as named arrays: those of format 3 of the model files, which ``files.restored`` reads."""
+        """Return the named arrays of format 3 of the model files, which ``files.restored`` reads."""
         about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes.reshape(-1, term.columns) for term in self.terms]
@@ -254,15 +244,15 @@ class AdditiveModel:
             "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
-            **self._cap_to_arrays(),
+            **self._loss_to_arrays(),
             **merged_to_arrays(self.encoder),
         }
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
-    """Return terms with the votes of those of the same cuts and feature added up, the first found first; without sums."""
-    found: dict[tuple[Any, ...], Term] = {}
+    """Return terms without sums, those of the same cuts and feature added up into one, in the order of the first of each."""
+    by_key: dict[tuple[Any, ...], Term] = {}
     for term in terms:
-        votes = term.votes + found[term.key].votes if term.key in found else term.votes
-        found[term.key] = Term(term.cuts, term.feature, votes)
-    return list(found.values())
+        votes = term.votes + by_key[term.key].votes if term.key in by_key else term.votes
+        by_key[term.key] = Term(term.cuts, term.feature, votes)
+    return list(by_key.values())

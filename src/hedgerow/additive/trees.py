@@ -1,4 +1,4 @@
-"""An additive model as trees, of which exports are written: one for each set of cuts and feature, and one for the start."""
+"""An additive model as trees, for exports: one for the start, and one for each set of cuts with a feature."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Integers = npt.NDArray[np.int64]
 
 
 def scoring(encoder: Encoder, start: Integers, terms: Sequence[Term], link: Link) -> ScoringForm:
-    """Return how a start (columns,) and terms answer; of two classes the first always gets no votes."""
+    """Return a start (columns,) and terms as trees; of two classes the first gets no votes."""
     sides = {(cut.by, cut.side.tobytes()): (cut.by, cut.side) for term in terms for cut in term.cuts}
     codes = {feature: (feature, np.arange(encoder.n_codes[feature])) for feature in (term.feature for term in terms)}
     tests = {key: number for number, key in enumerate([*sides, *codes])}
-    asked = [*sides.values(), *codes.values()]
-    branch = np.zeros((len(asked), int(encoder.n_codes.max())), dtype=np.int64)
-    for row, (_, branches) in zip(branch, asked, strict=True):
+    read = [*sides.values(), *codes.values()]
+    branch = np.zeros((len(read), int(encoder.n_codes.max())), dtype=np.int64)
+    for row, (_, branches) in zip(branch, read, strict=True):
         row[: len(branches)] = branches
     test, first_child, votes, roots = [np.array([-1])], [np.zeros(1, dtype=np.int64)], [start[None]], [0]
     for term in terms:
@@ -38,22 +38,22 @@ def scoring(encoder: Encoder, start: Integers, terms: Sequence[Term], link: Link
         first_child.append(np.where(shape == 0, 0, shape + roots[-1]))
         none = np.zeros((len(inner), len(start)), dtype=np.int64)
         votes.append(np.concatenate([none, term.votes.reshape(-1, len(start))]))
-    given = np.concatenate(votes)
+    of_nodes = np.concatenate(votes)
     return ScoringForm(
         readings_of(encoder),
         encoder.schema.classes,
         np.array(roots),
         np.concatenate(test),
         np.concatenate(first_child),
-        np.array([feature for feature, _ in asked], dtype=np.int64),
+        np.array([feature for feature, _ in read], dtype=np.int64),
         branch,
-        np.hstack([np.zeros_like(given), given]) if len(encoder.schema.classes) == 2 else given,
+        np.hstack([np.zeros_like(of_nodes), of_nodes]) if len(encoder.schema.classes) == 2 else of_nodes,
         link,
     )
 
 
 def _shape(cells: int, codes: int) -> Integers:
-    """Return the first child of each node of a term's tree, 0 for leaves: a level for each cut, a node a cell, then codes."""
+    """Return the first child of each node of a term's tree, 0 for leaves: a level a cut, a node a cell, its codes."""
     first_child = np.zeros(2 * cells - 1 + cells * codes, dtype=np.int64)
     first_child[: cells - 1] = 2 * np.arange(cells - 1) + 1
     first_child[cells - 1 : 2 * cells - 1] = 2 * cells - 1 + codes * np.arange(cells)

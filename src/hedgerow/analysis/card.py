@@ -16,6 +16,7 @@ from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.features import Value
+from hedgerow.texts import short_repr
 
 __all__ = ["MOST_BINS", "Calibration", "Curve", "Figure", "ReportCard"]
 
@@ -31,6 +32,9 @@ class Curve(NamedTuple):
     y: Floats
     thresholds: Floats
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 class Calibration(NamedTuple):
     """By bin that stands out of its noise: the middle of the bin, the share of records with the label, and their noisy number."""
@@ -39,8 +43,11 @@ class Calibration(NamedTuple):
     observed: Floats
     records: Floats
 
+    def __repr__(self) -> str:
+        return short_repr(self)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ReportCard(Card):
     """How good a model is on records that it was not fitted on, by one private question.
 

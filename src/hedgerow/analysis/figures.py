@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,13 +13,16 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from hedgerow.errors import ConfigurationError, shown
+from hedgerow.notebook import html_table
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
+from hedgerow.texts import short_repr
 
 __all__ = ["CLEAR", "Card", "Figure"]
 
 Floats = npt.NDArray[np.float64]
 
+INTERVALS = ("95 %, of these records", "95 %, of their population")
 STEP = 0.5  # of a count, where a figure's change is measured
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
 
@@ -32,7 +35,7 @@ class Figure(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Card:
     """What report cards share: noisy counts of all cells, and figures as functions of them.
 
@@ -131,20 +134,31 @@ class Card:
             for name in self.FIGURES
         }
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
     def __str__(self) -> str:
-        about = f"about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"
-        units = f". It protects {self.certificate_.unit}; its model protects {self.model_unit}."
-        rows = [
-            f"Report card on {about}{'' if self.model_unit in (None, self.certificate_.unit) else units}",
-            "",
-            f"  {'':<12}{'':>8}  {'95 %, of these records':<24}{'95 %, of their population':<24}",
-        ]
+        rows = [self._title(), "", f"  {'':<12}{'':>8}  {INTERVALS[0]:<24}{INTERVALS[1]:<24}"]
+        for name, value, noise, both in self._rows():
+            rows.append(f"  {name:<12}{value:>8}  {noise:<24}{both:<24}".rstrip())
+        return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self._rows(), ("figure", "value", *INTERVALS))
+
+    def _title(self) -> str:
+        about = f"Report card on about {self.records:.0f} records (noise: {self.deviation:.3g} a count)"
+        if self.model_unit in (None, self.certificate_.unit):
+            return about
+        return f"{about}. It protects {self.certificate_.unit}; its model protects {self.model_unit}."
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield each figure as text: its name, its value, and the two intervals."""
         for name in self.FIGURES:
             digits = self._digits(name)
             intervals = (self.interval(name, sampling=sampling) for sampling in (False, True))
             noise, both = (f"{low:.{digits}f} to {high:.{digits}f}" for low, high in intervals)
-            rows.append(f"  {name:<12}{self.figure(name).value:>8.{digits}f}  {noise:<24}{both:<24}".rstrip())
-        return "\n".join(rows)
+            yield name, f"{self.figure(name).value:.{digits}f}", noise, both
 
     def _digits(self, name: str) -> int:
         """Return how many digits behind the point a figure is printed with."""

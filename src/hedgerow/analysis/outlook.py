@@ -15,16 +15,20 @@ from sklearn.metrics import roc_auc_score
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import ClassModel, Plan, RawPlan, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
+from hedgerow.notebook import html_table
+from hedgerow.parameters import called_as
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Numeric, Schema
 from hedgerow.systems import default_system, system_class
+from hedgerow.texts import short_repr
 
 __all__ = ["FitPlan", "Step", "plan"]
 
 MOST_MADE_UP = 20_000  # records of made-up data: enough to see the noise, few enough to wait for
 TEST = 5_000
+SEE = "Which epsilon, what it costs in accuracy, and what may be published: docs/guide/epsilon.md."
 STRENGTH = 2.5  # of made-up effects, beside standard Gumbel noise for each class
 
 
@@ -51,7 +55,7 @@ class Step:
     noise: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FitPlan:
     """What a fit would do, from public numbers.
 
@@ -119,11 +123,42 @@ class FitPlan:
             "made_up": made_up if self.made_up_records else None,
         }
 
-    def __str__(self) -> str:
-        claim = self.certificate
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
         rows = [
+            (
+                step.purpose,
+                step.times,
+                step.cost,
+                f"{step.noise:.1f}",
+                f"{100 * step.noise / self.records:.2f} %",
+                step.mechanism,
+            )
+            for step in self.steps
+        ]
+        headers = ("step", "times", "cost of one", "noise (records)", "noise (share)", "mechanism")
+        return html_table(self._title(), rows, headers, note=" ".join([*self._made_up(), SEE]))
+
+    def _title(self) -> str:
+        claim = self.certificate
+        return (
             f"Plan of {self.system}: epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, "
-            f"for {claim.unit.neighbors(claim.adjacency)}; nothing was read or spent",
+            f"for {claim.unit.neighbors(claim.adjacency)}; nothing was read or spent"
+        )
+
+    def _made_up(self) -> Iterator[str]:
+        """Yield what the figures of made-up records are, if there are any."""
+        if self.made_up_records:
+            yield (
+                f"On {self.made_up_records} made-up records of that shape (no forecast for yours): accuracy {self.accuracy:.3f}, "
+                f"ROC AUC {self.roc_auc:.3f}; the largest class alone has {self.majority:.3f}."
+            )
+
+    def __str__(self) -> str:
+        rows = [
+            self._title(),
             "",
             f"  records     {self.records}, by whoever asked",
             f"  bins        at most {self.bins} of a numeric feature",
@@ -139,15 +174,12 @@ class FitPlan:
                 f"    {step.times:>4} x {step.purpose:<{width}}  {step.cost:<{wide}}  {step.noise:>9.1f}  {share:>7.2f} %"
                 f"  {step.mechanism}"
             )
-        if self.made_up_records:
-            rows += [
-                "",
-                f"  on {self.made_up_records} made-up records of that shape (no forecast for yours): accuracy "
-                f"{self.accuracy:.3f}, ROC AUC {self.roc_auc:.3f}; the largest class alone has {self.majority:.3f}",
-            ]
+        for text in (*self._made_up(), SEE):
+            rows += ["", f"  {text}"]
         return "\n".join(rows)
 
 
+@called_as("hr.plan(schema, records=5000, epsilon=1.0)")
 def plan(
     schema: Schema,
     *,

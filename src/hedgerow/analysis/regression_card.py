@@ -15,6 +15,7 @@ from hedgerow.analysis.residuals import ResidualGrid, error_of_sums
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
+from hedgerow.texts import short_repr
 
 __all__ = ["OutcomeCalibration", "RegressionCard"]
 
@@ -32,8 +33,11 @@ class OutcomeCalibration(NamedTuple):
     observed: Floats
     records: Floats
 
+    def __repr__(self) -> str:
+        return short_repr(self)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RegressionCard(Card):
     """How far a model's predictions are from outcomes that it was not fitted on, by one private question.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,6 +30,7 @@ from hedgerow.estimator import (
     with_result,
 )
 from hedgerow.mechanisms import Randomness, RandomStopping
+from hedgerow.notebook import html_table
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
@@ -315,6 +316,22 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_searched")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._result_html()
+        return bundle
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        diagram = super()._repr_html_  # an AttributeError where scikit-learn is set to show text
+        return lambda: str(diagram()) + self._result_html()
+
+    def _result_html(self) -> str:
+        if not hasattr(self, "_searched"):
+            return ""
+        return html_table("Best of the candidates", self.best_params_.items()) + self.certificate_._repr_html_()
 
     @property
     def _result(self) -> Searched:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
+from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import Adjacency
 
 __all__ = ["Finding"]
@@ -101,7 +101,8 @@ class Finding:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        title, *lines = str(self).splitlines()
+        return html_table(title, [(line.strip(),) for line in lines])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the verdict as plain values; infinite losses are the text ``"infinity"``."""

@@ -17,6 +17,7 @@ from hedgerow.audit.canaries import best_bound, label_probabilities, smallest_lo
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
 from hedgerow.privacy.repeats import uncounted
+from hedgerow.texts import short_repr
 
 __all__ = ["MembershipReport", "Operating", "allowed_rate", "membership_attack"]
 
@@ -69,6 +70,8 @@ class MembershipReport:
     auc: float
     operating: tuple[Operating, ...]
     finding: Finding
+
+    __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""

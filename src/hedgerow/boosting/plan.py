@@ -20,6 +20,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import Candidates
+from hedgerow.texts import short_repr
 from hedgerow.trees import Forest, Grower, Recipe, Schedule, Weighted
 from hedgerow.trees.forest import OF_ROUNDS, ForestModel
 from hedgerow.trees.leaves import CountRelease
@@ -112,6 +113,8 @@ class BoostedModel(ForestModel):
     """
 
     importance_rule: ClassVar[str] = OF_ROUNDS
+
+    __repr__ = short_repr
 
     def _answers(self, X: Any, answer: Callable[[Floats], Floats]) -> Floats:
         """Return what ``answer`` says of the sums of the trees' votes, (records, classes), few records at a time."""

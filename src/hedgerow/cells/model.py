@@ -19,6 +19,7 @@ from hedgerow.cells.specializer import Release
 from hedgerow.errors import FileFormatError
 from hedgerow.export import Mean, ScoringForm, readings_of
 from hedgerow.schema import Encoder
+from hedgerow.texts import short_repr
 
 __all__ = ["CellsModel", "read_release"]
 
@@ -50,6 +51,8 @@ class CellsModel:
     deviation: float
 
     importance_rule: ClassVar[str] = "share of the specializations, each weighing what the divisions above leave to it"
+
+    __repr__ = short_repr
 
     @cached_property
     def cut(self) -> Cut:

@@ -25,6 +25,7 @@ COMMANDS = {
     "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),
     "reproduce": ("hedgerow.cli.reproduce", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
+    "doctor": ("hedgerow.cli.doctor", "Check the installation and a ledger store."),
     "systems": ("hedgerow.cli.systems", "List every system and what it guarantees."),
 }
 

@@ -88,5 +88,5 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     )
     for number, entry in enumerate(entries, 1):
         page.heading(f"Certificate {number}: {entry.label}", 3)
-        page.lines(str(entry.certificate))
+        page.lines(entry.certificate.details())
     page.write(out, replace=force)

@@ -10,7 +10,7 @@ import click
 
 from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.cli.columns import check_columns, with_person
-from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
+from hedgerow.cli.data_files import given
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
@@ -18,10 +18,13 @@ from hedgerow.cli.options import (
     OutputFile,
     checked_delta,
     checked_epsilon,
+    files_argument,
     force_option,
     json_option,
+    memory_option,
     refuse_overwriting,
     separator_option,
+    spill_option,
     target_option,
 )
 from hedgerow.cli.output import check_stdout, write_json

@@ -29,8 +29,9 @@ WIDEST = 60  # letters to which names are padded: one long name must not make ev
 @click.option(
     "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, from 1 on."
 )
+@click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
 @json_option
-def inspect(model: Path, number: int | None, as_json: bool) -> None:
+def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None:
     """Show what the model file MODEL holds: class, parameters, certificate, sizes and feature importances.
 
     With --tree, a tree is printed with its tests. A value outside a feature's range counts as the nearer end of it.
@@ -47,7 +48,8 @@ def inspect(model: Path, number: int | None, as_json: bool) -> None:
     if as_json:
         write_json({**found, "tree": tree})
         return
-    for line in _page(found):
+    certificate = estimator.certificate_.details() if whole else str(estimator.certificate_)
+    for line in (*_page(found), "", certificate):
         click.echo(line)
     if tree is not None:
         click.echo(f"\ntree {number} of {found['sizes']['trees']}")
@@ -107,8 +109,6 @@ def _page(found: Mapping[str, Any]) -> Iterator[str]:
         ranked = sorted(found["feature_importances"].items(), key=lambda item: -item[1])
         title = f"feature importances ({found['importance_rule']}; from released values)"
         yield from _table(title, {printable(name): f"{value:.4f}" for name, value in ranked})
-    yield ""
-    yield found["certificate"]["text"]
 
 
 def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:

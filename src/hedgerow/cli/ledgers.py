@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hedgerow.privacy.ledger import Ledger
-
 if TYPE_CHECKING:
+    from hedgerow.privacy.ledger import Ledger
     from hedgerow.privacy.store import LedgerStore
 
 __all__ = ["dataset_option", "ledger_option", "ledger_options", "ledger_or_none", "required", "store_of"]

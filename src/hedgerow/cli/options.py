@@ -1,30 +1,37 @@
-"""Options and arguments that several commands share, and their types."""
+"""Options and arguments that several commands share, and their types. Nothing here loads numpy before it is used."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.limits import LEAST_MEMORY
 
 __all__ = [
+    "ADJACENCIES",
+    "DataFiles",
     "InputFile",
     "InputFolder",
     "OutputFile",
     "checked_delta",
     "checked_epsilon",
+    "checked_memory",
     "checked_share",
     "data_argument",
+    "files_argument",
     "force_option",
     "json_option",
+    "memory_option",
     "refuse_overwriting",
     "schema_option",
     "separator_option",
+    "spill_option",
     "target_option",
 ]
 
@@ -44,6 +51,9 @@ read off the records. Write a TOML file such as
   values = ["Female", "Male"]
 
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one, every entry of which you must confirm."""
+
+ADJACENCIES = ("add-remove", "replace-one")  # of ``hedgerow.privacy.accounting``, which loads slowly
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 class InputFile(click.Path):
@@ -87,8 +97,45 @@ class OutputFile(click.Path):
         return path
 
 
+class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it takes none before click 8.2
+    """A file of records, or a pattern that names several of one kind, in the order of their names."""
+
+    name = "file or pattern"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
+        """Return the paths, or fail where there is no file or they are of two kinds."""
+        one = InputFile()
+        if not has_magic(str(value)) or Path(value).exists():
+            return (one.convert(value, param, ctx),)
+        from hedgerow.sources.tables import is_parquet
+
+        found = sorted(glob(value))
+        if not found:
+            self.fail(f"no file is named like {value!r}.", param, ctx)
+        if len({is_parquet(path) for path in found}) > 1:
+            self.fail(f"{value!r} names Parquet files and others; name those of one kind.", param, ctx)
+        return tuple(one.convert(path, param, ctx) for path in found)
+
+
+def checked_memory(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    """Return a number of bytes, of a text such as 512MiB or 2GB."""
+    text = value.strip().lower().removesuffix("b")
+    digits = text.rstrip("kmgti")
+    try:
+        size = int(float(digits) * UNITS[text[len(digits) :].strip()])
+    except (ValueError, OverflowError, KeyError):
+        raise click.BadParameter(
+            f"{value!r} is no amount of memory; write it as 512MiB, 1GiB or 2GB.", context, parameter
+        ) from None
+    if size < LEAST_MEMORY:
+        raise click.BadParameter(f"{value} is too little; give at least {LEAST_MEMORY >> 20}MiB.", context, parameter)
+    return size
+
+
 def checked_epsilon(context: click.Context, parameter: click.Parameter, value: float) -> float:
     """Return a privacy budget, which stands for its shortest decimal."""
+    from hedgerow.privacy.exact import exact
+
     try:
         exact(value)
     except ConfigurationError as error:
@@ -99,6 +146,8 @@ def checked_epsilon(context: click.Context, parameter: click.Parameter, value: f
 def checked_delta(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     """Return the probability that the guarantee may fail, if one is given."""
     if value is not None:
+        from hedgerow.privacy.exact import exact_delta
+
         try:
             exact_delta(value)
         except ConfigurationError as error:
@@ -161,3 +210,17 @@ schema_option = click.option(
     help="TOML file that says what is public about the data.  [required]",
 )
 target_option = click.option("--target", help="The label's column. [default: the schema's target]")
+files_argument = click.argument("data", type=DataFiles())
+memory_option = click.option(
+    "--memory",
+    callback=checked_memory,
+    default="1GiB",
+    show_default=True,
+    metavar="SIZE",
+    help="About how much memory codes and counts may take; what does not fit is put on disk.",
+)
+spill_option = click.option(
+    "--spill",
+    type=InputFolder(),
+    help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
+)

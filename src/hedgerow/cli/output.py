@@ -53,7 +53,7 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
         "holds": certificate.holds,
         "reasons": list(certificate.reasons),
         **certificate.to_dict(),
-        "text": str(certificate),
+        "text": certificate.details(),
     }
 
 

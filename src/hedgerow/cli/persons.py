@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hedgerow.limits import MOST_RECORDS_OF_ONE
-from hedgerow.sources.table_file import Columns
+
+if TYPE_CHECKING:
+    from hedgerow.sources.table_file import Columns
 
 __all__ = ["groups_of", "person_option", "person_options", "records_per_person_option"]
 

@@ -15,10 +15,10 @@ from typing import Any, TextIO
 import click
 
 from hedgerow.cli.columns import check_single
-from hedgerow.cli.data_files import files_argument
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
+    files_argument,
     force_option,
     json_option,
     refuse_overwriting,

@@ -10,17 +10,20 @@ import click
 
 from hedgerow.analysis import ReleasedSchema, private_schema
 from hedgerow.cli.columns import check_single
-from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
+from hedgerow.cli.data_files import given
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
     checked_delta,
     checked_epsilon,
+    files_argument,
     force_option,
     json_option,
+    memory_option,
     refuse_overwriting,
     separator_option,
+    spill_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
 from hedgerow.cli.persons import person_options

@@ -10,16 +10,19 @@ import click
 
 from hedgerow.analysis import PrivateSearchCV
 from hedgerow.cli.columns import check_columns, load_schema
-from hedgerow.cli.data_files import files_argument, given, memory_option, spill_option
+from hedgerow.cli.data_files import given
 from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
     checked_epsilon,
+    files_argument,
     force_option,
     json_option,
+    memory_option,
     refuse_overwriting,
     schema_option,
     separator_option,
+    spill_option,
     target_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json

@@ -55,10 +55,13 @@ def check_range(mechanism: Selection, name: str, score_range: int) -> None:
         )
 
 
-def check_cuts(cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64]) -> None:
-    """Raise ConfigurationError where cuts are none of the table's codes: a record would be in several cells, or in none."""
+def check_cuts(
+    cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], feature: int | None = None
+) -> None:
+    """Raise ConfigurationError where cuts or a feature are not of the table: a record would be in several cells, or none."""
     codes = np.diff(offsets).tolist()
-    sound = all(
+    sound = feature is None or 0 <= feature < len(codes)
+    sound = sound and all(
         0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by] and set(cut.side.tolist()) == {0, 1} for cut in cuts
     )
     if splits is not None:

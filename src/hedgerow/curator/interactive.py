@@ -16,12 +16,13 @@ from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
+from hedgerow.notebook import html_table
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, RandomSource, Seed, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Pure
-from hedgerow.privacy.exact import exact
+from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import read_records
@@ -29,10 +30,13 @@ from hedgerow.schema.person_column import read_groups, split_groups
 from hedgerow.schema.persons import Groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import MemoryTable, keep_of
+from hedgerow.texts import counted, short_repr
 
 __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 
 Integers = npt.NDArray[np.int64]
+
+LATEST = 10  # questions that notebooks show
 
 RULES: Mapping[str, Constraint] = {
     "schema": Instance(Schema, "an hr.Schema, which says what is public about the data"),
@@ -45,7 +49,7 @@ RULES: Mapping[str, Constraint] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Question:
     """One question that was answered: what was asked of how many nodes, and its epsilon.
 
@@ -72,6 +76,9 @@ class Question:
     text: str
     nodes: int
     epsilon: Fraction
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class Curator:
@@ -237,6 +244,18 @@ class Curator:
             seeded=self._randomness.seeded,
             person=self._person,
         )
+
+    def __repr__(self) -> str:
+        """Return the budget and the number of questions, and nothing of the records."""
+        spent = f"spent={decimal_text(self.spent)} in {counted(len(self._questions), 'question')}"
+        return f"<Curator: epsilon={decimal_text(self.epsilon)}, {spent}>"
+
+    def _repr_html_(self) -> str:
+        budget = f"epsilon {decimal_text(self.epsilon)}, spent on the costliest path {decimal_text(self.spent)}"
+        shown = [(q.text, q.nodes, decimal_text(q.epsilon)) for q in self._questions[-LATEST:]]
+        earlier = len(self._questions) - len(shown)
+        note = f"{earlier} earlier questions: curator.questions" if earlier else ""
+        return html_table(f"Curator: {budget}", shown, ("question", "nodes", "epsilon"), note=note)
 
     def tests(self, kind: str = "binary") -> Candidates:
         """Return public tests: "binary", "multiway" or "mixed" (cuts of numeric features, a branch for each value of others).

@@ -17,7 +17,7 @@ from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_r
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Cut, Splits, cells_of
 from hedgerow.errors import BudgetExceeded, ConfigurationError, without_sizes
-from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, Randomness, Selection
+from hedgerow.mechanisms import AtMost, Coin, Mechanism, Noise, PerRecordCoin, Randomness, Selection
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.events import Event, Pure
@@ -151,6 +151,7 @@ class Queryable:
         self._process = os.getpid()
         self._randomness = randomness
         self._changing = False
+        self._sample: Table | None = None
         self._scans = 0  # of records that are under way
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
@@ -333,26 +334,43 @@ class Queryable:
         cuts: Sequence[Cut] = (),
         splits: Splits | None = None,
         *,
+        feature: int | None = None,
         whole: bool = False,
+        sampled: bool = False,
     ) -> Round:
         """Return what answers about the sums of what a rule says of every record, in each cell of released cuts; it is free.
 
         ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
-        released. A ``whole`` round answers about all records together only; it takes no cuts and no splits.
+        released. A round of one ``feature`` answers about its codes as if there were no other, and a ``whole`` one about all
+        records together; the first takes no splits, the second no cuts either. A ``sampled`` round reads the records of
+        ``draw_sample`` alone, and their own margins.
         """
-        if whole and (cuts or splits is not None):
-            raise ConfigurationError("a whole round takes no cuts and no splits; open it without them.")
+        if (whole and cuts) or ((whole or feature is not None) and splits is not None):
+            raise ConfigurationError("a whole round takes no cuts, and it and that of one feature no splits.")
         with self._lock:
-            check_cuts(cuts, splits, self._table.offsets)
-            layout = Layout(cells_of(cuts), None if splits is None else splits.groups, whole=whole)
+            table = self._table
+            if sampled:
+                if self._sample is None:
+                    raise ConfigurationError("no sample was drawn; call draw_sample first.")
+                table = self._sample
+            check_cuts(cuts, splits, table.offsets, feature)
+            groups = None if splits is None else splits.groups
+            layout = Layout(cells_of(cuts), groups, whole=whole, feature=feature)
             with self._scan_of_records() if votes is None else self._change_of_records():
-                offsets = self._table.offsets  # a signal's handler may have merged codes; from here on it cannot
-                check_cuts(cuts, splits, offsets)
-                sums = self._table.sums(rule, votes, layout)
+                offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
+                check_cuts(cuts, splits, offsets, feature)
+                sums = table.sums(rule, votes, layout)
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
-            if whole:
-                offsets = np.arange(2)
-            return Round(rule, by_cell, offsets, splits, self._charge_all, self._randomness)
+            return Round(rule, by_cell, layout.offsets(offsets), splits, self._charge_all, self._randomness)
+
+    @without_sizes()
+    def draw_sample(self, halvings: int) -> None:
+        """Choose the records that ``sampled`` rounds read, each by a coin of its own with probability 2**-halvings; it is free.
+
+        They have margins of their own, which start at zero, and the codes that records have now. Nothing is amplified.
+        """
+        with self._lock, self._scan_of_records():
+            self._sample = self._table.thinned(self._randomness.coins(PerRecordCoin(1 << halvings)))
 
     @without_sizes()
     def merge(self, into: Sequence[Integers]) -> None:
@@ -366,6 +384,7 @@ class Queryable:
                 raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
             with self._change_of_records():
                 self._table.merge(into)
+                self._sample = None  # it has the codes from before
 
     @contextmanager
     def _change_of_records(self) -> Iterator[None]:

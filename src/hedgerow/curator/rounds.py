@@ -1,4 +1,4 @@
-"""One round of questions about sums over all records."""
+"""One round of queries about sums over all records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Truth = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a selection chose: the bins of a feature in each cell, under one cut more if ``number`` is that of a split."""
+    """What a selection chose: the bins of a feature in each cell, or on both sides of split ``number`` in each cell."""
 
     feature: int
     number: int | None = None
@@ -31,10 +31,10 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Answers about the sums of what a rule says of every record, as they were when a curator opened the round.
+    """Answers about the sums of a rule's channels over all records, as they were when a curator opened the round.
 
-    Every question is asked of all records and charged to the curator before its answer is drawn. Under every candidate a record
-    is in one cell, so one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
+    Every query reads all records and is charged to the curator before its answer is drawn. Under every candidate a record is in
+    one cell, so one record moves each score by at most ``scored_l1`` in either direction, and the range is twice that.
     """
 
     _rule: ChannelRule = field(repr=False)
@@ -54,10 +54,9 @@ class Round:
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
     def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:
-        """Return a cut of one feature for all cells alike, chosen by the absolute scored sums of both its sides in every cell.
+        """Return one cut for all cells, chosen by the absolute scored sums of both its sides in every cell.
 
-        ``ordered`` (features,) says whose codes have an order, and ``offered`` (codes of all features,) at which codes may be
-        cut.
+        ``ordered`` (features,) says whose codes have an order, ``offered`` (codes of all features,) where cuts may be.
         """
         self._check(mechanism)
         scores = cut_scores(self._by_code[..., : self._rule.scored], self._offsets, np.array(ordered))
@@ -69,8 +68,8 @@ class Round:
     def select(self, mechanism: Selection, penalty: Integers, offered: Truth | None = None) -> Candidate:
         """Return a candidate, chosen by its absolute scored sums less a public penalty.
 
-        Row 0 of ``penalty`` and ``offered`` (1 + cuts of the splits, features) is for features in the cells as they are, each
-        further row for features on both sides of one cut more. None offers all that splits can be.
+        Row 0 of ``penalty`` and ``offered`` (1 + splits, features) is for features in the cells as they are, each further row for
+        features on both sides of one split. None offers everything.
         """
         self._check(mechanism)
         features = len(self._offsets) - 1

@@ -1,4 +1,4 @@
-"""Cuts and splits: candidates of a round, each a public or released map of a record's own codes to one cell."""
+"""Cuts and splits: candidates of a round, which put each record in one cell by its own codes and public or released values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cut:
 
     @classmethod
     def at(cls, feature: int, code: int, n_codes: int, *, ordered: bool) -> Cut:
-        """Return the cut with the codes up to one, or without an order with that code alone, on its first side."""
+        """Return the cut whose first side has the codes up to ``code``, or without an order that code alone."""
         codes = np.arange(n_codes)
         return cls(feature, (codes > code if ordered else codes != code).astype(np.int64))
 
@@ -54,10 +54,9 @@ def feature_scores(sums: Integers, offsets: Integers) -> Integers:
 
 
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
-    """Return the absolute sums added over the two sides of a cut at each code, in all cells, (codes,).
+    """Return the absolute sums added over the two sides of a cut at each code, in all cells, (codes,); see ``Cut.at``.
 
-    ``sums`` is of shape (cells, codes, channels); ``ordered`` (features,) says whose cuts have all codes up to one on their
-    first side, of the others that code alone.
+    ``sums`` is of shape (cells, codes, channels), ``ordered`` of shape (features,).
     """
     total = sums[:, : offsets[1]].sum(axis=1, keepdims=True)
     first = np.cumsum(sums, axis=1)
@@ -99,7 +98,7 @@ class Splits:
 
     @cached_property
     def groups(self) -> CodeGroups:
-        """What a table is asked about: the groups of all features that are cut."""
+        """What a table sums by: the groups of all features that are cut."""
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
         for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
             row[: len(group)] = group + start
@@ -118,7 +117,7 @@ class Splits:
         return Cut(self.by[p], (group > last if self.ordered[p] else group != last).astype(np.int64))
 
     def whole(self, sums: Integers) -> Integers:
-        """Return the sums over the groups of the first feature that is cut, which hold every record: (cells, codes, channels)."""
+        """Return the sums of all records, (cells, codes, channels): those over the groups of any one feature."""
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
     def _first_sides(self, sums: Integers, p: int) -> Integers:
@@ -139,7 +138,7 @@ class Splits:
         return np.concatenate(found)
 
     def offered(self, features: int) -> Truth:
-        """Say which features a cut may go with: all but the one that it cuts, (cuts, features)."""
+        """Return which features a cut may go with: all but the one that it cuts, (cuts, features)."""
         cut_by = np.repeat(self.by, np.diff(self.starts) - 1)
         return np.asarray(cut_by[:, None] != np.arange(features))
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.schema import Schema
+from hedgerow.texts import short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,8 @@ class Dataset:
     schema: Schema
     X_test: npt.NDArray[Any] | None = None
     y_test: npt.NDArray[Any] | None = None
+
+    __repr__ = short_repr
 
     def split(
         self, test_size: float, seed: int

@@ -301,7 +301,7 @@ class DaskEngine:
 
 
 def _cells(task: Task) -> int:
-    return task.question.cells(int(task.n_codes.sum()), task.n_classes)
+    return task.question.cells(task.n_codes, task.n_classes)
 
 
 def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:

@@ -13,6 +13,7 @@ from hedgerow.engines.local import LocalSource
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
+from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.person_column import another_person
 from hedgerow.schema.persons import Groups
@@ -20,12 +21,11 @@ from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
 
-__all__ = ["LEAST_MEMORY", "Records", "Source", "table_of"]
+__all__ = ["Records", "Source", "table_of"]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 DEFAULT_MEMORY = 1 << 30
-LEAST_MEMORY = 1 << 26
 DEFAULT_TIMEOUT = 300.0  # seconds
 
 

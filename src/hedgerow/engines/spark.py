@@ -212,7 +212,7 @@ class SparkEngine:
         sent = self._context.broadcast((packed, self._facts, self._types))
         total = Total(len(self._facts))
         answers = self._rows.mapPartitionsWithIndex(_answer_of(sent))
-        cells = task.question.cells(int(task.n_codes.sum()), task.n_classes) * len(self._facts)
+        cells = task.question.cells(task.n_codes, task.n_classes) * len(self._facts)
         asked = task.question
 
         def act() -> list[bytes]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, NoReturn, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -449,6 +448,14 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     @property
+    def set_output(self) -> NoReturn:
+        """No estimator of this library transforms records, so there is no output to set."""
+        raise AttributeError(
+            f"{type(self).__name__} has no set_output: it predicts and does not transform, and predictions are arrays. For a "
+            "data frame pass them to one, such as pandas.Series(model.predict(X), index=X.index)."
+        )
+
+    @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """The schema's names, where the records that were fitted had column names."""
         if not self._result.named:
@@ -488,7 +495,7 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
     def _certificate_html(self) -> str:
         if not hasattr(self, "_fitted"):
             return ""
-        return f"<pre>{html.escape(str(self.certificate_))}</pre>"
+        return self.certificate_._repr_html_()
 
     @classmethod
     def _rules(cls) -> dict[str, Constraint]:

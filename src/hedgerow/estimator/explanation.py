@@ -8,14 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.notebook import MOST_COLUMNS, html_table
 from hedgerow.schema import Encoder
+from hedgerow.texts import short_repr, shortened
 
 __all__ = ["Explanation", "cells_in_words"]
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """What each feature adds to what a model says of some records: post-processing of a released model.
 
@@ -57,7 +59,7 @@ class Explanation:
 
     names: tuple[str, ...]
     classes: tuple[Any, ...]
-    scale: Literal["log-odds", "probability", "outcome"]
+    scale: Literal["log-odds", "probability", "outcome", "log outcome"]
     baseline: float | Floats
     contributions: Floats
     cells: npt.NDArray[np.object_]
@@ -68,6 +70,31 @@ class Explanation:
     def total(self) -> Floats:
         """The baseline and the contributions added up, of shape (records,) or (records, classes)."""
         return np.asarray(self.baseline + self.contributions.sum(axis=1))
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        """Return a row for each record: what the features with the largest contributions add, and the total."""
+        several = self.contributions.ndim == 3
+        place = self.total.argmax(axis=1) if several else np.zeros(len(self.contributions), dtype=np.int64)
+        added, total = self.contributions, self.total
+        if several:
+            added = np.take_along_axis(added, place[:, None, None], axis=2)[:, :, 0]
+            total = np.take_along_axis(total, place[:, None], axis=1)[:, 0]
+        top = np.argsort(-np.abs(added).mean(axis=0), kind="stable")[: MOST_COLUMNS - 3].tolist() if len(added) else []
+        rows = []
+        for record, sums in enumerate(added):
+            cells = [f"{sums[i]:+.3g}\n{shortened(str(self.cells[record, i]), 40)}" for i in top]
+            kind = [self.classes[place[record]]] if several else []
+            rows.append((record, *kind, *cells, f"{total[record]:.4g}"))
+        headers = ("record", *(["class"] if several else []), *(self.names[i] for i in top), "total")
+        title = f"What the features add to the {self.scale}" + (
+            " of the class with the largest total" if several else ""
+        )
+        hidden = len(self.names) - len(top)
+        note = f"{hidden} features with smaller contributions are not shown. " * (hidden > 0) + self.rule
+        return html_table(title, rows, headers, note=note)
 
 
 def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:

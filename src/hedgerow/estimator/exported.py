@@ -26,14 +26,14 @@ def format_of(names: Iterable[str]) -> int:
 
 
 class Exported:
-    """What every classifier can be carried out as: all of it is read from released values and costs nothing."""
+    """What every model can be carried out as: all of it is read from released values and costs nothing."""
 
     @property
     def _result(self) -> Fitted:
         raise NotImplementedError
 
     def to_onnx(self) -> Any:
-        """Return the model as an ONNX graph, which answers as ``predict`` and ``predict_proba`` do.
+        """Return the model as an ONNX graph, which answers as ``predict`` does, and ``predict_proba``.
 
         There is one input of shape (records, 1) for each feature under its name: float64 for a numeric feature (NaN: missing),
         for a date what ``schema_.features[name].reader(schema_.missing)`` makes of a column (days or seconds since 1970), text
@@ -41,7 +41,8 @@ class Exported:
         (records,) and the probabilities (records, classes), in this order; they are named ``label`` and ``probabilities``, with
         underscores behind where a feature has that name. Labels are whole numbers, float64 or truth values where all classes are,
         otherwise text. Votes are whole numbers, so labels are those of ``predict`` in every runtime that keeps to the standard,
-        and probabilities differ by rounding at most. The metadata hold the certificate and the schema.
+        and probabilities differ by rounding at most. A regressor's graph has one output, ``prediction``: float64 (records,). The
+        metadata hold the certificate and the schema.
 
         Returns
         -------
@@ -70,14 +71,14 @@ class Exported:
             "hedgerow.class": about["class"],
             **{f"hedgerow.{part}": json.dumps(about[part]) for part in ("certificate", "schema")},
         }
-        return onnx_model(result.model.scoring(), metadata, str(result.certificate))
+        return onnx_model(result.model.scoring(), metadata, result.certificate.details())
 
     def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
-        """Return one SELECT statement that answers for the records of a table as ``predict`` and ``predict_proba`` do.
+        """Return one SELECT statement that answers for the records of a table as ``predict`` does, and ``predict_proba``.
 
-        Its columns are those that ``keep`` names, then ``label``, then ``probability_`` and the class for each class. The order
-        of the rows is the engine's, so keep a key. Columns are found by the features' names. They may hold numbers, truth values,
-        dates or text, NULL being missing.
+        Its columns are those that ``keep`` names, then ``label``, then ``probability_`` and the class for each class; a
+        regressor's are those of ``keep`` and ``prediction``. The order of the rows is the engine's, so keep a key. Columns are
+        found by the features' names. They may hold numbers, truth values, dates or text, NULL being missing.
 
         Parameters
         ----------

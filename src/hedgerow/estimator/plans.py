@@ -17,6 +17,7 @@ from hedgerow.mechanisms import Draw, Randomness
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
+from hedgerow.texts import short_repr
 
 __all__ = [
     "ClassModel",
@@ -134,3 +135,5 @@ class Fitted:
     parameters: Mapping[str, Any]
     named: bool
     coins: PublicCoins = ()
+
+    __repr__ = short_repr

@@ -1,4 +1,4 @@
-"""How a released model answers: cells become codes, codes lead down trees, leaves add whole votes, a link makes probabilities.
+"""How a released model answers: cells become codes, codes lead down trees, leaves add whole votes, a link makes the answer.
 
 Every private system is this and no more, so whoever writes models for other programs writes this one form.
 """
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.export.readings import Reading
 from hedgerow.schema.features import Value
 
-__all__ = ["Link", "Mean", "ScoringForm", "Softmax", "shares_of_votes", "whole_votes_of_labels"]
+__all__ = ["Link", "Mean", "OutcomeRange", "ScoringForm", "Softmax", "shares_of_votes", "whole_votes_of_labels"]
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
@@ -57,7 +57,21 @@ class Softmax:
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-Link = Mean | Softmax
+@dataclass(frozen=True)
+class OutcomeRange:
+    """A sum of votes is a place in the range of a number: 0 is ``low``, ``steps`` is ``high``, and no prediction is beyond."""
+
+    low: float
+    high: float
+    steps: int
+
+    def __call__(self, sums: Integers) -> Floats:
+        """Return the predictions of sums of votes (records, 1), (records,)."""
+        share = np.clip(sums[:, 0], 0, self.steps) / self.steps
+        return np.asarray(self.low * (1 - share) + self.high * share)
+
+
+Link = Mean | OutcomeRange | Softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +80,14 @@ class ScoringForm:
 
     A record starts at every root. In a node with a test it goes to the child ``first_child[node] + branch[test][code]``, the code
     being that of the test's feature. Where it stops, it gets the node's votes. The label is the first class with the largest
-    sum of votes.
+    sum of votes. A regressor's form has no classes and one column of votes.
 
     Parameters
     ----------
     readings : tuple of Reading
         How the cell of each feature becomes a code.
     classes : tuple of bool, int, float or str
-        The labels.
+        The labels; none for a regressor.
     roots : ndarray of shape (trees,)
         The root of each tree.
     test : ndarray of shape (nodes,)
@@ -85,9 +99,9 @@ class ScoringForm:
     branch : ndarray of shape (tests, codes)
         The branch of each code of the test's feature; beyond its codes anything.
     votes : ndarray of shape (nodes, classes), int64
-        What a leaf gives to each class; zeros for other nodes.
+        What a leaf gives to each class, or to the prediction; zeros for other nodes.
     link : Link
-        What makes probabilities of sums.
+        What makes probabilities of sums, or the prediction.
     """
 
     readings: tuple[Reading, ...]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.export.form import Mean, ScoringForm
+from hedgerow.export.form import Link, Mean, OutcomeRange, ScoringForm
 from hedgerow.export.readings import NumberReading, Reading
 
 __all__ = ["JSON_FORMAT", "JsonArrays", "answers_of", "json_text", "plain_answers"]
@@ -20,14 +20,21 @@ DTYPES = {np.dtype(kind).name: np.dtype(kind) for kind in (np.bool_, np.int32, n
 ENDS = (np.inf, -np.inf)
 MOST_VALUES = 1 << 24  # each takes eight bytes and more as a value of Python
 WIDTH = 128  # of a line
-RULE = (
+TREES = (
     "A cell becomes a code. Number (where there is a 'unit', a date as so many since 1970): how many edges are not "
     "above it; 'missing' if it is no number or among 'missing_numbers'. "
     "Category: text without white space around it is looked up in 'texts', a decimal number (true is 1, false 0) in 'numbers'; "
     "empty is 'missing', anything else 'undeclared'. A record starts at each root; a node with a test sends it to the child "
-    "whose place is the test's branch of the code; a leaf gives votes. The label is the first class with the largest sum of "
+    "whose place is the test's branch of the code; a leaf gives votes. "
+)
+CLASSES = (
+    "The label is the first class with the largest sum of "
     "votes. Probabilities: sums over 'total'; or the softmax of sums over 'steps', each p then times max(1, (1 - p) / cap) if "
     "there is a cap, and divided by their sum."
+)
+OUTCOME = (
+    "The prediction is low * (1 - share) + high * share, where share is the sum of votes, at least 0 and at most 'steps', "
+    "over 'steps'."
 )
 
 
@@ -67,9 +74,8 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
         )
     form = form.merged()
     nodes = range(len(form.test))
-    link = form.link
     return {
-        "rule": RULE,
+        "rule": TREES + (OUTCOME if isinstance(form.link, OutcomeRange) else CLASSES),
         "features": [_feature(reading) for reading in form.readings],
         "classes": list(form.classes),
         "roots": form.roots.tolist(),
@@ -83,13 +89,21 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
             else {"test": int(form.test[node]), "children": form.children(node).tolist()}
             for node in nodes
         ],
-        "probabilities": {"total": link.total} if isinstance(link, Mean) else {"steps": link.steps, "cap": link.cap},
+        **_link(form.link),
     }
 
 
 def plain_answers(form: ScoringForm) -> Any:
     """Return ``answers_of`` a form as they come back from JSON."""
     return json.loads(json.dumps(answers_of(form), allow_nan=False))
+
+
+def _link(link: Link) -> dict[str, Any]:
+    if isinstance(link, OutcomeRange):
+        return {"outcome": {"low": link.low, "high": link.high, "steps": link.steps}}
+    return {
+        "probabilities": {"total": link.total} if isinstance(link, Mean) else {"steps": link.steps, "cap": link.cap}
+    }
 
 
 def _feature(reading: Reading) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, MissingExtraError
-from hedgerow.export.form import Mean, ScoringForm, Softmax
+from hedgerow.export.form import Link, Mean, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.onnx_readings import number_codes, value_codes
 from hedgerow.export.onnx_writer import GraphWriter
 from hedgerow.export.readings import NumberReading, Reading, ValueReading
@@ -53,7 +53,14 @@ def onnx_model(form: ScoringForm, metadata: Mapping[str, str], words: str) -> An
     _check(form)
     writer = GraphWriter(onnx, [reading.name for reading in form.readings])
     sums = _sums(writer, form, _codes(writer, form))
-    outputs = (_label(writer, form, sums), _probabilities(writer, form, sums))
+    if isinstance(form.link, OutcomeRange):
+        outputs = [
+            onnx.helper.make_tensor_value_info(
+                _prediction(writer, form.link, sums), onnx.TensorProto.DOUBLE, ["records"]
+            )
+        ]
+    else:
+        outputs = _of_classes(onnx, writer, form, sums)
     return _model(onnx, writer, form, outputs, metadata, words)
 
 
@@ -109,11 +116,31 @@ def _labels(form: ScoringForm) -> npt.NDArray[Any]:
     return np.array(form.labels, dtype=object if isinstance(form.labels[0], str) else None)
 
 
-def _probabilities(writer: GraphWriter, form: ScoringForm, sums: str) -> str:
-    link = form.link
+def _of_classes(onnx: Any, writer: GraphWriter, form: ScoringForm, sums: str) -> list[Any]:
+    """Return the outputs of a form of classes: labels, and probabilities."""
+    helper, kinds = onnx.helper, onnx.TensorProto
+    label = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.DOUBLE}.get(_labels(form).dtype.kind, kinds.STRING)
+    return [
+        helper.make_tensor_value_info(_label(writer, form, sums), label, ["records"]),
+        helper.make_tensor_value_info(
+            _probabilities(writer, form.link, sums), kinds.DOUBLE, ["records", len(form.classes)]
+        ),
+    ]
+
+
+def _prediction(writer: GraphWriter, link: OutcomeRange, sums: str) -> str:
+    votes = writer.cast(writer.node("Squeeze", sums, writer.constant(np.array([1]))), "DOUBLE")
+    within = writer.node("Min", writer.node("Max", votes, writer.number(0)), writer.number(link.steps))
+    share = writer.node("Div", within, writer.number(link.steps))
+    below = writer.node("Mul", writer.number(link.low), writer.node("Sub", writer.number(1), share))
+    return writer.node("Add", below, writer.node("Mul", writer.number(link.high), share), name="prediction")
+
+
+def _probabilities(writer: GraphWriter, link: Link, sums: str) -> str:
     votes = writer.cast(sums, "DOUBLE")
     if isinstance(link, Mean):
         return writer.node("Div", votes, writer.number(link.total), name="probabilities")
+    assert isinstance(link, Softmax)
     return _softmax(writer, link, votes)
 
 
@@ -138,7 +165,7 @@ def _about(reading: Reading) -> str:
 
 
 def _model(
-    onnx: Any, writer: GraphWriter, form: ScoringForm, outputs: tuple[str, str], metadata: Mapping[str, str], words: str
+    onnx: Any, writer: GraphWriter, form: ScoringForm, outputs: list[Any], metadata: Mapping[str, str], words: str
 ) -> Any:
     helper, kinds = onnx.helper, onnx.TensorProto
     inputs = [
@@ -150,12 +177,7 @@ def _model(
         )
         for reading in form.readings
     ]
-    label = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.DOUBLE}.get(_labels(form).dtype.kind, kinds.STRING)
-    given = [
-        helper.make_tensor_value_info(outputs[0], label, ["records"]),
-        helper.make_tensor_value_info(outputs[1], kinds.DOUBLE, ["records", len(form.classes)]),
-    ]
-    graph = helper.make_graph(writer.nodes, "hedgerow", inputs, given, writer.tensors)
+    graph = helper.make_graph(writer.nodes, "hedgerow", inputs, outputs, writer.tensors)
     model = helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],

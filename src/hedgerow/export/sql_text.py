@@ -1,4 +1,4 @@
-"""A released model as one SQL statement: codes of cells, whole votes of trees, a label and probabilities."""
+"""A released model as one SQL statement: codes of cells, whole votes of trees, a label and probabilities, or a prediction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.dialects import DIALECTS, Dialect
-from hedgerow.export.form import Mean, ScoringForm
+from hedgerow.export.form import Mean, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.readings import NumberReading, Reading, ValueReading
 from hedgerow.export.sql_dates import count_of, moments, zones
 from hedgerow.schema.features import Value
@@ -54,7 +54,7 @@ def _check(form: ScoringForm) -> None:
                 f"the features {other!r} and {reading.name!r} are one column in SQL, which does not tell large letters from "
                 "small ones; rename one of them."
             )
-    leaves = int((form.test < 0).sum()) * len(form.classes)
+    leaves = int((form.test < 0).sum()) * form.votes.shape[1]
     if leaves > MOST_LEAVES:
         raise ConfigurationError(
             f"the model has {leaves} votes of leaves, and a statement holds {MOST_LEAVES}; fit fewer or smaller trees, or use "
@@ -70,7 +70,7 @@ class Writer:
         self._form = form
         self._keep = keep
         self._kept = [f"k{i}" for i in range(len(keep))]
-        self._classes = range(len(form.classes))
+        self._columns = range(form.votes.shape[1])
 
     def statement(self, table: Sequence[str]) -> str:
         """Return the statement for a table, whose name none of the steps may have."""
@@ -142,41 +142,43 @@ class Writer:
         return f"CASE WHEN v{i} IS NULL THEN {reading.missing} ELSE CASE v{i}{texts} ELSE {rest} END END"
 
     def _votes(self) -> list[str]:
-        sums = [f"{_added(list(self._of_trees(label)))} AS s{label}" for label in self._classes]
+        sums = [f"{_added(list(self._of_trees(column)))} AS s{column}" for column in self._columns]
         return [*self._kept, *sums]
 
-    def _of_trees(self, label: int) -> Iterator[str]:
+    def _of_trees(self, column: int) -> Iterator[str]:
         for root in self._form.roots.tolist():
-            yield f"CAST({self._node(root, label)} AS BIGINT)"
+            yield f"CAST({self._node(root, column)} AS BIGINT)"
 
-    def _node(self, node: int, label: int) -> str:
-        """Return what a node gives to a class."""
+    def _node(self, node: int, column: int) -> str:
+        """Return what a node gives to a class, or to the prediction."""
         form, test = self._form, int(self._form.test[node])
         if test < 0:
-            return str(int(form.votes[node, label]))
-        children = [self._node(child, label) for child in form.children(node).tolist()]
+            return str(int(form.votes[node, column]))
+        children = [self._node(child, column) for child in form.children(node).tolist()]
         if len(set(children)) == 1:
             return children[0]
         branches = form.codes_to_branches(test).tolist()
         groups: dict[str, list[int]] = {}
-        for code, branch in enumerate(branches):
-            groups.setdefault(children[branch], []).append(code)
+        for one, branch in enumerate(branches):
+            groups.setdefault(children[branch], []).append(one)
         *some, (last, _) = sorted(groups.items(), key=lambda group: len(group[1]))
         if not some:  # no code leads elsewhere
             return last
-        column = f"c{int(form.feature[test])}"
+        code = f"c{int(form.feature[test])}"
         if all(len(codes) == 1 or len(given) < SHORT for given, codes in some):
-            rules = "".join(f" WHEN {code} THEN {given}" for given, codes in some for code in codes)
-            return f"CASE {column}{rules} ELSE {last} END"
+            rules = "".join(f" WHEN {one} THEN {given}" for given, codes in some for one in codes)
+            return f"CASE {code}{rules} ELSE {last} END"
         # The group first, so that no branch is written twice. Lists after IN would be joins to DuckDB, hundreds of them.
-        places = "".join(f" WHEN {code} THEN {place}" for place, (_, codes) in enumerate(some) for code in codes)
+        places = "".join(f" WHEN {one} THEN {place}" for place, (_, codes) in enumerate(some) for one in codes)
         rules = "".join(f" WHEN {place} THEN {given}" for place, (given, _) in enumerate(some))
-        return f"CASE CASE {column}{places} END{rules} ELSE {last} END"
+        return f"CASE CASE {code}{places} END{rules} ELSE {last} END"
 
     def _shares(self) -> list[tuple[str, list[str], str]]:
         """Return the steps from sums of votes to probabilities p0, p1 and so on, beside the largest sum m."""
         link, number = self._form.link, self.sql.number
-        sums, odds, shares = ([f"{letter}{i}" for i in self._classes] for letter in "sop")
+        if isinstance(link, OutcomeRange):
+            return self._prediction(link)
+        sums, odds, shares = ([f"{letter}{i}" for i in self._columns] for letter in "sop")
         most = self.sql.greatest(sums) if len(sums) > 1 else sums[0]
         if isinstance(link, Mean):
             given = [
@@ -184,6 +186,7 @@ class Writer:
                 for one, share in zip(sums, shares, strict=True)
             ]
             return [("shares", [*self._kept, *sums, f"{most} AS m", *given], "votes")]
+        assert isinstance(link, Softmax)
         steps = [("largest", [*self._kept, *sums, f"{most} AS m"], "votes")]
         given = [
             f"exp(CAST({one} - m AS DOUBLE) / {number(link.steps)}) AS {odd}"
@@ -201,14 +204,26 @@ class Writer:
             steps += [("weighed", [*passed, *capped], "shares"), ("calibrated", [*passed, *divided], "weighed")]
         return steps
 
+    def _prediction(self, link: OutcomeRange) -> list[tuple[str, list[str], str]]:
+        """Return the steps from a sum of votes to a prediction y."""
+        number = self.sql.number
+        within = f"CASE WHEN s0 < 0 THEN 0 WHEN s0 > {link.steps} THEN {link.steps} ELSE s0 END"
+        share = f"CAST({within} AS DOUBLE) / {number(link.steps)} AS p"
+        value = f"{number(link.low)} * ({number(1)} - p) + {number(link.high)} * p AS y"
+        return [("shares", [*self._kept, share], "votes"), ("predictions", [*self._kept, value], "shares")]
+
     def _answers(self) -> list[str]:
-        """Return the columns of the result: what is kept, the label, and the probabilities in the order of the classes."""
+        """Return the columns of the result: what is kept, and the prediction, or the label and the probabilities by class."""
+        if isinstance(self._form.link, OutcomeRange):
+            return [*self._named_kept(), f"y AS {self.sql.identifier('prediction')}"]
         labels = [_label(self.sql, label) for label in self._form.labels]
         rules = "".join(f" WHEN s{i} THEN {label}" for i, label in enumerate(labels))  # among equals the first
-        kept = [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
         names = [self.sql.identifier(f"probability_{label}") for label in self._form.classes]
         given = [f"p{i} AS {name}" for i, name in enumerate(names)]
-        return [*kept, f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
+        return [*self._named_kept(), f"CASE m{rules} END AS {self.sql.identifier('label')}", *given]
+
+    def _named_kept(self) -> list[str]:
+        return [f"{own} AS {self.sql.identifier(name)}" for own, name in zip(self._kept, self._keep, strict=True)]
 
 
 def _is_date(reading: Reading) -> bool:

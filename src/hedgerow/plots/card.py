@@ -19,14 +19,12 @@ from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.stored import StoredLedger
-from hedgerow.schema import Categorical, Numeric
-from hedgerow.schema.features import Feature, Value
+from hedgerow.schema.features import Value
 
 __all__ = ["Report", "panels_figure", "write_card"]
 
 PANELS_IN_A_ROW = 3
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
-MOST_VALUES = 12  # of a category that are listed
 MOST_FEATURES = 20  # whose importances are listed
 
 LIMITS = (
@@ -95,7 +93,7 @@ def write_card(
     _learned(estimator, page)
     if report is not None:
         page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
-        page.lines(str(report)).lines(str(report.certificate_))
+        page.lines(str(report)).lines(report.certificate_.details())
     if ledger is not None:
         _spent(ledger, page)
     page.heading("Limits").items(LIMITS)
@@ -119,7 +117,7 @@ def _about(estimator: PrivateEstimator, page: Report) -> None:
     page.heading("What it guarantees")
     if not certificate.holds:
         page.text("No guarantee holds for this model:").items(iter(certificate.reasons))
-    page.lines(str(certificate))
+    page.lines(certificate.details())
 
 
 def _schema(estimator: PrivateEstimator, page: Report) -> None:
@@ -129,22 +127,14 @@ def _schema(estimator: PrivateEstimator, page: Report) -> None:
         if schema.is_given
         else "Entries marked as inferred were read off the records, so that no guarantee holds."
     )
-    rows = ((name, type(kind).__name__, _values(kind), kind.origin) for name, kind in schema.features.items())
+    rows = ((name, type(kind).__name__, kind.in_words(), kind.origin) for name, kind in schema.features.items())
     page.table(("feature", "type", "range or values", "origin"), rows)
     if schema.outcome is None:
         page.text(f"Classes: {', '.join(map(str, schema.classes))} ({schema.classes_origin}).")
     else:
-        page.text(f"Outcome: a number, {_values(schema.outcome)} ({schema.outcome.origin}).")
+        page.text(f"Outcome: a number, {schema.outcome.in_words()} ({schema.outcome.origin}).")
     if schema.missing:
         page.text(f"Beside empty cells, these are missing: {', '.join(map(repr, schema.missing))}.")
-
-
-def _values(kind: Feature) -> str:
-    if isinstance(kind, Numeric):
-        return kind.code_label(0, 1)  # one bin: the range
-    assert isinstance(kind, Categorical)
-    more = len(kind.values) - MOST_VALUES
-    return ", ".join(map(str, kind.values[:MOST_VALUES])) + (f" and {more} more" if more > 0 else "")
 
 
 def _learned(estimator: PrivateEstimator, page: Report) -> None:

@@ -16,6 +16,7 @@ from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
 from hedgerow.schema import Date, Encoder, Numeric
+from hedgerow.texts import short_repr
 
 __all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels"]
 
@@ -59,6 +60,8 @@ class FeaturePanel:
     axis: Axis
     curve: Curve
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
 class PairPanel:
@@ -67,6 +70,8 @@ class PairPanel:
     first: Axis
     second: Axis
     pair: Pair
+
+    __repr__ = short_repr
 
 
 def feature_panels(

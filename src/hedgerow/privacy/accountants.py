@@ -94,7 +94,8 @@ class PureAndGaussian:
         return cls(mu_squared=mu_squared)
 
     def __add__(self, other: PureAndGaussian) -> PureAndGaussian:
-        return PureAndGaussian(self.epsilon + other.epsilon, self.mu_squared + other.mu_squared)
+        mu_squared = self.mu_squared + other.mu_squared if other.mu_squared else self.mu_squared  # fractions are slow
+        return PureAndGaussian(self.epsilon + other.epsilon, mu_squared)
 
     def __or__(self, other: PureAndGaussian) -> PureAndGaussian:
         return PureAndGaussian(max(self.epsilon, other.epsilon), max(self.mu_squared, other.mu_squared))

@@ -56,7 +56,7 @@ def check_adjacency(adjacency: str) -> Adjacency:
 
 
 def _nothing() -> tuple[Accountant, ...]:
-    return tuple(kind() for kind in ACCOUNTANTS)
+    return tuple([kind() for kind in ACCOUNTANTS])
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Cost:
 
     def by(self, kind: type[Kind]) -> Kind:
         """Return the value by one of ``ACCOUNTANTS``."""
-        return next(value for value in self.values if isinstance(value, kind))
+        return self.values[ACCOUNTANTS.index(kind)]  # type: ignore[return-value]
 
     @property
     def epsilon(self) -> Fraction:
@@ -107,24 +107,26 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         """Sequential composition."""
-        return self._with(other, tuple(mine + its for mine, its in zip(self.values, other.values, strict=True)))
+        return self._with(other, tuple([mine + its for mine, its in zip(self.values, other.values, strict=True)]))
 
     def __or__(self, other: Cost) -> Cost:
         """Parallel composition: the larger part counts, for each accountant by itself, but every approximate draw does.
 
         So do all thresholds.
         """
-        return self._with(other, tuple(mine | its for mine, its in zip(self.values, other.values, strict=True)))
+        return self._with(other, tuple([mine | its for mine, its in zip(self.values, other.values, strict=True)]))
 
     def _with(self, other: Cost, values: tuple[Accountant, ...]) -> Cost:
         protected, replaced = self.protected and other.protected, self.replaced or other.replaced
+        draws = self.draws + other.draws
+        if not (self.thresholds or other.thresholds):
+            return Cost(values, draws, protected, replaced=replaced)
         held = [one.thresholds_for for one in (self, other) if one.thresholds]
-        thresholds = self.thresholds + other.thresholds
-        return Cost(values, self.draws + other.draws, protected, thresholds, replaced, min(held, default=1))
+        return Cost(values, draws, protected, self.thresholds + other.thresholds, replaced, min(held))
 
     def times(self, count: int) -> Cost:
         """So many of the same, one after another."""
-        values = tuple(value.times(count) for value in self.values)
+        values = tuple([value.times(count) for value in self.values])
         return replace(self, values=values, draws=count * self.draws, thresholds=count * self.thresholds)
 
     def sampled(self, inclusion: Fraction) -> Cost:
@@ -201,12 +203,12 @@ def cost(event: Event) -> Cost:
     match event:
         case Pure():
             ranged = isinstance(event, BoundedRange)
-            values = tuple(kind.of_pure(event.epsilon, ranged=ranged) for kind in ACCOUNTANTS)
+            values = tuple([kind.of_pure(event.epsilon, ranged=ranged) for kind in ACCOUNTANTS])
             if isinstance(event, Thresholded):
                 return Cost(values, thresholds=event.delta, thresholds_for=event.records)
             return Cost(values)
         case Gaussian():
-            return Cost(tuple(kind.of_gaussian(event.mu_squared) for kind in ACCOUNTANTS), event.draws)
+            return Cost(tuple([kind.of_gaussian(event.mu_squared) for kind in ACCOUNTANTS]), event.draws)
         case Sequence():
             runs = (list(run) for _, run in groupby(event.parts))  # rounds are alike, and there may be many
             return sum((cost(run[0]).times(len(run)) for run in runs), Cost())

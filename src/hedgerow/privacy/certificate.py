@@ -6,32 +6,26 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
-from hedgerow.privacy.accountants import Concentrated, GaussianDP
+from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import Adjacency, Cost, check_adjacency, cost, unprotected
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.events import (
-    Event,
-    Gaussian,
-    OneOf,
-    Parallel,
-    PerRecordAssignment,
-    Pure,
-    Sequence,
-    Subsampled,
-    Thresholded,
-    Unprotected,
-    event_from_dict,
-    event_to_dict,
+from hedgerow.privacy.certificate_text import (
+    WEAK_DELTA,
+    CertificateLine,
+    details,
+    facts,
+    steps,
+    summary,
+    title_of,
 )
+from hedgerow.privacy.claim import Claim
+from hedgerow.privacy.events import Event, Sequence, Unprotected, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
@@ -40,26 +34,10 @@ __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_o
 
 LISTS = ("releases", "assumptions", "warnings")
 MOST_LISTED = 1000
-WEAK_DELTA = Fraction(1, 1000)
-SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
-PROMISE = (
-    "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
-)
 NEXT_TO_NOTHING = 20  # an epsilon above it warns
-WEAK = 10  # from this epsilon on the certificate says what it is worth
 
 
-@dataclass(frozen=True)
-class CertificateLine:
-    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
-
-    level: int
-    purpose: str
-    mechanism: str
-    cost: str
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """The guarantee of one fit, or the reasons why there is none.
 
@@ -159,14 +137,14 @@ class Certificate:
         return unprotected(self.event)
 
     @cached_property
-    def _total(self) -> Cost:
-        """What all steps cost under the adjacency; it is looked at several times, and there may be many steps."""
+    def total(self) -> Cost:
+        """What all steps cost together under the adjacency."""
         return cost(self.event).under(self.adjacency, self.records_per_person)
 
     @property
     def covers_its_steps(self) -> bool:
         """Whether the steps cost no more than the claim under its adjacency."""
-        return self._total.within(self.epsilon, self.delta)
+        return self.total.within(self.epsilon, self.delta)
 
     @property
     def holds(self) -> bool:
@@ -176,7 +154,7 @@ class Certificate:
     @property
     def spent(self) -> Fraction | None:
         """The pure epsilon that the steps cost under the adjacency, exact; None where some step has no bound."""
-        return self._total.epsilon if self._total.protected else None
+        return self.total.epsilon if self.total.protected else None
 
     @cached_property
     def digest(self) -> str:
@@ -188,101 +166,30 @@ class Certificate:
     @property
     def lines(self) -> tuple[CertificateLine, ...]:
         """The protected steps, each kind once, by level."""
-        found = dict.fromkeys(_steps(self.event))
+        found = dict.fromkeys(steps(self.event))
         return tuple(sorted(found, key=lambda line: line.level))
 
     def __str__(self) -> str:
-        claim = f"epsilon = {decimal_text(self.epsilon)}, delta = {decimal_text(self.delta)}"
-        rows = [
-            f"Privacy certificate of {self.system} ({self.variant})",
-            "",
-            f"  claim      {claim}, for {self.unit.neighbors(self.adjacency)}",
-            *([f"  promise    {PROMISE.format(self.records_per_person)}"] if self.unit.is_promise else []),
-            f"  holds      {'yes' if self.holds else 'NO'}",
-        ]
-        rows += [f"             - {reason}" for reason in self.reasons]
-        if self.holds:
-            rows += [
-                f"  meaning    {line}" if i == 0 else f"             {line}" for i, line in enumerate(self._meaning())
-            ]
-        rows += [f"  spent      {self._spent_text()}"]
-        rows += [f"  WARNING    {warning}" for warning in self.warnings]
-        if self.lines:
-            width = max(len(line.purpose) for line in self.lines)
-            title = "what was released" if self.spent is not None else "the budgets that it states"
-            title += "" if self.records_per_person == 1 else ", and what each step costs for one record"
-            width_of_cost = max(len(line.cost) for line in self.lines)
-            rows += ["", f"  {title}"]
-            rows += [f"  {rule}" for rule in dict.fromkeys(_rules(self.event))]
-            for line in self.lines:
-                where = f"level {line.level}" if line.level else ""
-                rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<{width_of_cost}}  {line.mechanism}")
-        if self.spent is not None:
-            rows += ["", "  rests on"] + [f"    - {fact}" for fact in self._foundations()]
-        return "\n".join(rows)
+        return summary(self)
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(title_of(self), ((name, "\n".join(texts)) for name, texts in facts(self)))
+
+    def details(self) -> str:
+        """Return the whole page: every reason, every step with its cost, and everything that the guarantee rests on."""
+        return details(self)
 
     @property
     def unit(self) -> Unit:
         """What the claim is for."""
         return Unit(self.records_per_person, self.person)
 
-    def _meaning(self) -> Iterator[str]:
-        factor = math.nextafter(math.exp(min(float(self.epsilon), 700.0)), math.inf) if self.epsilon else 1.0
-        bound = f"at most {upper_text(factor, 3)}" if self.epsilon <= 700 else "more than 1e300"
-        seen = SHOWN.get(self.system, "the model")
-        yield f"whoever sees {seen} can change the odds of any guess about one {self.unit.who} by a factor of {bound}"
-        if self.delta:
-            yield f"(but for a probability of {decimal_text(self.delta)})"
-        if self.delta >= WEAK_DELTA:
-            yield f"which may give whole records away: delta should be far below one over the number of {self.unit.who}s"
-        if self.epsilon >= WEAK:
-            yield "which is hardly any protection: choose a smaller epsilon"
-
-    def _spent_text(self) -> str:
-        if self.spent is None:
-            return "no finite amount: see the reasons above"
-        total = self._total
-        if total.thresholds and total.mu_squared == 0:
-            by_thresholds = upper_text(total.delta(self.epsilon))
-            return f"epsilon {decimal_text(self.spent)} on the costliest path{self._group}, delta {by_thresholds} by thresholds"
-        if total.mu_squared == 0 and self.spent <= self.epsilon:
-            gap = self.epsilon - self.spent
-            text = f"{decimal_text(self.spent)} on the costliest path{self._group}; {decimal_text(gap, 2)} unspent"
-            if self.delta > 0:
-                text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
-            return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
-        delta, rho, mu_squared = total.delta(self.epsilon), total.by(Concentrated).rho, total.by(GaussianDP).mu_squared
-        return (
-            f"delta {upper_text(delta)} at epsilon {decimal_text(self.epsilon)}, rounded up: the steps below add up"
-            f"{self._group} as rho = {upper_text(rho)} of zero-concentrated DP, or as mu^2 = "
-            f"{upper_text(mu_squared)} of Gaussian DP"
-        )
-
-    @property
-    def _group(self) -> str:
-        """Of how many records a sum is, where it is not of one: the steps state what one record costs."""
-        return "" if self.records_per_person == 1 else f" for {self.records_per_person} records of a person"
-
-    def _foundations(self) -> Iterator[str]:
-        if self.assumptions:
-            yield from self.assumptions
-        else:
-            yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
-        for release in self.releases:
-            yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
-        if not self.assumptions:
-            yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
-        if self.seeded:
-            yield "a seed: for tests and reproduction only"
-        else:
-            yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it"
-        ids = "" if self.person is None else ", the ids"
-        yield f"the types of X, its columns{ids} and y being public: where a reader inferred one, a single cell can change it"
-        whom = self.unit.rests_on(ids_as_text=self.ids_as_text)
-        yield f"{whom}; every further fit on the same records adds its own epsilon (see Ledger)"
-        yield "outside the guarantee: running time, memory use, and that there is at least one record"
-        if self.adjacency == "replace-one":
-            yield f"the number of {self.unit.who}s being public, as it is for one {self.unit.who} replaced"
+    def to_json(self) -> str:
+        """Return the certificate, with every event that was booked, as a JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values for JSON."""
@@ -331,11 +238,6 @@ def _short_text(value: object) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_WORDS:
         raise TypeError("no short text")
     return value
-
-
-def _runs(parts: Iterable[Event]) -> Iterator[Event]:
-    """Yield each run of equal parts once: rounds are alike, and there may be many."""
-    return (part for part, _ in groupby(parts))
 
 
 def _with_inferred(event: Event, schema: Schema) -> Event:
@@ -407,48 +309,3 @@ def warn_of_epsilon(epsilon: Fraction, stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-def _rules(event: Event) -> Iterator[str]:
-    """Yield what parallel parts say of how their costs combine."""
-    match event:
-        case OneOf(parts, label):
-            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
-            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
-            yield from _rules(parts[0])
-        case Parallel(parts, label):
-            yield from (label,) if label else ()
-            for part in _runs(parts):
-                yield from _rules(part)
-        case Sequence(parts):
-            for part, run in groupby(parts):
-                times = sum(1 for _ in run)
-                what = dict.fromkeys(line.purpose for line in _steps(part))
-                if times > 1 and what:
-                    yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
-                yield from _rules(part)
-        case PerRecordAssignment(part, count):
-            if count > 1:
-                yield f"{count} trees; every record is in one of them, by its own coin"
-            yield from _rules(part)
-        case Subsampled(part, inclusion):
-            yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
-            yield from _rules(part)
-
-
-def _steps(event: Event) -> Iterator[CertificateLine]:
-    match event:
-        case Pure():
-            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
-            amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
-            yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
-        case Gaussian():
-            mu_squared = decimal_text(event.mu_squared, 4)
-            yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
-        case OneOf():
-            yield from _steps(event.parts[0])
-        case Sequence() | Parallel():
-            for part in _runs(event.parts):
-                yield from _steps(part)
-        case PerRecordAssignment() | Subsampled():
-            yield from _steps(event.part)

@@ -22,6 +22,7 @@ from hedgerow.limits import (
     SMALLEST_AMOUNT,
 )
 from hedgerow.privacy.exact import read_fraction
+from hedgerow.texts import short_repr
 
 __all__ = [
     "BoundedRange",
@@ -40,12 +41,15 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Event:
     """The parent of all events."""
 
+    def __repr__(self) -> str:
+        return short_repr(self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Pure(Event):
     """A mechanism that is epsilon-DP when one record is added or removed.
 
@@ -61,7 +65,7 @@ class Pure(Event):
         _check_amount(self.epsilon)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BoundedRange(Pure):
     """An exponential mechanism: epsilon-DP, and its loss stays within an interval of length epsilon.
 
@@ -69,7 +73,7 @@ class BoundedRange(Pure):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Thresholded(Pure):
     """A mechanism that is (epsilon, delta)-DP: it shows what passes a threshold, as a single record does once in 1/delta times.
 
@@ -88,7 +92,7 @@ class Thresholded(Pure):
             raise ValueError(f"a threshold is for {self.records} records of a person, which is nobody's.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(Event):
     """Gaussian noise that is mu-Gaussian-DP, ``mu**2 = mu_squared``, but for ``draws`` draws of an approximate sampler.
 
@@ -105,14 +109,14 @@ class Gaussian(Event):
         _check_amount(self.draws)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sequence(Event):
     """Parts that each read all the records: their costs add up."""
 
     parts: tuple[Event, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parallel(Event):
     """Parts that read disjoint records by released tests: the largest cost counts.
 
@@ -123,7 +127,7 @@ class Parallel(Event):
     label: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneOf(Parallel):
     """Alternatives of which one runs, chosen by what was released before: the largest cost counts.
 
@@ -135,7 +139,7 @@ class OneOf(Parallel):
             raise ValueError("a choice needs something to choose from.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PerRecordAssignment(Event):
     """``count`` copies of one plan; each record goes to one of them by its own coin (docs/proofs/composition.md)."""
 
@@ -146,7 +150,7 @@ class PerRecordAssignment(Event):
         _check_amount(self.count)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Subsampled(Event):
     """A plan on a Poisson sample: each record takes part with probability ``inclusion``, by its own coin.
 
@@ -161,7 +165,7 @@ class Subsampled(Event):
             raise ValueError(f"an inclusion probability is {self.inclusion}, and not above 0 and at most 1.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unprotected(Event):
     """A step that reads records without protection; it costs infinity. ``reason`` says which and why."""
 

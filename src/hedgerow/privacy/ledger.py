@@ -13,19 +13,22 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
+from hedgerow.notebook import html_table
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.atomic import Atomic
 from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.certificate import Certificate, warn_of_delta
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.texts import short_repr
 
 __all__ = ["Ledger", "LedgerEntry", "Reservation", "who_am_i"]
 
 LONGEST_WHO = 200
+LATEST = 10  # entries that notebooks show
 State = Literal["unfinished", "finished", "failed"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LedgerEntry:
     """One booked fit.
 
@@ -54,7 +57,7 @@ class LedgerEntry:
     label: str
     epsilon: Fraction
     delta: Fraction
-    certificate: Certificate
+    certificate: Certificate = field(repr=False)
     rho: Fraction = Fraction(0)
     draws: int = 0
     state: State = "unfinished"
@@ -62,6 +65,9 @@ class LedgerEntry:
     who: str = field(default_factory=lambda: who_am_i())
     process: int = field(default_factory=os.getpid)
     through: str | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def age(self) -> timedelta:
@@ -279,6 +285,29 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({', '.join(self._shown(self._ceiling, self._spent))})"
+
+    def _repr_html_(self) -> str:
+        kind = "epsilon" if self.rho is None else "rho"
+        entries = self.entries[-LATEST:]
+        rows = [
+            ("ceiling", f"{kind} = {decimal_text(self._ceiling.limit)}, delta = {decimal_text(self.delta)}"),
+            ("spent", f"{kind} = {decimal_text(self.spent)}, delta = {decimal_text(self.spent_delta)}"),
+            ("remaining", f"{kind} = {decimal_text(self.remaining)}"),
+            ("holds", "yes" if self.holds else "NO: a seeded fit voids the guarantee"),
+            *(
+                (
+                    f"{entry.time:%Y-%m-%d %H:%M} UTC",
+                    f"{entry.label}: {decimal_text(entry.epsilon or entry.rho)}, {entry.state}",
+                )
+                for entry in entries
+            ),
+        ]
+        earlier = len(self.entries) - len(entries)
+        return html_table(self._title, rows, note=f"{earlier} earlier entries: ledger.entries" if earlier else "")
+
+    @property
+    def _title(self) -> str:
+        return "Ledger"
 
     @staticmethod
     def _shown(ceiling: Ceiling, spent: Amount) -> list[str]:

@@ -46,7 +46,6 @@ class StoredLedger(Ledger):
         LedgerUnavailable, LedgerDamaged
             If the store cannot be written, or was changed by other means; nothing was drawn.
         """
-        began()
         reservation = self._book(certificate)
 
         def end(state: State) -> None:
@@ -84,6 +83,7 @@ class StoredLedger(Ledger):
                     "records_per_person": certificate.records_per_person,
                     "through": None if head.name == self._name else self._name,
                 }
+                began()
                 books.append(head, "reserved", values, after)
         return reservation
 
@@ -149,6 +149,10 @@ class StoredLedger(Ledger):
         """The epsilon left, exact; the rho where the ceiling is one. Ledgers above this one may have less."""
         standing = self._here().standing
         return standing.ceiling.left(standing.spent)
+
+    @property
+    def _title(self) -> str:
+        return f"Ledger {self._name!r} in {self._store.address!r}"
 
     def __repr__(self) -> str:
         where = f"{self._name!r} in {self._store.address!r}"

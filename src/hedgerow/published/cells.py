@@ -30,6 +30,7 @@ from hedgerow.published.noise import IntervalChoice, Laplace, RealExponential
 from hedgerow.published.recipe import FLOATS
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
+from hedgerow.texts import short_repr
 
 __all__ = ["PublishedCellsModel", "PublishedCellsPlan"]
 
@@ -311,6 +312,8 @@ class PublishedCellsModel(CellsModel):
 
     cuts: Floats = field(default_factory=lambda: np.empty(0))
     cut_feature: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+
+    __repr__ = short_repr
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the specializations, the counts and the cut points as named arrays."""

@@ -15,6 +15,7 @@ from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.first_numbers import first_numbers, taken
 from hedgerow.published.scoring import coded
+from hedgerow.texts import short_repr
 from hedgerow.threads import for_slices
 from hedgerow.trees.forest import OF_TESTS, importances
 from hedgerow.trees.model import check_trees
@@ -113,6 +114,8 @@ class PublishedForest:
     trees: Trees
 
     importance_rule: ClassVar[str] = OF_TESTS
+
+    __repr__ = short_repr
 
     def votes(self, columns: Floats) -> Integers:
         """Return how many trees give each class to each record of ``columns`` (records, features)."""

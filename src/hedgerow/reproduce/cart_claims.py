@@ -1,21 +1,20 @@
 """What only the paper of CART-DPsAdaBoost says of a figure: of several curves at once, of their noise and of their order.
 
-A place is a curve: its panel and its label. See ``hedgerow.reproduce.claims`` for what a contrast is.
+A place is a curve: its panel's name and its label. See ``hedgerow.reproduce.claims`` for what a contrast is.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from hedgerow.reproduce.claims import Contrast, cells_of, combined, difference, judged, less_flat, trend
-from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Panel, Verdict
+from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
 
 __all__ = [
-    "Place",
     "approach",
     "best_everywhere",
     "costs_more",
@@ -34,13 +33,16 @@ __all__ = [
     "within_everywhere",
 ]
 
-Place = tuple[Panel, str]
-Pairs = Sequence[tuple[Place, Place]]
+Place = Sequence[str]  # a panel's name and a label
+Pairs = Sequence[Sequence[Place]]
 SMALLEST = 1e-4  # a standard deviation below it is a rounded 0
 
 
 def _cells(results: Measured, form: Form, place: Place) -> dict[float, Cell]:
-    return cells_of(results, form, place[1], place[0])
+    name, label = place
+    return next(
+        (cells_of(results, form, label, panel) for panel in results.experiment.panels if panel.name == name), {}
+    )
 
 
 def _rows(results: Measured, form: Form, places: Sequence[Place]) -> Iterator[tuple[float, list[Cell]]]:
@@ -298,7 +300,7 @@ def fluctuate_more(pairs: Pairs) -> Check:
     return check
 
 
-def costs_more(first: tuple[Place, Place], second: tuple[Place, Place]) -> Check:
+def costs_more(first: Sequence[Place], second: Sequence[Place]) -> Check:
     """Return the check that noise costs one method more than another at every x, each a curve and the one without noise."""
 
     def check(results: Measured, form: Form) -> Verdict:
@@ -330,7 +332,7 @@ def trade_off(places: Pairs) -> Check:
     return check
 
 
-def quicker(pairs: Pairs, sizes: Mapping[str, Callable[[], int]]) -> Check:
+def quicker(pairs: Pairs, sizes: Mapping[str, int]) -> Check:
     """Return the check that the first of each pair takes less time for a record than the second, at every x.
 
     Compared are medians, of which one slow run decides nothing. ``sizes`` gives the number of records by panel.
@@ -340,7 +342,7 @@ def quicker(pairs: Pairs, sizes: Mapping[str, Callable[[], int]]) -> Check:
         contrasts, ratios = [], []
         for pair in pairs:
             for _, row in _rows(results, form, pair):
-                logs = [_median_log(cell, sizes[panel.name]()) for cell, (panel, _) in zip(row, pair, strict=True)]
+                logs = [_median_log(cell, sizes[panel]) for cell, (panel, _) in zip(row, pair, strict=True)]
                 contrasts.append(difference(*(Cell(values) for values in reversed(logs))))
                 ratios.append(math.exp(-contrasts[-1].gap))
         if not contrasts:

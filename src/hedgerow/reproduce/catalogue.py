@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.reproduce import cart, dpada, edprf
 from hedgerow.reproduce.experiment import Experiment
+from hedgerow.reproduce.statements import JUDGES, experiments_of, read_paper
 
 __all__ = ["PAPERS", "Paper", "experiments_named"]
 
@@ -38,33 +38,20 @@ class Paper:
         return {data: frozenset(measures) for data, measures in found.items()}
 
 
-PAPERS = (
-    Paper(
-        "edprf",
-        "eDPRF",
-        "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025",
-        edprf.EXPERIMENTS,
-        edprf.SYSTEMS,
-        edprf.SUMMARY,
-    ),
-    Paper(
-        "cart-dps-adaboost",
-        "CART-DPsAdaBoost",
-        "Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021",
-        cart.EXPERIMENTS,
-        cart.SYSTEMS,
-        cart.SUMMARY,
-    ),
-    Paper(
-        "dpada",
-        "DPAda",
-        "Zhang, Dong, Xu and Wang, Journal on Communications, 2023",
-        dpada.EXPERIMENTS,
-        dpada.SYSTEMS,
-        dpada.SUMMARY,
-        runs=50,
-    ),
-)
+def _paper(name: str) -> Paper:
+    tables = read_paper(name)
+    return Paper(
+        name,
+        tables["title"],
+        tables["reference"],
+        experiments_of(name, tables),
+        tuple(tables["systems"]),
+        tuple(tables.get("summary", ())),
+        tables.get("runs", 10),
+    )
+
+
+PAPERS = tuple(map(_paper, JUDGES))
 
 
 def experiments_named(names: Iterable[str]) -> tuple[Experiment, ...]:

@@ -16,32 +16,37 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import wraps
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
+from hedgerow.errors import DatasetError
 from hedgerow.reproduce.experiment import MAJORITY, Cell, Check, Form, Measured, Panel, Verdict
 
 __all__ = [
+    "EVERY",
     "Contrast",
-    "Pick",
     "above",
     "above_majority",
-    "best_at",
     "cells_of",
     "closest",
     "combined",
     "difference",
+    "fact",
     "falls",
     "is_near",
     "judged",
     "less_flat",
     "near_reported",
+    "panels_of",
     "pooled",
     "rises",
+    "stated",
     "steady",
     "trend",
-    "within",
 ]
 
 LEVEL = 0.05
@@ -50,12 +55,36 @@ ROUNDING = 1e-9  # of sums of values that are kept with four digits
 FLAT = 0.005  # a change between the ends of a curve of less than this is none
 MANY = 1000  # runs: a difference that takes more is a tie for this page
 
-Pick = Callable[[Panel], bool]
+EVERY = ("*",)
 
 
-def everywhere(panel: Panel) -> bool:
-    """Pick all panels."""
-    return True
+def panels_of(results: Measured, patterns: Sequence[str]) -> list[Panel]:
+    """Return the panels whose names match one of some patterns, in which ``*`` stands for anything."""
+    return [panel for panel in results.experiment.panels if any(fnmatchcase(panel.name, one) for one in patterns)]
+
+
+def fact(find: Callable[..., Verdict]) -> Callable[..., Check]:
+    """Turn a function that asks for no runs into one that returns its check: the same for all forms.
+
+    What needs data that are not at hand is not measured.
+    """
+
+    @wraps(find)
+    def of(**arguments: Any) -> Check:
+        def check(results: Measured, form: Form) -> Verdict:
+            try:
+                return find(**arguments)
+            except DatasetError:
+                return Verdict("not measured")
+
+        return check
+
+    return of
+
+
+def stated(right: bool, words: str) -> Verdict:
+    """Return whether something that has no noise is as the paper says."""
+    return Verdict("holds" if right else "does not", words)
 
 
 @dataclass(frozen=True)
@@ -205,7 +234,7 @@ def cells_of(results: Measured, form: Form, label: str, panel: Panel) -> dict[fl
     return {x: cell for x, cell in cells.items() if cell is not None}
 
 
-def above(first: str, others: Sequence[str], *, panels: Pick = everywhere, by: float = 0.0) -> Check:
+def above(first: str, others: Sequence[str], *, panels: Sequence[str] = EVERY, by: float = 0.0) -> Check:
     """Return the check that one method is above all others (by at least so much) in every panel at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
@@ -233,19 +262,19 @@ def compared(gaps: Sequence[Contrast], by: float = 0.0, rivals: Sequence[str] = 
     return judged(contrasts, words, rivals or ["all"] * len(gaps))
 
 
-def _pairs(results: Measured, form: Form, first: str, other: str, panels: Pick) -> Iterator[tuple[Cell, Cell]]:
+def _pairs(results: Measured, form: Form, first: str, other: str, panels: Sequence[str]) -> Iterator[tuple[Cell, Cell]]:
     """Yield the runs of one method and of another, place by place."""
-    for panel in filter(panels, results.experiment.panels):
+    for panel in panels_of(results, panels):
         here, there = (cells_of(results, form, label, panel) for label in (first, other))
         yield from ((here[x], there[x]) for x in here if x in there)
 
 
-def above_majority(label: str, *, panels: Pick = everywhere) -> Check:
+def above_majority(label: str, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that a method is above the majority rule everywhere."""
     return above(label, list(MAJORITY), panels=panels)
 
 
-def rises(label: str, *, panels: Pick = everywhere) -> Check:
+def rises(label: str, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that a curve rises with the axis in every panel: its fitted line, over all points, is clearly up.
 
     A line that clearly changes by less than ``FLAT`` from the first point to the last does not rise.
@@ -253,7 +282,7 @@ def rises(label: str, *, panels: Pick = everywhere) -> Check:
     return _trend(label, panels, 1.0)
 
 
-def falls(label: str, *, panels: Pick = everywhere) -> Check:
+def falls(label: str, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that a curve falls with the axis in every panel; see ``rises``."""
     return _trend(label, panels, -1.0)
 
@@ -265,10 +294,10 @@ def trend(cells: Sequence[Cell]) -> Contrast:
     return combined(weights.tolist(), cells)
 
 
-def _trend(label: str, panels: Pick, sign: float) -> Check:
+def _trend(label: str, panels: Sequence[str], sign: float) -> Check:
     def check(results: Measured, form: Form) -> Verdict:
         words, contrasts = [], []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             cells = list(cells_of(results, form, label, panel).values())
             if len(cells) < 2:
                 continue
@@ -290,12 +319,12 @@ def less_flat(change: Contrast, contrasts: int = 1) -> Contrast:
     return change + -FLAT if change.gap + change.bound(LEVEL / contrasts) < FLAT else change
 
 
-def closest(label: str, others: Sequence[str], target: str, *, panels: Pick = everywhere) -> Check:
+def closest(label: str, others: Sequence[str], target: str, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that of all methods one is closest to another, in every panel at every x."""
 
     def check(results: Measured, form: Form) -> Verdict:
         contrasts, pool, nearest, own = [], [], [], []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             curves = {name: cells_of(results, form, name, panel) for name in (label, *others, target)}
             for x in results.experiment.axis.values:
                 if not all(x in cells for cells in curves.values()):
@@ -322,20 +351,21 @@ def _near(cell: Cell, value: float, tolerance: float) -> Contrast:
     return Contrast(tolerance - abs(cell.mean - value), cell.error, cell.freedom)
 
 
-def is_near(label: str, panel: Panel, x: float, value: float, tolerance: float = 0.02) -> Check:
+def is_near(label: str, panel: str, x: float, value: float, tolerance: float = 0.02) -> Check:
     """Return the check that a method meets a number which the paper prints, above or below, within a tolerance.
 
     If the majority rule, which reads nothing, meets it too, the number does not show that the method works: that cannot be told.
     """
 
     def check(results: Measured, form: Form) -> Verdict:
-        cell = results.cell(panel, label, form, x)
+        here = panels_of(results, [panel])
+        cell = results.cell(here[0], label, form, x) if here else None
         if cell is None:
             return Verdict("not measured")
         words = f"{cell.mean:.3f} ± {cell.spread:.3f}, {cell.mean - value:+.3f} from the paper's {value:.3f}"
         verdict = judged([_near(cell, value, tolerance)], words)
         for rule in MAJORITY:
-            trivial = results.cell(panel, rule, form, x)
+            trivial = results.cell(here[0], rule, form, x)
             if verdict.answer == "holds" and trivial is not None and abs(trivial.mean - value) <= tolerance:
                 also = f"the {rule} meets it too ({trivial.mean:.3f}): a number that it misses would tell"
                 return Verdict("cannot be told", f"{words}; {also}")
@@ -344,7 +374,7 @@ def is_near(label: str, panel: Panel, x: float, value: float, tolerance: float =
     return check
 
 
-def near_reported(tolerance: float, *, anywhere: bool = False, panels: Pick = everywhere) -> Check:
+def near_reported(tolerance: float, *, anywhere: bool = False, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that every number which the paper prints is met within a tolerance, above or below.
 
     With ``anywhere`` a number that stands in several panels, since the paper does not name its data set, is met where it is met
@@ -353,8 +383,9 @@ def near_reported(tolerance: float, *, anywhere: bool = False, panels: Pick = ev
 
     def check(results: Measured, form: Form) -> Verdict:
         found: dict[tuple[object, ...], list[tuple[Contrast, float]]] = {}
+        chosen = panels_of(results, panels)
         for number in results.experiment.reported:
-            cell = results.cell(number.panel, number.label, form, number.x) if panels(number.panel) else None
+            cell = results.cell(number.panel, number.label, form, number.x) if number.panel in chosen else None
             if cell is not None:
                 place = None if anywhere else number.panel, number.label, number.x
                 near = _near(cell, number.value, tolerance)
@@ -372,44 +403,17 @@ def near_reported(tolerance: float, *, anywhere: bool = False, panels: Pick = ev
     return check
 
 
-def within(label: str, panel: Panel, low: float, high: float) -> Check:
-    """Return the check that a whole curve lies between two values."""
-
-    def check(results: Measured, form: Form) -> Verdict:
-        cells = cells_of(results, form, label, panel).values()
-        middle = (low + high) / 2
-        contrasts = [_near(cell, middle, (high - low) / 2) for cell in cells]
-        means = [cell.mean for cell in cells]
-        return judged(contrasts, f"ours are {min(means):.3f} to {max(means):.3f}" if means else "")
-
-    return check
-
-
-def steady(label: str, most: float, *, panels: Pick = everywhere) -> Check:
+def steady(label: str, most: float, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that any two points of a curve differ by so much at most, in every panel."""
 
     def check(results: Measured, form: Form) -> Verdict:
         contrasts, words = [], []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             cells = sorted(cells_of(results, form, label, panel).values(), key=lambda cell: cell.mean)
             if len(cells) > 1:
                 size = difference(cells[-1], cells[0])
                 contrasts.append(-size + most)
                 words.append(f"{panel.name}: {size.gap:.3f} ± {size.error:.3f}")
         return judged(contrasts, f"moves by {'; '.join(words)}")
-
-    return check
-
-
-def best_at(label: str, panel: Panel, x: float) -> Check:
-    """Return the check that a curve is highest at one place of its axis."""
-
-    def check(results: Measured, form: Form) -> Verdict:
-        cells = cells_of(results, form, label, panel)
-        if x not in cells or len(cells) < 2:
-            return Verdict("not measured")
-        best = max(cells, key=lambda place: cells[place].mean)
-        contrasts = [difference(cells[x], cell) for place, cell in cells.items() if place != x]
-        return judged(contrasts, f"highest at {best:g} ({cells[best].mean:.3f}, against {cells[x].mean:.3f} at {x:g})")
 
     return check

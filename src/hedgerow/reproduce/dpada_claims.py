@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from hedgerow.reproduce.claims import (
+    EVERY,
     Contrast,
-    Pick,
     cells_of,
     compared,
     difference,
-    everywhere,
     judged,
     less_flat,
+    panels_of,
     trend,
 )
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
@@ -31,20 +31,20 @@ __all__ = [
     "steadier",
 ]
 
-Place = tuple[str, str]  # a panel's name and a label
+Place = Sequence[str]  # a panel's name and a label
 
 
-def all_rise(labels: Sequence[str], *, panels: Pick = everywhere) -> Check:
+def all_rise(labels: Sequence[str], *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that each of several curves rises, in every panel; what counts is the line fitted to a curve."""
     return _all_change(labels, panels, 1.0)
 
 
-def all_fall(labels: Sequence[str], *, panels: Pick = everywhere) -> Check:
+def all_fall(labels: Sequence[str], *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that each of several curves falls, in every panel."""
     return _all_change(labels, panels, -1.0)
 
 
-def _all_change(labels: Sequence[str], panels: Pick, sign: float) -> Check:
+def _all_change(labels: Sequence[str], panels: Sequence[str], sign: float) -> Check:
     def check(results: Measured, form: Form) -> Verdict:
         curves = [list(cells.values()) for cells in _curves(results, form, labels, panels)]
         return _changed([trend(cells) for cells in curves if len(cells) > 1], sign)
@@ -52,12 +52,12 @@ def _all_change(labels: Sequence[str], panels: Pick, sign: float) -> Check:
     return check
 
 
-def falls_on_the_whole(labels: Sequence[str], *, panels: Pick = everywhere) -> Check:
+def falls_on_the_whole(labels: Sequence[str], *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that the average of several curves falls, in every panel: what "by and large" asks for."""
 
     def check(results: Measured, form: Form) -> Verdict:
         changes = []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             curves = [cells_of(results, form, label, panel) for label in labels]
             places = [x for x in results.experiment.axis.values if curves and all(x in cells for cells in curves)]
             if len(places) > 1:
@@ -97,12 +97,12 @@ def above_in_panel(first: str, others: Sequence[str], labels: Sequence[str]) -> 
     return check
 
 
-def above_on_the_whole(first: str, others: Sequence[str], *, panels: Pick = everywhere) -> Check:
+def above_on_the_whole(first: str, others: Sequence[str], *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that one method's average over the axis is above that of all others, in every panel."""
 
     def check(results: Measured, form: Form) -> Verdict:
         gaps = []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             here = cells_of(results, form, first, panel)
             for other in others:
                 there = cells_of(results, form, other, panel)
@@ -200,7 +200,7 @@ def _range(cells: Iterable[Cell]) -> str:
     return f"{min(means):.3f} to {max(means):.3f}"
 
 
-def _curves(results: Measured, form: Form, labels: Sequence[str], panels: Pick) -> Iterator[dict[float, Cell]]:
-    for panel in filter(panels, results.experiment.panels):
+def _curves(results: Measured, form: Form, labels: Sequence[str], panels: Sequence[str]) -> Iterator[dict[float, Cell]]:
+    for panel in panels_of(results, panels):
         for label in labels:
             yield cells_of(results, form, label, panel)

@@ -14,16 +14,13 @@ from hedgerow.published import boosting as published
 from hedgerow.published.boosting.learner import Ranked
 from hedgerow.published.boosting.stumps import ExactStumpFitter
 from hedgerow.published.records import RawRecords
-from hedgerow.reproduce.experiment import Axis, Check, Experiment, Form, Measured, PaperClaim, Verdict
+from hedgerow.reproduce.claims import fact, stated
+from hedgerow.reproduce.experiment import Verdict
 from hedgerow.schema import Numeric, Schema
 from hedgerow.systems.dpada import DPAdaClassifier
 
-__all__ = ["cost"]
-
 SMALLEST = {"rounds": 10, "features": 4, "records": 500}
 FACTORS = (1, 2, 4)
-TOLERANCE = 0.05
-NONE = Axis("", "", (), ())
 
 
 class Steps:
@@ -87,36 +84,9 @@ def powers(schedule: str) -> dict[str, float]:
     return found
 
 
-def _linear(schedule: str) -> Check:
-    def check(results: Measured, form: Form) -> Verdict:
-        found = powers(schedule)
-        words = ", ".join(f"{name} to the power {power:.3f}" for name, power in found.items())
-        right = all(abs(power - 1) <= TOLERANCE for power in found.values())
-        return Verdict("holds" if right else "does not", f"counted steps grow with {words}")
-
-    return check
-
-
-def cost(schedules: dict[str, str]) -> Experiment:
-    """Return the experiment on the steps of a fit, for schedules by the paper's names."""
-    return Experiment(
-        name="dpada/cost",
-        title="Steps of a fit",
-        settings=(
-            "Published fits on made-up records: 10 rounds, 4 features and 500 records, and twice and four times as many of each. "
-            "Counted are the weights that stumps add up and the candidates that they compare."
-        ),
-        axis=NONE,
-        claims=tuple(
-            PaperClaim(
-                "3.3.2, eq. 26",
-                f"{label} takes O(mdn): steps in proportion to rounds, features and records (powers 1 within {TOLERANCE})",
-                _linear(schedule),
-            )
-            for label, schedule in schedules.items()
-        ),
-        notes=(
-            "Not counted: sorting the records once, and a few passes over the records' weights in each round, which no feature "
-            "multiplies. All four schedules differ by such a pass alone.",
-        ),
-    )
+@fact
+def linear(schedule: str, tolerance: float) -> Verdict:
+    """Say whether the steps of a fit grow in proportion to its rounds, its features and its records."""
+    found = powers(schedule)
+    words = ", ".join(f"{name} to the power {power:.3f}" for name, power in found.items())
+    return stated(all(abs(power - 1) <= tolerance for power in found.values()), f"counted steps grow with {words}")

@@ -1,18 +1,16 @@
-"""Types of claims that only eDPRF's paper makes: how time grows, which curve moves least, and what needs no run."""
+"""Types of claims that only eDPRF's paper makes: how time grows, and which curve moves least."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from hedgerow.reproduce.claims import Contrast, Pick, cells_of, combined, everywhere, is_near, judged
-from hedgerow.reproduce.experiment import Answer, Axis, Cell, Check, Form, Measured, Verdict
+from hedgerow.reproduce.claims import EVERY, Contrast, cells_of, combined, is_near, judged, panels_of
+from hedgerow.reproduce.experiment import Answer, Cell, Check, Form, Measured, Verdict
 
-__all__ = ["NO_AXIS", "always", "grows", "met_somewhere", "moves_less", "stated"]
-
-NO_AXIS = Axis("epsilon", "epsilon", (1.0,), (1.0,))  # of an experiment without curves
+__all__ = ["grows", "met_somewhere", "moves_less"]
 
 NORMAL_MAD = 1.4826  # the standard deviation of a normal law over its median absolute deviation
 MEDIAN_ERROR = math.sqrt(math.pi / 2)  # the standard error of a normal sample's median over that of its mean
@@ -36,7 +34,7 @@ def median_of(values: Sequence[float]) -> Contrast:
     return Contrast(middle, MEDIAN_ERROR * spread / math.sqrt(len(values)), len(values) - 1)
 
 
-def grows(label: str, exponent: float, tolerance: float, *, panels: Pick = everywhere) -> Check:
+def grows(label: str, exponent: float, tolerance: float, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that a curve grows like a power of its axis, whose exponent is met within a tolerance.
 
     The exponent is the median over the runs of those fitted to each, since a run beside other work is no slower at random.
@@ -44,7 +42,7 @@ def grows(label: str, exponent: float, tolerance: float, *, panels: Pick = every
 
     def check(results: Measured, form: Form) -> Verdict:
         contrasts, words = [], []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             cells = cells_of(results, form, label, panel)
             if len(cells) > 1:
                 found = median_of(exponents(cells))
@@ -55,12 +53,12 @@ def grows(label: str, exponent: float, tolerance: float, *, panels: Pick = every
     return check
 
 
-def moves_less(label: str, others: Sequence[str], *, panels: Pick = everywhere) -> Check:
+def moves_less(label: str, others: Sequence[str], *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that a curve's highest and lowest point differ by less than those of each other, in every panel."""
 
     def check(results: Measured, form: Form) -> Verdict:
         contrasts, words = [], []
-        for panel in filter(panels, results.experiment.panels):
+        for panel in panels_of(results, panels):
             ends = {name: _ends(cells_of(results, form, name, panel)) for name in (label, *others)}
             there = [name for name in others if ends[name]]
             if not ends[label] or not there:
@@ -73,13 +71,13 @@ def moves_less(label: str, others: Sequence[str], *, panels: Pick = everywhere) 
     return check
 
 
-def met_somewhere(label: str, x: float, value: float, tolerance: float, *, panels: Pick = everywhere) -> Check:
+def met_somewhere(label: str, x: float, value: float, tolerance: float, *, panels: Sequence[str] = EVERY) -> Check:
     """Return the check that a number whose data set the paper does not name is met within a tolerance in some panel."""
 
     def check(results: Measured, form: Form) -> Verdict:
         found = {
-            panel.name: is_near(label, panel, x, value, tolerance)(results, form)
-            for panel in filter(panels, results.experiment.panels)
+            panel.name: is_near(label, panel.name, x, value, tolerance)(results, form)
+            for panel in panels_of(results, panels)
         }
         there = {name: verdict for name, verdict in found.items() if verdict.answer != "not measured"}
         words = "; ".join(f"{name} {verdict.words}" for name, verdict in there.items())
@@ -95,13 +93,3 @@ def _ends(cells: dict[float, Cell]) -> tuple[Cell, ...]:
     """Return the highest and the lowest point, or none of fewer than two."""
     ordered = sorted(cells.values(), key=lambda cell: cell.mean)
     return (ordered[-1], ordered[0]) if len(ordered) > 1 else ()
-
-
-def stated(right: bool, words: str) -> Verdict:
-    """Return whether something that has no noise is as the paper says."""
-    return Verdict("holds" if right else "does not", words)
-
-
-def always(check: Callable[[], Verdict]) -> Check:
-    """Return a check that asks for no runs and is the same for all forms."""
-    return lambda results, form: check()

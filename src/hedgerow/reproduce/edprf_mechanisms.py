@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import polynomial
 
-from hedgerow.reproduce.edprf_claims import NO_AXIS, always, stated
-from hedgerow.reproduce.experiment import Experiment, PaperClaim, Verdict
-
-__all__ = ["MECHANISMS", "PASSES"]
+from hedgerow.reproduce.claims import fact, stated
+from hedgerow.reproduce.experiment import Verdict
 
 GAPS = (0.5, 1.0, 2.0, 4.0, 8.0)  # epsilon times the gap between two counts
 
@@ -43,7 +41,9 @@ def _score_sets(candidates: Sequence[int], sets: int = 20) -> list[Floats]:
     return [generator.uniform(0, 12, k) for k in candidates for _ in range(sets)]
 
 
-def _flips_private() -> Verdict:
+@fact
+def flips_private() -> Verdict:
+    """Return the largest loss of permute-and-flip between neighboring scores."""
     worst = 0.0
     for scores in _score_sets((2, 3, 4)):
         law = np.log(flip_law(scores, 0.5))  # epsilon 1, Delta 1
@@ -52,7 +52,9 @@ def _flips_private() -> Verdict:
     return stated(worst <= 1 + 1e-9, f"the largest loss found at epsilon 1 is {worst:.3f}")
 
 
-def _flips_err_less() -> Verdict:
+@fact
+def flips_err_less() -> Verdict:
+    """Compare expected errors with the exponential mechanism's."""
     gaps = [
         float((exponential_law(scores, 0.25) - flip_law(scores, 0.25)) @ (scores.max() - scores))
         for scores in _score_sets((2, 4, 8))
@@ -63,7 +65,9 @@ def _flips_err_less() -> Verdict:
     )
 
 
-def _best_more_likely() -> Verdict:
+@fact
+def best_more_likely() -> Verdict:
+    """Compare the best option's probability with the exponential mechanism's."""
     gaps = []
     for scores in _score_sets((2, 4, 8)):
         best = scores.argmax()
@@ -71,7 +75,10 @@ def _best_more_likely() -> Verdict:
     return stated(min(gaps) > 0, f"more likely in {sum(gap > 0 for gap in gaps)} of {len(gaps)} sets of scores")
 
 
-def _gini_change() -> Verdict:
+@fact
+def gini_change() -> Verdict:
+    """Return by how much one record changes a test's score."""
+
     def score(a: int, b: int) -> float:
         return -(a + b - (a * a + b * b) / (a + b)) if a + b else 0.0
 
@@ -93,40 +100,15 @@ def wrong_by_counts(gap: float) -> float:
     return (1 + gap / 2) * math.exp(-gap) / 2
 
 
-def _labels_more_exact() -> Verdict:
+@fact
+def labels_more_exact() -> Verdict:
+    """Compare labels by permute-and-flip with those by noisy counts, at the same budget."""
     equal = sum(wrong_by_flips(gap) < wrong_by_counts(gap) for gap in GAPS)
     double = sum(wrong_by_flips(gap) < wrong_by_counts(gap / 2) for gap in GAPS)
     words = (
         f"at the same budget errs less at {equal} of {len(GAPS)} gaps, where counts get half of the budget at {double}"
     )
     return stated(equal == len(GAPS), words)
-
-
-MECHANISMS = Experiment(
-    name="edprf/mechanisms",
-    title="Permute-and-flip beside the exponential mechanism and noisy counts",
-    settings="Exact laws of the mechanisms at epsilon 1, without records.",
-    axis=NO_AXIS,
-    claims=(
-        PaperClaim("2.1, algorithm 1", "permute-and-flip is epsilon-differentially private", always(_flips_private)),
-        PaperClaim(
-            "3.2.1", "its expected error is less than that of the exponential mechanism", always(_flips_err_less)
-        ),
-        PaperClaim("5.4.1", "it gives the best option more probability", always(_best_more_likely)),
-        PaperClaim(
-            "3.2.1, equations 13 and 14", "one record changes the score of a test by 0 to 2", always(_gini_change)
-        ),
-        PaperClaim(
-            "3.2.2; 5.4.1",
-            "a label by it is more often right than the largest noisy count",
-            always(_labels_more_exact),
-        ),
-    ),
-    notes=(
-        "At equal budget, x for epsilon times the gap between two labels, the printed label errs with probability exp(-x/2)/2 "
-        "and noisy counts with (1 + x/2) exp(-x)/2, which is less for every x. Figure 6 shows both budgets.",
-    ),
-)
 
 
 def passes(choices: int, seed: int = 0, draws: int = 200) -> Mapping[str, float]:
@@ -145,7 +127,9 @@ def passes(choices: int, seed: int = 0, draws: int = 200) -> Mapping[str, float]
     return counts
 
 
-def _three_times() -> Verdict:
+@fact
+def three_times() -> Verdict:
+    """Compare the visits of a split by permute-and-flip with those by the exponential mechanism."""
     found = {n: passes(n) for n in (8, 32, 128)}
     ratios = [count["permute-and-flip"] / count["exponential"] for count in found.values()]
     words = "; ".join(
@@ -155,40 +139,18 @@ def _three_times() -> Verdict:
     return stated(all(2 <= ratio <= 4 for ratio in ratios), words)
 
 
-def _own_three() -> Verdict:
+@fact
+def own_three() -> Verdict:
+    """Count the visits of permute-and-flip."""
     shares = {n: passes(n)["permute-and-flip"] / n for n in (2, 8, 32, 128)}
     words = ", ".join(f"{share:.2f} of {n}" for n, share in shares.items())
     return stated(all(2 <= share <= 3 for share in shares.values()), f"visits for each: {words}")
 
 
-def _counts_visits() -> Verdict:
+@fact
+def counts_visits() -> Verdict:
+    """Count the visits of noisy counts."""
     visits = {m: passes(m)["noisy counts"] for m in (2, 8, 32)}
     return stated(
         all(v == 1 + m for m, v in visits.items()), ", ".join(f"{v:g} for {m} labels" for m, v in visits.items())
     )
-
-
-PASSES = Experiment(
-    name="edprf/passes",
-    title="Visits of features and labels",
-    settings="Loops of algorithms 2 and 3, of the exponential mechanism and of noisy counts, counted on made-up scores.",
-    axis=NO_AXIS,
-    claims=(
-        PaperClaim(
-            "5.1, table 2",
-            "eDPRF visits n features and m labels up to three times: O(3n), O(3m)",
-            always(_own_three),
-        ),
-        PaperClaim("5.1, table 2", "its rivals' leaves cost 1 + O(m)", always(_counts_visits)),
-        PaperClaim(
-            "5.1, table 2",
-            "its split costs three times that of its rivals, O(3n) against O(n)",
-            always(_three_times),
-        ),
-    ),
-    notes=(
-        "The paper counts the scores, the permutation and the flips of its own algorithm, of the exponential mechanism the "
-        "scores alone. Equation 6 also needs their sum Omega and a draw, so both go through the features two to three times. "
-        "Three times is taken as 2 to 4 times.",
-    ),
-)

@@ -9,23 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.errors import DatasetError
+from hedgerow.datasets import load_diabetes_prediction
 from hedgerow.plots.budget import BudgetDisplay, budget_paths
 from hedgerow.privacy.accounting import unprotected
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
-from hedgerow.reproduce.edprf_claims import NO_AXIS, always, stated
-from hedgerow.reproduce.edprf_mechanisms import MECHANISMS, PASSES
-from hedgerow.reproduce.experiment import Check, Experiment, PaperClaim, Verdict
+from hedgerow.reproduce.claims import fact, stated
+from hedgerow.reproduce.experiment import Verdict
 from hedgerow.reproduce.fits import Fit, estimator
-from hedgerow.reproduce.interface_mode import through_curator
-from hedgerow.reproduce.tasks import TASKS, load_split
+from hedgerow.reproduce.tasks import load_split
 from hedgerow.schema import Categorical, Numeric, Schema
-from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
+from hedgerow.systems import system_class
+from hedgerow.systems.edprf import PFDPDTClassifier
 
-__all__ = ["STATEMENTS", "SYSTEMS"]
-
-SYSTEMS = ("edprf", "pfdpdt", "tradition", "deng-diffprf", "tpdprf", "diffprf-linear")
+FORESTS = ("edprf", "deng-diffprf", "tpdprf", "diffprf-linear")
 TREES = 35
 FITS = 40
 
@@ -41,7 +38,8 @@ def _figure3_certificate() -> Certificate:
     return certificate
 
 
-def _draw_figure3() -> Any:
+def draw_figure3() -> Any:
+    """Draw the budget of one tree, as a tree and path by path."""
     from hedgerow.plots.axes import new_figure
 
     figure = new_figure(11.0, 4.2)
@@ -59,11 +57,15 @@ def booked() -> tuple[float, ...]:
     return tuple(round(float(amount), 2) for amount in amounts)
 
 
-def _figure3_numbers() -> Verdict:
+@fact
+def figure3_numbers() -> Verdict:
+    """Compare what a tree of figure 3's size books with the printed numbers."""
     return stated(booked() == (0.18, 0.27, 0.55, 0.82), f"booked: {', '.join(f'{a:.2f}' for a in booked())}")
 
 
-def _every_path() -> Verdict:
+@fact
+def every_path() -> Verdict:
+    """Say whether every path spends the whole budget."""
     totals = [float(path.total) for path in budget_paths(_figure3_certificate().event).paths]
     return stated(
         all(math.isclose(total, 1, abs_tol=1e-6) for total in totals),
@@ -71,7 +73,9 @@ def _every_path() -> Verdict:
     )
 
 
-def _deeper_gets_more() -> Verdict:
+@fact
+def deeper_gets_more() -> Verdict:
+    """Say whether deeper levels get more."""
     levels = booked()[:3]
     return stated(list(levels) == sorted(set(levels)), f"the levels get {', '.join(f'{a:.2f}' for a in levels)}")
 
@@ -86,7 +90,9 @@ def paths_of(allocation: str) -> Sequence[Any]:
     return budget_paths(model.certificate_.event).paths
 
 
-def _idle_budgets() -> Verdict:
+@fact
+def idle_budgets() -> Verdict:
+    """Say whether the rivals' paths that end early leave budget idle, and eDPRF's do not."""
     words = []
     idle = []
     for name, allocation in {"DiffPRF_linear": "linear", "TpDPRF": "tpdprf", "DiffPRF": "deng"}.items():
@@ -101,7 +107,9 @@ def _idle_budgets() -> Verdict:
     )
 
 
-def _tree_budgets() -> Verdict:
+@fact
+def tree_budgets() -> Verdict:
+    """Compare the budgets of a tree."""
     own, rival = (float(paths_of(name)[-1].total) for name in ("own", "deng"))
     return stated(own == 1 and rival < 0.03, f"eDPRF's tree gets {own:g}, a rival's {rival:.4f}")
 
@@ -111,7 +119,9 @@ def covered(records: int) -> tuple[float, float]:
     return records // TREES * TREES / records, sum(shrinking_parts(records, TREES)) / records
 
 
-def _all_records_used() -> Verdict:
+@fact
+def all_records_used() -> Verdict:
+    """Say whether the trees' parts are together all records."""
     sizes = {"diabetes": 11_200, "robot": 4364}
     words = [
         f"{name}: {equal:.1%} with equal parts, {left:.1%} by algorithm 4 to the letter"
@@ -119,47 +129,6 @@ def _all_records_used() -> Verdict:
     ]
     right = all(covered(size)[1] > 0.99 for size in sizes.values())
     return stated(right, f"{'; '.join(words)}")
-
-
-def _figure3() -> Experiment:
-    return Experiment(
-        name="edprf/fig3",
-        title="The budget of one tree",
-        settings="One pfDPDT tree, epsilon 1, treeDepth 3; read off the certificate of a fit. Nothing is measured.",
-        axis=NO_AXIS,
-        claims=(
-            PaperClaim(
-                "3.1, figure 3",
-                "levels get .18, .27 and .55, and a leaf on level 2 gets .82",
-                always(_figure3_numbers),
-            ),
-            PaperClaim(
-                "3.1, equation 10, figure 3", "every path spends the tree's whole budget, 1", always(_every_path)
-            ),
-            PaperClaim("3.1, equation 9", "deeper levels get more", always(_deeper_gets_more)),
-            PaperClaim(
-                "3.1; 5.4.2", "each of n trees gets the whole epsilon, and a rival's an n-th", always(_tree_budgets)
-            ),
-            PaperClaim(
-                "1; 5.4.2",
-                "shares by level leave budget idle where paths end early, eDPRF's do not",
-                always(_idle_budgets),
-            ),
-            PaperClaim(
-                "3.1; algorithm 4, lines 5 and 6",
-                "the trees' parts together are all records",
-                always(_all_records_used),
-            ),
-        ),
-        notes=(
-            "Every path spends the whole budget: a leaf above the last level takes what its path has left. This part of "
-            "the paper is right (lemma 3 of docs/proofs/composition.md) and the private form keeps it.",
-            "Algorithm 4 takes |D| / T of a D from which the parts before were removed, so that its parts shrink; the text says "
-            "that they make up D. Runs use equal parts of all records (inferred); fig9-readings shows the other.",
-            "A step's budget is read as the paper books it, also where the certificate says that no guarantee holds.",
-        ),
-        picture=_draw_figure3,
-    )
 
 
 # Guarantees
@@ -178,21 +147,18 @@ def answers_differ(kind: type[Any], records: int, odd: bool, **settings: Any) ->
     return count
 
 
-def _leaks(kind: type[Any], records: int, **settings: Any) -> Check:
-    """Return the check that a published form is private: an outcome that one record turns from impossible to likely says no.
+@fact
+def leaks(system: str, records: int, **settings: Any) -> Verdict:
+    """Say whether a published form is private: an outcome that one record turns from impossible to likely says no.
 
     On records of one class every tree is a leaf, by the paper's own steps, and all questions get the same answer.
     """
-
-    def check() -> Verdict:
-        without, odd = (answers_differ(kind, records, odd, **settings) for odd in (False, True))
-        words = (
-            f"answers differ from question to question in {without} of {FITS} fits on {records} records of one class, where no "
-            f"node may be split, and in {odd} of {FITS} with one record more: no epsilon bounds that"
-        )
-        return Verdict("does not" if without == 0 and odd > FITS // 4 else "cannot be told", words)
-
-    return always(check)
+    without, odd = (answers_differ(system_class(system), records, odd, **settings) for odd in (False, True))
+    words = (
+        f"answers differ from question to question in {without} of {FITS} fits on {records} records of one class, where no "
+        f"node may be split, and in {odd} of {FITS} with one record more: no epsilon bounds that"
+    )
+    return Verdict("does not" if without == 0 and odd > FITS // 4 else "cannot be told", words)
 
 
 def certified(system: str, variant: str) -> tuple[bool, int]:
@@ -203,124 +169,42 @@ def certified(system: str, variant: str) -> tuple[bool, int]:
     return certificate.holds, len(list(unprotected(certificate.event)))
 
 
-def _all_private(variant: str) -> Check:
-    def check() -> Verdict:
-        systems = [system for system in SYSTEMS if system not in ("pfdpdt", "tradition")]
-        found = {system: certified(system, variant) for system in systems}
-        words = ", ".join(
-            f"{system} {'yes' if holds else f'no, {reasons} reasons'}" for system, (holds, reasons) in found.items()
-        )
-        return stated(all(holds for holds, _ in found.values()), f"certificates: {words}")
-
-    return always(check)
-
-
-def _theorems() -> Experiment:
-    return Experiment(
-        name="edprf/theorems",
-        title="What is private",
-        settings="Two data sets that differ by one record, and certificates of fits at epsilon 1. Nothing is timed.",
-        axis=NO_AXIS,
-        claims=(
-            PaperClaim("4, theorem 3", "pfDPDT is epsilon_tree-differentially private", _leaks(PFDPDTClassifier, 40)),
-            PaperClaim(
-                "4, theorem 4",
-                "eDPRF is epsilon-differentially private (three trees, their votes)",
-                _leaks(EDPRFClassifier, 120, n_estimators=3),
-            ),
-            PaperClaim(
-                "4, theorem 5",
-                "what algorithm 6 predicts with it is, too (one tree, its labels alone)",
-                _leaks(EDPRFClassifier, 40, n_estimators=1),
-            ),
-            PaperClaim(
-                "5.1, table 2", "all four algorithms are epsilon-differentially private", _all_private("published")
-            ),
-            PaperClaim("", "their private forms are, by their certificates", _all_private("private")),
-            PaperClaim("", "the private forms learn through a curator, in interface mode", through_curator(SYSTEMS)),
-        ),
-        notes=(
-            "The paper's adjacency is one record more or less (definition 1). What breaks theorem 3 is the stop of algorithm 5, "
-            "line 1: a node of a single class is found without noise. The budgets that the theorem adds up are right.",
-            "The rivals' published forms are reconstructed from descriptions, so that their part of table 2's column says what "
-            "is true of these readings.",
-        ),
+@fact
+def all_private(variant: str) -> Verdict:
+    """Say whether the certificates of all four forests hold."""
+    found = {system: certified(system, variant) for system in FORESTS}
+    words = ", ".join(
+        f"{system} {'yes' if holds else f'no, {reasons} reasons'}" for system, (holds, reasons) in found.items()
     )
+    return stated(all(holds for holds, _ in found.values()), f"certificates: {words}")
 
 
 # Data
 
 
-def _data(task: str, discrete: int, continuous: int, size: int) -> Check:
-    """Return the check of a line of table 3."""
-
-    def check() -> Verdict:
-        try:
-            split = load_split(task)
-        except DatasetError:
-            return Verdict("not measured")
-        numeric = int(np.sum(split.schema.is_numeric))
-        records = len(split.y_train) + len(split.y_test)
-        found = (records, len(split.schema.names) - numeric, numeric, len(split.schema.classes))
-        words = "{} records, {} discrete and {} continuous features, {} classes".format(*found)
-        return stated(found == (size, discrete, continuous, 2), words)
-
-    return always(check)
+@fact
+def data_of(task: str, discrete: int, continuous: int, size: int) -> Verdict:
+    """Check a line of table 3."""
+    split = load_split(task)
+    numeric = int(np.sum(split.schema.is_numeric))
+    records = len(split.y_train) + len(split.y_test)
+    found = (records, len(split.schema.names) - numeric, numeric, len(split.schema.classes))
+    words = "{} records, {} discrete and {} continuous features, {} classes".format(*found)
+    return stated(found == (size, discrete, continuous, 2), words)
 
 
-def _eighty_twenty() -> Verdict:
-    try:
-        splits = [load_split(task) for task in ("diabetes", "robot")]
-    except DatasetError:
-        return Verdict("not measured")
+@fact
+def eighty_twenty() -> Verdict:
+    """Check the split."""
+    splits = [load_split(task) for task in ("diabetes", "robot")]
     sizes = [(len(split.y_train), len(split.y_test)) for split in splits]
     right = all(abs(test / (train + test) - 0.2) < 0.001 for train, test in sizes)
     return stated(right, "; ".join(f"{train} + {test}" for train, test in sizes))
 
 
-def _imbalance() -> Verdict:
-    from hedgerow.datasets import load_diabetes_prediction
-
-    try:
-        labels = load_diabetes_prediction().y
-    except DatasetError:
-        return Verdict("not measured")
+@fact
+def imbalance() -> Verdict:
+    """Check the share of the larger class before the set is balanced."""
+    labels = load_diabetes_prediction().y
     share = float(np.mean(labels == "0"))
     return stated(abs(share - 0.92) < 0.01, f"{share:.1%} of {len(labels)} records are of the larger class")
-
-
-def _table3() -> Experiment:
-    return Experiment(
-        name="edprf/table3",
-        title="The data sets",
-        settings="Read off the data as they are run here.",
-        axis=NO_AXIS,
-        claims=(
-            PaperClaim(
-                "5.2", f"{TASKS['diabetes'].title}: 92 to 8 before it is balanced (within .01)", always(_imbalance)
-            ),
-            PaperClaim(
-                "5.2, table 3",
-                "diabetes: 14 000 records, 4 discrete and 4 continuous features, 2 classes",
-                _data("diabetes", 4, 4, 14_000),
-            ),
-            PaperClaim(
-                "5.2, table 3",
-                "robot: 5456 records, 0 discrete and 25 continuous features, 2 classes",
-                _data("robot", 0, 25, 5456),
-            ),
-            PaperClaim("5.3", "four fifths train and one fifth tests", always(_eighty_twenty)),
-        ),
-        notes=(
-            "The robot's file has 24 sensors and the move, 25 columns: table 3 seems to count the label as a feature. It has "
-            "four moves; the paper has 2 classes and does not say how. Ours are Move-Forward and Slight-Right-Turn against "
-            "the others (inferred); fig9-readings shows all four.",
-            "Diabetes is balanced by numpy's legacy generator with seed 42, as RandomUnderSampler draws.",
-        ),
-    )
-
-
-STATEMENTS = {
-    experiment.name.partition("/")[2]: experiment
-    for experiment in (_table3(), _figure3(), _theorems(), MECHANISMS, PASSES)
-}

@@ -16,7 +16,6 @@ __all__ = [
     "ANSWERS",
     "FORMS",
     "MAJORITY",
-    "NO_NOISE",
     "Answer",
     "Axis",
     "Cell",
@@ -31,13 +30,11 @@ __all__ = [
     "Reported",
     "Verdict",
     "curves_of",
-    "without_noise",
 ]
 
 Form = Literal["published", "private", "coded"]
 Answer = Literal["holds", "does not", "cannot be told", "not measured"]
 ANSWERS: tuple[Answer, ...] = ("holds", "does not", "cannot be told")
-NO_NOISE = 1e9  # the epsilon of a published form whose noise is left out
 FORMS: Mapping[Form, str] = {"published": "as printed", "private": "private form", "coded": "as its authors coded it"}
 QUICK_RECORDS = 4000
 
@@ -291,7 +288,9 @@ def _fit(
         epsilon = x
     elif axis.parameter == "records":
         records = int(x)
-    else:
+    elif axis.parameter == "features":
+        task = f"{task}-{x:g}"
+    elif axis.parameter:
         settings[axis.parameter] = int(x) + axis.shift
     if form is None:  # nothing but the size matters to what has no privacy
         settings = {name: value for name, value in settings.items() if name in OWN_SETTINGS[system]}
@@ -300,17 +299,3 @@ def _fit(
         coded = tuple(sorted({**settings, "as_coded": True}.items()))
         return Fit(CODED_DATA.get(task, task), system, "published", epsilon, coded, records)
     return Fit(task, system, form, epsilon, tuple(sorted(settings.items())), records)
-
-
-def without_noise(curves: Iterable[Curve], words: str = "{label} without noise") -> tuple[Curve, ...]:
-    """Return the published curves with an epsilon so large that no noise is left, to be drawn beside every form."""
-    return tuple(
-        replace(
-            curve,
-            label=words.format(label=curve.label),
-            form=None,
-            points=tuple((x, replace(fit, epsilon=NO_NOISE)) for x, fit in curve.points),
-        )
-        for curve in curves
-        if curve.form == "published"
-    )

@@ -14,7 +14,7 @@ from hedgerow.schema.cells import CategoryReader, Cells, category_key
 from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.person_column import without_person
-from hedgerow.texts import listed, printable
+from hedgerow.texts import listed, printable, short_repr
 
 if TYPE_CHECKING:
     from hedgerow.schema.schema import Schema
@@ -49,6 +49,8 @@ class ColumnReport:
     above: int
     spellings: tuple[tuple[str, Value], ...] = ()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class SchemaReport:
@@ -76,6 +78,8 @@ class SchemaReport:
     unread: tuple[str, ...]
     unlabeled: bool
     findings: tuple[str, ...]
+
+    __repr__ = short_repr
 
     @property
     def learns_nothing(self) -> bool:

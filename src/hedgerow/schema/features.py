@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import NUMBER, Cells, Key, category_key
 from hedgerow.schema.formats import NumberFormat
+from hedgerow.texts import LONGEST_REPR, shortened
 
 __all__ = [
     "Categorical",
@@ -35,6 +35,7 @@ Value = bool | int | float | str
 Groups = Sequence["Value | Groups"]
 Codes = tuple["int | Codes", ...]
 
+MOST_VALUES = 12  # of a category that words list
 DEEPEST = 32  # groups within groups of a taxonomy
 HASH = re.compile("[0-9a-f]{64}")  # as ``Certificate.digest`` has it
 
@@ -138,9 +139,10 @@ class Numeric:
             raise SchemaError(
                 f"The cut points are {given!r}, but they divide a range in order. Pass a list of numbers."
             )
-        cuts = tuple(_finite(cut, "cut point") for cut in given)
-        ends = (self.low, *cuts, self.high)
-        if any(right <= left for left, right in pairwise(ends)):
+        given = tuple(given)
+        numbers = set(map(type, given)) <= {float}  # of a merged encoder there are hundreds
+        cuts = given if numbers and np.isfinite(given).all() else tuple(_finite(cut, "cut point") for cut in given)
+        if (np.diff([self.low, *cuts, self.high]) <= 0).any():
             raise SchemaError(
                 f"The cut points {list(cuts)} do not ascend strictly inside ({_short(self.low)}, {_short(self.high)}), so some "
                 "bins would be empty. Pass each cut once, in ascending order, without the ends of the range."
@@ -184,6 +186,10 @@ class Numeric:
         texts = _texts(ends)
         return f"[{texts[first]}, {texts[last + 1]}{']' if last + 2 == len(ends) else ')'}"
 
+    def in_words(self) -> str:
+        """Return the range, such as "[17, 90]"."""
+        return self.code_label(0, 1)
+
     def edge_label(self, edge: float) -> str:
         """Return what all values below an edge are less than."""
         return f"{edge:g}"
@@ -222,6 +228,9 @@ class Numeric:
         return replace(self, origin="given", release=None)
 
     def __repr__(self) -> str:
+        return shortened(self._written(), LONGEST_REPR)
+
+    def _written(self) -> str:
         parts = [_short(self.low), _short(self.high)]
         if self.cuts is not None:
             parts.append(f"[{', '.join(map(_short, self.cuts))}]")
@@ -288,11 +297,19 @@ class Categorical:
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
 
+    def in_words(self) -> str:
+        """Return the values, the first twelve of many."""
+        more = len(self.values) - MOST_VALUES
+        return ", ".join(map(str, self.values[:MOST_VALUES])) + (f" and {more} more" if more > 0 else "")
+
     def given(self) -> Self:
         """Return the same feature as one that its owner gave."""
         return replace(self, origin="given", release=None)
 
     def __repr__(self) -> str:
+        return shortened(self._written(), LONGEST_REPR)
+
+    def _written(self) -> str:
         taxonomy = "" if self.taxonomy is None else f", taxonomy={as_lists(self.taxonomy)!r}"
         return f"Categorical({list(self.values)!r}{taxonomy}{origin_text(self.origin, self.release)})"
 

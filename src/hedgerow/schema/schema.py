@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, FileFormatError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import atomic_file
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
+from hedgerow.notebook import MOST_ROWS, html_table
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.schema.entries import check_keys, entry_of, made_at, read_entry, read_outcome
@@ -32,6 +34,7 @@ from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
 from hedgerow.schema.outcome import Grid, check_outcome, grid_of
 from hedgerow.schema.toml import dump_toml, parse_toml
+from hedgerow.texts import LONGEST_REPR, shortened
 
 __all__ = ["Schema"]
 
@@ -483,6 +486,9 @@ class Schema:
         """Read a schema from a TOML file; errors as in ``from_toml``."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
+            raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
         except UnicodeDecodeError:
             raise FileFormatError(f"{path} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
         return cls.from_toml(text, str(path))
@@ -513,7 +519,20 @@ class Schema:
         if self.outcome is None and self.classes_origin != "given":
             origin = {"classes_origin": self.classes_origin, "classes_release": self.classes_release}
             parts += [f"{name}={value!r}" for name, value in origin.items() if value is not None]
-        return f"Schema({', '.join(parts)})"
+        return shortened(f"Schema({', '.join(parts)})", LONGEST_REPR)
+
+    def _repr_html_(self) -> str:
+        labels = "classes" if self.outcome is None else "outcome"
+        entries = [*self._features.items(), (labels, self._labels)]
+        rows: list[tuple[str, ...]] = [
+            (name, type(entry).__name__, entry.in_words(), entry.origin) for name, entry in entries
+        ]
+        if len(rows) > MOST_ROWS:  # what labels are is always shown
+            rows = [*rows[: MOST_ROWS - 2], (f"... {len(rows) - MOST_ROWS + 1} more features", "", "", ""), rows[-1]]
+        columns = [f"{name} = {value!r}" for name, value in self._columns_from().items() if value not in (None, 1)]
+        missing = [f"missing = {list(self.missing)!r}"] if self.missing else []
+        note = "; ".join([*missing, *columns])
+        return html_table("Schema", rows, ("feature", "type", "range or values", "origin"), note=note)
 
 
 def _checked_labels(classes: Any, outcome: Any, origin: Origin, release: str | None) -> Feature:

@@ -195,7 +195,7 @@ class Date(_Whole):
         """Return the same feature as one that its owner gave."""
         return type(self)(*self.ends, self.cuts, date_format=self.date_format)  # type: ignore[arg-type]
 
-    def __repr__(self) -> str:
+    def _written(self) -> str:
         cuts = "" if self.cuts is None else f", {[self.cut_value(cut) for cut in self.cuts]!r}"
         low, high = self.ends
         form = "" if self.date_format is None else f", date_format={self.date_format!r}"

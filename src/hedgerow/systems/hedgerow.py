@@ -78,16 +78,16 @@ class HedgerowClassifier(BoostingClassifier):
     """The library's own ensemble: boosting with few noisy queries, one term a round.
 
     First it measures how many records each class has, where the model starts, and a histogram of each number, which places the
-    bins. The noisy number of records decides how many rounds and bins pay. Each round selects one feature by the absolute
-    gradients in its bins, or up to five cuts of other features and a feature in bins in every cell of them. It measures the
-    gradients and curvatures of these cells and adds one damped Newton step of the logistic loss for each. How many cuts a round
-    may have follows from how clearly the last rounds' cuts mattered. What a record adds is capped, so that records that the
-    model is surely wrong about do not set the noise. The model is a sum of step functions, which can all be looked at.
+    bins. The noisy number of records decides how many rounds and bins pay. Each round selects either one feature, by the
+    absolute gradients in its bins, or up to five cuts of other features and one feature in bins, in every cell of the cuts. It
+    measures gradients and curvatures there and adds one damped Newton step of the logistic loss for each bin. How many cuts a
+    round may have follows from how clearly the last rounds' cuts mattered. What a record adds is capped, so that records that
+    the model is surely wrong about do not set the noise. The model is a sum of step functions that can be looked at.
 
-    Releases  the bins, and one term for each round: a step function of one feature in each cell of up to five cuts. Costs
-    ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of each for
-              its selections (docs/proofs/hedgerow.md). A small ``delta`` makes it markedly more accurate; where epsilon is so
-              large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
+    Releases  the bins, and one term a round: a step function of one feature in each cell of up to five cuts.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of
+              each for its selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more accurate. Where
+              epsilon is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
 
     Parameters
     ----------
@@ -98,19 +98,18 @@ class HedgerowClassifier(BoostingClassifier):
     max_bins : int or None
         About how many bins a numeric feature has. None: from 8 to 40, likewise.
     interaction_cst : {"no_interactions", "pairwise"} or None
-        Which features may interact: none, so that the model is a sum of curves; pairs, so that a round has one cut at most;
-        None: as many as pay. Public knowledge, or a wish for a model that is easier to read.
+        Which features may interact. "no_interactions": none, so the model is a sum of curves. "pairwise": two at a time, so a
+        round has at most one cut. None: as many as pay. It must be public knowledge, or a wish for a model that is easier to
+        read.
     monotonic_cst : dict of str to int, list of int, or None
-        How the second class's log-odds may go with a feature, by its name, or for all in the schema's order: 1 for rising, -1 for
-        falling, 0 for either. Of two classes, and of features with an order. Missing values stand outside of it. It is
-        post-processing of released steps: it costs nothing, and must be public knowledge (docs/curves.md). This is the one system
-        that takes it.
+        How the second class's log-odds may go with a feature, by name, or for all in the schema's order: 1 rising, -1 falling, 0
+        either. For two classes, and features with an order; missing values stand outside it. It is post-processing of released
+        steps, so it costs nothing, and it must be public knowledge (docs/curves.md). No other system takes it.
     class_weight : dict of class to float, or None
-        What the classes count in the decision, positive numbers of which the ratios matter; a class that is left out counts 1.
-        Released margins move by a constant, in log-odds, and the shapes of curves stay as they are: of two classes ``predict``
-        says the one whose probability without weights, times its weight, is larger (docs/log-odds.md). It is post-processing and
-        costs nothing, and must be public knowledge: "balanced" is refused. ``ForestClassifier`` is the other system that takes
-        it.
+        What each class counts in the decision: positive numbers whose ratios matter; a class that is left out counts 1.
+        Released margins move by a constant, in log-odds, and curves keep their shapes: of two classes ``predict`` returns the
+        one whose probability without weights, times its weight, is larger (docs/log-odds.md). It is post-processing, so it
+        costs nothing, and it must be public knowledge: "balanced" is refused. ``ForestClassifier`` takes it too.
 
     Attributes
     ----------
@@ -189,10 +188,10 @@ class HedgerowClassifier(BoostingClassifier):
         return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's codes stand for, and what each adds to ``decision_function``; read from released values, free.
+        """Return what a feature's codes stand for, and what each adds to ``decision_function``; released values, so free.
 
-        The second is of shape (codes, classes), or for two classes (codes,): the second class's log-odds. What the feature adds
-        in the cells of cuts stands in ``interactions_`` and not here. docs/log-odds.md says how ``predict_proba`` follows.
+        The second is of shape (codes, classes), or for two classes (codes,): the second class's log-odds. ``interactions_`` holds
+        what the feature adds in the cells of cuts. docs/log-odds.md says how ``predict_proba`` follows.
         """
         model = self._model
         names = model.encoder.schema.names
@@ -235,8 +234,7 @@ class HedgerowClassifier(BoostingClassifier):
     def feature_importances_(self) -> Floats:
         """How much of the model each feature decides, of shape (features,).
 
-        The spread of what its curves say beyond the mean of their cell, and of what its cuts tell apart; shares that sum to 1,
-        or zeros where no round tells anything apart. Read from released values; cells count alike, however many records they
-        have.
+        The spread of what its curves add beyond the mean of their cell and of what its cuts tell apart, in shares that sum to 1;
+        zeros where no round tells anything apart. Cells count alike, however many records they have. Released values, so free.
         """
         return self._model.importances()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.curves import explained
+from hedgerow.additive.links import LogLink, LogOutcome
 from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
+from hedgerow.additive.squared import Poisson
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PrivateRegressor, PublicCoins
 from hedgerow.parameters import Choice, Constraint, Exact, Integer, RandomSource, Signs
@@ -27,6 +30,8 @@ __all__ = ["HedgerowRegressor"]
 Floats = npt.NDArray[np.float64]
 
 RULES = RegressionRules()
+COUNTS = replace(RULES, loss=Poisson, link=LogLink)
+LOGS = replace(RULES, link=LogOutcome)
 
 
 class HedgerowRegressor(PrivateRegressor):
@@ -50,6 +55,13 @@ class HedgerowRegressor(PrivateRegressor):
     delta : float, default 0.0
         The delta of the guarantee, from 0 to below 1. A small one, far below one over the number of records, makes the model
         markedly more accurate.
+    loss : {"squared", "poisson"}, default "squared"
+        What is minimized. "poisson" is for counts, from 0 to a public high end: the log of the expected count adds up, so effects
+        multiply and predictions are above 0. Both predict a mean.
+    outcome_transform : {"log"} or None
+        "log": the log of the outcome is learned, whose range must be above 0, and predictions are its exponential. They are then
+        near the *median* of records with these features, which is below the mean where outcomes have a long tail. It is for the
+        squared loss.
     n_estimators : int or None
         Rounds. None: from 2 to 120, by the budget and the noisy number of records.
     max_bins : int or None
@@ -78,6 +90,8 @@ class HedgerowRegressor(PrivateRegressor):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "loss": Choice(("squared", "poisson")),
+        "outcome_transform": Choice(("log",), or_none=True),
         "delta": Exact(exact_delta, "the probability delta, a number from 0 to below 1; pass for example delta=1e-6"),
         "n_estimators": Integer(1, 1_000, or_none=True),
         "max_bins": Integer(2, FINE, or_none=True),
@@ -89,6 +103,8 @@ class HedgerowRegressor(PrivateRegressor):
         self,
         epsilon: float = 1.0,
         *,
+        loss: str = "squared",
+        outcome_transform: str | None = None,
         n_estimators: int | None = None,
         max_bins: int | None = None,
         monotonic_cst: dict[str, int] | list[int] | None = None,
@@ -108,6 +124,8 @@ class HedgerowRegressor(PrivateRegressor):
             random_state=random_state,
             ledger=ledger,
         )
+        self.loss = loss
+        self.outcome_transform = outcome_transform
         self.delta = delta
         self.n_estimators = n_estimators
         self.max_bins = max_bins
@@ -115,8 +133,11 @@ class HedgerowRegressor(PrivateRegressor):
         self.interaction_cst = interaction_cst
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
+        if self.loss == "poisson" and self.outcome_transform is not None:
+            raise ConfigurationError("loss='poisson' has a log link of its own; pass outcome_transform=None with it.")
+        rules = COUNTS if self.loss == "poisson" else RULES if self.outcome_transform is None else LOGS
         return RegressionPlan(
-            RULES,
+            rules,
             schema,
             claim,
             rounds=self.n_estimators,
@@ -137,7 +158,8 @@ class HedgerowRegressor(PrivateRegressor):
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
         """Return what a feature's codes stand for, and what each adds to the outcome, (codes,); read from released values, free.
 
-        What the feature adds in the cells of cuts is not in it.
+        What the feature adds in the cells of cuts is not in it. With ``loss="poisson"`` or ``outcome_transform="log"`` curves add
+        up to the log of the outcome.
         """
         model = self._model
         names = model.encoder.schema.names

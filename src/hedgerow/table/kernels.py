@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "route", "unpack"]
+__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "pack_one", "route", "unpack"]
 
 
 @compiled
@@ -124,16 +124,16 @@ def move(
 
 
 @compiled
-def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, place, row, packed):
+def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
     """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
     Two channels share an integer. A record's cell has for its binary digits the sides cut_side[c, code of cut_by[c]]. It is
     added in the parts cell * n_groups + group[p, code of by[p]], one for each p; where ``by`` is empty, in the part of its cell
     alone. Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower
-    half.
+    half; a single channel has an integer of its own. One p after another, so that the parts of each stay in the cache.
     IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
     codes), by (partitions,), group (partitions, codes).
-    OUT place (features,) uint64 and row (pairs,) int64 for its own use.
+    OUT part (records,) uint64 and row (pairs,) int64 for its own use.
     INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
@@ -141,30 +141,47 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
         cell = np.uint64(0)
         for cut in range(len(cut_by)):
             cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
-        if pairs == 1:
-            both = channels[record, 0] << 32
-            if used == 2:
-                both += channels[record, 1]
-            if len(by) == 0:
+        part[record] = cell * np.uint64(n_groups)
+    for p in range(max(len(by), 1)):
+        for record in range(np.uint64(codes.shape[0])):
+            own = part[record]
+            if len(by):
+                own += np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
+            if pairs == 1:
+                both = channels[record, 0]
+                if used == 2:
+                    both = (both << 32) + channels[record, 1]
                 for feature in range(features):
-                    packed[cell, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
+                    packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
                 continue
-            row[0] = both
-        else:
             for pair in range(pairs):
                 row[pair] = channels[record, pair] << 32
                 if pairs + pair < used:
                     row[pair] += channels[record, pairs + pair]
-        for feature in range(features):
-            place[feature] = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-        for p in range(max(len(by), 1)):
-            part = cell
-            if len(by):
-                own = np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
-                part = cell * np.uint64(n_groups) + own
-            for pair in range(pairs):
-                for feature in range(features):
-                    packed[part, place[feature], pair] += row[pair]
+            for feature in range(features):
+                code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+                for pair in range(pairs):
+                    packed[own, code, pair] += row[pair]
+
+
+@compiled
+def pack_one(codes, channels, used, feature, cut_by, cut_side, packed):
+    """Add the first ``used`` channels of every record to packed[cell, its code of ``feature``], as ``pack`` does.
+
+    IN codes (records, features), channels (records, channels) int64, cut_by (cuts,), cut_side (cuts, codes).
+    INOUT packed (cells, codes of the feature, pairs) int64.
+    """
+    feature, pairs = np.uint64(feature), packed.shape[2]
+    for record in range(np.uint64(codes.shape[0])):
+        cell = np.uint64(0)
+        for cut in range(len(cut_by)):
+            cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
+        code = np.uint64(codes[record, feature])
+        for pair in range(pairs):
+            both = channels[record, pair] << 32 if used > 1 else channels[record, pair]
+            if pairs + pair < used:
+                both += channels[record, pairs + pair]
+            packed[cell, code, pair] += both
 
 
 @compiled

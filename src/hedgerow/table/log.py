@@ -39,6 +39,7 @@ __all__ = [
     "Sizes",
     "Sums",
     "Task",
+    "Thin",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -119,6 +120,13 @@ class Records:
         self._arrays[LABELS] = np.where((first <= part) & (part < last), self.labels, -1)
         self.__dict__.pop("labels", None)
         self.__dict__.pop("_table", None)
+
+    def thin(self, coins: Coins) -> None:
+        """Keep those records alone whose coins fell on part 0."""
+        chosen = coins.parts(self._partition.first_row, len(self.labels)) == 0
+        self._arrays[CODES], self._arrays[LABELS] = self.codes[chosen], self.labels[chosen]
+        for name in ("codes", "labels", "_table"):
+            self.__dict__.pop(name, None)
 
     def vote(self, votes: RecordVotes) -> None:
         """Add votes to the margins, at the latest when these are read; sums add them as they go."""
@@ -214,6 +222,17 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
+class Thin:
+    """All but some records are dropped; see ``Table.thinned``."""
+
+    coins: Coins
+
+    def apply(self, records: Records) -> None:
+        """Drop them."""
+        records.thin(self.coins)
+
+
+@dataclass(frozen=True, eq=False)
 class AddVotes:
     """Votes are added to margins; see ``Table.update_margins``."""
 
@@ -264,8 +283,8 @@ class Question(Protocol):
 
     counts: ClassVar[bool]
 
-    def cells(self, n_codes: int, n_classes: int) -> int:
-        """Return how many integers the answer has, where all features together have so many codes."""
+    def cells(self, n_codes: Integers, n_classes: int) -> int:
+        """Return how many integers the answer has, where features have so many codes, (features,)."""
 
     def answer(self, records: Records) -> Integers:
         """Return the sum over these records."""
@@ -279,7 +298,7 @@ class Sizes:
 
     counts: ClassVar[bool] = True
 
-    def cells(self, n_codes: int, n_classes: int) -> int:
+    def cells(self, n_codes: Integers, n_classes: int) -> int:
         """Return how many integers the answer has."""
         return len(self.of)
 
@@ -296,7 +315,7 @@ class ClassCounts:
 
     counts: ClassVar[bool] = True
 
-    def cells(self, n_codes: int, n_classes: int) -> int:
+    def cells(self, n_codes: Integers, n_classes: int) -> int:
         """Return how many integers the answer has."""
         return len(self.of) * n_classes
 
@@ -314,7 +333,7 @@ class CellCounts:
 
     counts: ClassVar[bool] = True
 
-    def cells(self, n_codes: int, n_classes: int) -> int:
+    def cells(self, n_codes: Integers, n_classes: int) -> int:
         """Return how many integers the answer has."""
         return self.rule.n_cells * n_classes
 
@@ -331,9 +350,9 @@ class Histogram:
 
     counts: ClassVar[bool] = True
 
-    def cells(self, n_codes: int, n_classes: int) -> int:
+    def cells(self, n_codes: Integers, n_classes: int) -> int:
         """Return how many integers the answer has."""
-        return len(self.of) * n_codes * n_classes
+        return len(self.of) * int(n_codes.sum()) * n_classes
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (nodes, codes of all features, classes)."""
@@ -349,9 +368,10 @@ class Sums:
 
     counts: ClassVar[bool] = False
 
-    def cells(self, n_codes: int, n_classes: int) -> int:
+    def cells(self, n_codes: Integers, n_classes: int) -> int:
         """Return how many integers the answer has."""
-        return self.layout.n_parts * (1 if self.layout.whole else n_codes) * self.layout.channels(self.rule)
+        codes = self.layout.offsets(np.concatenate(([0], np.cumsum(n_codes))))[-1]
+        return self.layout.n_parts * int(codes) * self.rule.channels
 
     def answer(self, records: Records) -> Integers:
         """Return it, of shape (parts, codes of all features, channels), or (1, 1, channels)."""

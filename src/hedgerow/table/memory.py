@@ -134,6 +134,11 @@ class MemoryTable:
         other._labels = np.where((first <= part) & (part < last), self._labels, -1)
         return other
 
+    def thinned(self, coins: Coins) -> MemoryTable:
+        """Return a table of those records alone that the coins send to part 0, with their codes as they are now."""
+        chosen = coins.parts(self._first_row, len(self)) == 0
+        return MemoryTable(self._codes[chosen], self._labels[chosen], np.diff(self._offsets), self._n_classes)
+
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the codes of each feature by ``into[feature][code]``, the numbers from 0 to some number."""
         sizes = [int(codes.max()) + 1 for codes in into]
@@ -179,8 +184,9 @@ class MemoryTable:
         """
         layout = Layout() if layout is None else layout
         columns = rule.columns if votes is None else votes.columns
-        margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), layout.channels(rule)
-        shape = layout.n_parts, 1 if layout.whole else int(self._offsets[-1])
+        margins, most, used = self._seen(columns), LARGEST_HALF // max(rule.l1, 1), rule.channels
+        offsets = layout.offsets(self._offsets)
+        shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
         parts_of = cells.by, cells.side, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
@@ -190,8 +196,8 @@ class MemoryTable:
         def work(rows: slice) -> None:
             out = np.zeros((*shape, used), dtype=np.int64)
             pairs = -(-used // 2)
-            packed, row = np.zeros((*shape, pairs), dtype=np.int64), np.empty(pairs, dtype=np.int64)
-            place = np.empty(self._codes.shape[1], dtype=np.uint64)
+            packed = out if used == 1 else np.zeros((*shape, pairs), dtype=np.int64)
+            row, part = np.empty(pairs, dtype=np.int64), np.empty(step, dtype=np.uint64)
             unpacked = 0
             for start in range(rows.start, min(rows.stop, len(self)), step):
                 block = slice(start, min(start + step, rows.stop, len(self)))
@@ -203,12 +209,16 @@ class MemoryTable:
                 if layout.whole:
                     out[0, 0] += channels[:, :used].sum(axis=0)
                     continue
-                if unpacked + len(codes) > most:
+                if used > 1 and unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0
-                kernels.pack(codes, channels, used, self._offsets, *parts_of, place, row, packed)
+                if layout.feature is None:
+                    kernels.pack(codes, channels, used, offsets, *parts_of, part, row, packed)
+                else:
+                    kernels.pack_one(codes, channels, used, layout.feature, *parts_of[:2], packed)
                 unpacked += len(codes)
-            kernels.unpack(packed, out)
+            if used > 1:
+                kernels.unpack(packed, out)
             parts.append(out)
 
         for_slices(len(self), work)

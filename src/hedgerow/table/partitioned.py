@@ -29,6 +29,7 @@ from hedgerow.table.log import (
     Sizes,
     Sums,
     Task,
+    Thin,
 )
 from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 from hedgerow.threads import for_each
@@ -93,6 +94,7 @@ class PartitionedTable:
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
         self._engine, self._n_classes = engine, n_classes
         self._samples: tuple[Sample, ...] = ()
+        self._merges: list[Merge] = []
         self._first_codes = self._n_codes = np.asarray(n_codes, dtype=np.int64)
         self._log = secrets.token_hex(8)
         self._end = 0
@@ -126,10 +128,21 @@ class PartitionedTable:
             other._tell(sample)
         return other
 
+    def thinned(self, coins: Coins) -> PartitionedTable:
+        """Return a table of those records alone that the coins send to part 0, with the codes that they have now."""
+        with self._lock:
+            other = self._with(self._samples)
+            for merge in self._merges:
+                other.merge(merge.into)
+        other._tell(Thin(coins))
+        return other
+
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""
         with self._lock:
-            self._tell(Merge(tuple(np.array(codes, dtype=np.int64) for codes in into)))
+            merge = Merge(tuple(np.array(codes, dtype=np.int64) for codes in into))
+            self._tell(merge)
+            self._merges.append(merge)
             self._n_codes = np.array([int(codes.max()) + 1 for codes in into], dtype=np.int64)
 
     def update_margins(self, votes: RecordVotes) -> None:

@@ -134,19 +134,23 @@ class CodeGroups:
 class Layout:
     """What sums of channels are told apart by, beside the codes of each feature.
 
-    ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all), and ``scored`` says
-    whether only the scored channels are summed. With ``whole`` all records are added up as if they had one code, which takes a
-    fraction of the time; it has no cells and no groups.
+    ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all). With ``feature`` the
+    codes are those of one feature only; with ``whole`` all records are added up as if they had one code. Both take a fraction of
+    the time; the second has no cells and no groups.
     """
 
     cells: Cells = field(default_factory=Cells)
     groups: CodeGroups | None = None
-    scored: bool = False
     whole: bool = False
+    feature: int | None = None
 
-    def channels(self, rule: ChannelRule) -> int:
-        """Return how many channels of a rule are summed."""
-        return rule.scored if self.scored else rule.channels
+    def offsets(self, offsets: Integers) -> Integers:
+        """Return where the codes that sums are told apart by begin, of those of all features, and their number."""
+        if self.whole:
+            return np.arange(2)
+        if self.feature is None:
+            return offsets
+        return np.asarray(offsets[self.feature : self.feature + 2] - offsets[self.feature])
 
     @property
     def n_parts(self) -> int:

@@ -61,6 +61,13 @@ class Table(Protocol):
         All others are in no node and no sum of it. Its margins are zero, and its codes may be merged apart from these.
         """
 
+    def thinned(self, coins: Coins) -> Table:
+        """Return a table of those records alone that the coins send to part 0, with the codes that they have now.
+
+        Its margins are zero. It answers ``sums`` and takes votes, and is asked nothing else: its records have lost their row
+        numbers.
+        """
+
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the codes of each feature by ``into[feature][code]``; no frontier may have been made before."""
 

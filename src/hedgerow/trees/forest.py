@@ -17,6 +17,7 @@ from hedgerow.export import Link, Mean, ScoringForm, shares_of_votes, whole_vote
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import RecordRule
+from hedgerow.texts import short_repr
 from hedgerow.trees.grower import Grower
 from hedgerow.trees.model import Forest, parents
 from hedgerow.trees.paths import path_contributions
@@ -43,6 +44,8 @@ class ForestModel:
     share: npt.NDArray[np.float64] | None = None
 
     importance_rule: ClassVar[str] = OF_TESTS
+
+    __repr__ = short_repr
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the share of each class, of shape (records, classes): of what leaves say, or of votes and an even one more."""

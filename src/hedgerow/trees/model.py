@@ -16,6 +16,7 @@ from hedgerow.limits import MOST_BRANCHES
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.shapes import check_shape
+from hedgerow.texts import short_repr
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels
 
@@ -53,6 +54,8 @@ class Forest:
     label: npt.NDArray[np.int32]
     candidates: Candidates
     counts: Integers | None = None
+
+    __repr__ = short_repr
 
     @classmethod
     def joined(cls, *forests: Forest) -> Forest:

@@ -15,6 +15,7 @@ from hedgerow.mechanisms import Budget
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.schema import Encoder, Schema
 from hedgerow.survey import FINE, Ones, SurveyRecipe, fine_encoder, merged_encoder, merged_to_arrays
+from hedgerow.texts import short_repr
 from hedgerow.trees.forest import ForestModel, ForestPlan
 from hedgerow.trees.recipe import Recipe
 
@@ -24,6 +25,8 @@ __all__ = ["SurveyedForestPlan"]
 @dataclass(frozen=True, eq=False)
 class SurveyedForestModel(ForestModel):
     """A grown forest with the cut points that a survey released."""
+
+    __repr__ = short_repr
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the trees and the cut points as named arrays."""

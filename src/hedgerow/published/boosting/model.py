@@ -16,6 +16,7 @@ from hedgerow.published.boosting import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.kernels import CUT
 from hedgerow.published.scoring import coded
+from hedgerow.texts import short_repr
 from hedgerow.trees.forest import OF_ROUNDS, importances
 from hedgerow.trees.model import check_trees
 
@@ -158,6 +159,8 @@ class PublishedBoosted:
     alphas: Floats
 
     importance_rule: ClassVar[str] = OF_ROUNDS
+
+    __repr__ = short_repr
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield the second class's log-odds after each round, of shape (records,)."""

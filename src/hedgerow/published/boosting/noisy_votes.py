@@ -16,6 +16,7 @@ from hedgerow.published.boosting.model import PublishedBoosted
 from hedgerow.published.boosting.noise import MeanLaplace
 from hedgerow.published.case import Case
 from hedgerow.published.noise import float_generator
+from hedgerow.texts import short_repr
 
 __all__ = ["KEY_WORDS", "AnswerKey", "NoisyAnswers", "NoisyVotes"]
 
@@ -46,6 +47,8 @@ class NoisyAnswers(PublishedBoosted):
 
     key: npt.NDArray[np.int64]
     epsilon: float
+
+    __repr__ = short_repr
 
     def _terms(self, columns: Floats) -> Iterator[Floats]:
         """Yield 2 alpha_t (h_t + noise) of each tree, for ``columns`` (features, records)."""

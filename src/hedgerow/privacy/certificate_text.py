@@ -1,0 +1,262 @@
+"""What a certificate says to a person: a summary of at most twelve lines, and the whole page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hedgerow.privacy.accountants import Concentrated, GaussianDP
+from hedgerow.privacy.events import (
+    Event,
+    Gaussian,
+    OneOf,
+    Parallel,
+    PerRecordAssignment,
+    Pure,
+    Sequence,
+    Subsampled,
+    Thresholded,
+)
+from hedgerow.privacy.exact import decimal_text, upper_text
+from hedgerow.texts import shortened
+
+if TYPE_CHECKING:
+    from hedgerow.privacy.certificate import Certificate
+
+__all__ = ["WEAK_DELTA", "CertificateLine", "details", "facts", "steps", "summary", "title_of"]
+
+MOST_REASONS = 3
+LONGEST_LINE = 150  # of a summary, so that twelve lines stay below 2000 characters
+WEAK_DELTA = Fraction(1, 1000)
+WEAK = 10  # from this epsilon on the certificate says what it is worth
+SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
+PROMISE = (
+    "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
+)
+
+
+@dataclass(frozen=True)
+class CertificateLine:
+    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
+
+    level: int
+    purpose: str
+    mechanism: str
+    cost: str
+
+
+def title_of(certificate: Certificate) -> str:
+    """Return the first line of a certificate."""
+    return f"Privacy certificate of {certificate.system} ({certificate.variant})"
+
+
+def summary(certificate: Certificate) -> str:
+    """Return a certificate in at most twelve lines."""
+    rows = [title_of(certificate)]
+    for name, texts in facts(certificate):
+        rows += [f"  {name if place == 0 else '':<9}  {text}" for place, text in enumerate(texts)]
+    return "\n".join(shortened(row, LONGEST_LINE) for row in rows)
+
+
+def facts(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
+    """Yield what a summary says: what is promised and for whom, whether it holds, what was spent, and what it rests on."""
+    yield "promise", [_claim(certificate)]
+    if certificate.unit.is_promise:
+        yield "owner", [f"promises that no person has more than {certificate.records_per_person} records"]
+    if certificate.holds:
+        yield "holds", ["yes"]
+        yield "meaning", list(_meaning(certificate))
+    else:
+        reasons = certificate.reasons
+        more = [f"and {len(reasons) - MOST_REASONS} more reasons"] * (len(reasons) > MOST_REASONS)
+        yield "holds", ["NO", *(f"- {reason}" for reason in reasons[:MOST_REASONS]), *more]
+    if certificate.spent is not None:
+        yield "spent", [_spent_in_short(certificate)]
+        yield "rests on", ["; ".join(_foundations_in_short(certificate))]
+    if certificate.warnings:
+        count = len(certificate.warnings)
+        yield "WARNING", [certificate.warnings[0] + (f" (and {count - 1} more)" if count > 1 else "")]
+    yield (
+        "more",
+        [
+            "certificate.details(), or hedgerow inspect MODEL --details: every step, its cost, and what the guarantee rests on"
+        ],
+    )
+
+
+def details(certificate: Certificate) -> str:
+    """Return the whole page of a certificate."""
+    rows = [title_of(certificate), "", f"  claim      {_claim(certificate)}"]
+    if certificate.unit.is_promise:
+        rows.append(f"  promise    {PROMISE.format(certificate.records_per_person)}")
+    rows.append(f"  holds      {'yes' if certificate.holds else 'NO'}")
+    rows += [f"             - {reason}" for reason in certificate.reasons]
+    if certificate.holds:
+        rows += [f"  {'meaning' if place == 0 else '':<9}  {line}" for place, line in enumerate(_meaning(certificate))]
+    rows.append(f"  spent      {_spent(certificate)}")
+    rows += [f"  WARNING    {warning}" for warning in certificate.warnings]
+    rows += _table_of_steps(certificate)
+    if certificate.spent is not None:
+        rows += ["", "  rests on"] + [f"    - {fact}" for fact in _foundations(certificate)]
+    return "\n".join(rows)
+
+
+def _claim(certificate: Certificate) -> str:
+    epsilon, delta = decimal_text(certificate.epsilon), decimal_text(certificate.delta)
+    return f"epsilon = {epsilon}, delta = {delta}, for {certificate.unit.neighbors(certificate.adjacency)}"
+
+
+def _table_of_steps(certificate: Certificate) -> list[str]:
+    lines = certificate.lines
+    if not lines:
+        return []
+    title = "what was released" if certificate.spent is not None else "the budgets that it states"
+    title += "" if certificate.records_per_person == 1 else ", and what each step costs for one record"
+    width = max(len(line.purpose) for line in lines)
+    width_of_cost = max(len(line.cost) for line in lines)
+    rows = ["", f"  {title}", *(f"  {rule}" for rule in dict.fromkeys(_rules(certificate.event)))]
+    for line in lines:
+        where = f"level {line.level}" if line.level else ""
+        rows.append(f"    {where:<9}{line.purpose:<{width}}  {line.cost:<{width_of_cost}}  {line.mechanism}")
+    return rows
+
+
+def _meaning(certificate: Certificate) -> Iterator[str]:
+    epsilon, delta = certificate.epsilon, certificate.delta
+    factor = math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf) if epsilon else 1.0
+    bound = f"at most {upper_text(factor, 3)}" if epsilon <= 700 else "more than 1e300"
+    seen = SHOWN.get(certificate.system, "the model")
+    who = certificate.unit.who
+    yield f"whoever sees {seen} can change the odds of any guess about one {who} by a factor of {bound}"
+    if delta:
+        yield f"(but for a probability of {decimal_text(delta)})"
+    if delta >= WEAK_DELTA:
+        yield f"which may give whole records away: delta should be far below one over the number of {who}s"
+    if epsilon >= WEAK:
+        yield "which is hardly any protection: choose a smaller epsilon"
+
+
+def _spent_in_short(certificate: Certificate) -> str:
+    if certificate.total.mu_squared == 0 or certificate.spent is None:
+        return _spent(certificate)
+    delta = upper_text(certificate.total.delta(certificate.epsilon))
+    return f"delta {delta} at epsilon {decimal_text(certificate.epsilon)}, rounded up"
+
+
+def _spent(certificate: Certificate) -> str:
+    spent, epsilon, total = certificate.spent, certificate.epsilon, certificate.total
+    if spent is None:
+        return "no finite amount: see the reasons above"
+    if total.thresholds and total.mu_squared == 0:
+        by_thresholds = upper_text(total.delta(epsilon))
+        return f"epsilon {decimal_text(spent)} on the costliest path{_group(certificate)}, delta {by_thresholds} by thresholds"
+    if total.mu_squared == 0 and spent <= epsilon:
+        gap = epsilon - spent
+        text = f"{decimal_text(spent)} on the costliest path{_group(certificate)}; {decimal_text(gap, 2)} unspent"
+        if certificate.delta > 0:
+            text += "; no noise of a plan with delta keeps to so large an epsilon, so the plan is pure"
+        return text + (" (lost to rounding down)" if 0 < gap < 1e-6 else "")
+    delta, rho, mu_squared = total.delta(epsilon), total.by(Concentrated).rho, total.by(GaussianDP).mu_squared
+    return (
+        f"delta {upper_text(delta)} at epsilon {decimal_text(epsilon)}, rounded up: the steps below add up"
+        f"{_group(certificate)} as rho = {upper_text(rho)} of zero-concentrated DP, or as mu^2 = "
+        f"{upper_text(mu_squared)} of Gaussian DP"
+    )
+
+
+def _group(certificate: Certificate) -> str:
+    """Return of how many records a sum is, where it is not of one: the steps state what one record costs."""
+    records = certificate.records_per_person
+    return "" if records == 1 else f" for {records} records of a person"
+
+
+def _foundations_in_short(certificate: Certificate) -> Iterator[str]:
+    if certificate.assumptions:
+        yield certificate.assumptions[0]
+    else:
+        yield "a public schema, but for released entries" if certificate.releases else "a public schema"
+        yield "records as given to fit"
+    yield "a seed" if certificate.seeded else "random bits of the operating system"
+    unit = certificate.unit
+    if unit.person is None:
+        yield "one record being one row" if unit.records == 1 else "the owner's promise"
+    else:
+        yield f"column {unit.person!r} telling persons apart" if unit.person else "groups= telling persons apart"
+
+
+def _foundations(certificate: Certificate) -> Iterator[str]:
+    if certificate.assumptions:
+        yield from certificate.assumptions
+    else:
+        yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
+    for release in certificate.releases:
+        yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
+    if not certificate.assumptions:
+        yield "X and y as given to fit: a scaler, imputer or selection fitted on the same records came before, uncovered"
+    if certificate.seeded:
+        yield "a seed: for tests and reproduction only"
+    else:
+        yield "random bits: ChaCha20 under a fresh 256-bit key from the operating system, and BLAKE2b for sub-keys of it"
+    ids = "" if certificate.person is None else ", the ids"
+    yield f"the types of X, its columns{ids} and y being public: where a reader inferred one, a single cell can change it"
+    whom = certificate.unit.rests_on(ids_as_text=certificate.ids_as_text)
+    yield f"{whom}; every further fit on the same records adds its own epsilon (see Ledger)"
+    yield "outside the guarantee: running time, memory use, and that there is at least one record"
+    if certificate.adjacency == "replace-one":
+        who = certificate.unit.who
+        yield f"the number of {who}s being public, as it is for one {who} replaced"
+
+
+def _rules(event: Event) -> Iterator[str]:
+    """Yield what parallel parts say of how their costs combine."""
+    match event:
+        case OneOf(parts, label):
+            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            yield label + (several if len(parts) > 1 else "; below is what all units cost at most")
+            yield from _rules(parts[0])
+        case Parallel(parts, label):
+            yield from (label,) if label else ()
+            for part in _runs(parts):
+                yield from _rules(part)
+        case Sequence(parts):
+            for part, run in groupby(parts):
+                times = sum(1 for _ in run)
+                what = dict.fromkeys(line.purpose for line in steps(part))
+                if times > 1 and what:
+                    yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
+                yield from _rules(part)
+        case PerRecordAssignment(part, count):
+            if count > 1:
+                yield f"{count} trees; every record is in one of them, by its own coin"
+            yield from _rules(part)
+        case Subsampled(part, inclusion):
+            yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
+            yield from _rules(part)
+
+
+def steps(event: Event) -> Iterator[CertificateLine]:
+    """Yield the protected steps; of equal ones in a row, the first."""
+    match event:
+        case Pure():
+            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
+            amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
+            yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
+        case Gaussian():
+            mu_squared = decimal_text(event.mu_squared, 4)
+            yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
+        case OneOf():
+            yield from steps(event.parts[0])
+        case Sequence() | Parallel():
+            for part in _runs(event.parts):
+                yield from steps(part)
+        case PerRecordAssignment() | Subsampled():
+            yield from steps(event.part)
+
+
+def _runs(parts: Iterable[Event]) -> Iterator[Event]:
+    """Yield each run of equal parts once: rounds are alike, and there may be many."""
+    return (part for part, _ in groupby(parts))

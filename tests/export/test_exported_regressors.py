@@ -1,0 +1,120 @@
+"""Exports of a regressor, in the programs that they are for, against ``predict``."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from functools import cache
+
+import numpy as np
+import pytest
+from export_records import ROWS, SCHEMA, odd_records, training
+from test_export_form import codes_of
+from test_json_export import code_of
+from test_sql_export import ENGINES, table_of
+
+import hedgerow as hr
+
+TYPES = ("DOUBLE", "VARCHAR", "DOUBLE")
+OUTCOMES = {"number": hr.Numeric(-3.7, 12.1), "count": hr.Integer(0, 15)}
+
+
+@cache
+def regressor(kind="number", outcome=None):
+    """A model that is at the ends of its range somewhere, with terms of cuts."""
+    outcome = outcome or OUTCOMES[kind]
+    X, _ = training()
+    age, nurse = np.nan_to_num(X["age"]), X["job"] == "nurse"
+    y = outcome.low + (outcome.high - outcome.low) * np.where((age > 60) ^ nurse, 1.4, -0.4)
+    return hr.HedgerowRegressor(20.0, schema=SCHEMA.replace(outcome=outcome), random_state=0).fit(X, y)
+
+
+def predictions(connection, statement):
+    """The predictions in the order of the records."""
+    return np.array([row[1] for row in sorted(connection.execute(statement).fetchall())])
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_the_form_says_what_the_model_says(kind):
+    model = regressor(kind)
+    assert any(term.cuts for term in model.model_.terms)
+    X, form = odd_records(model, 3000), model.model_.scoring()
+    found = form.link(form.sums(codes_of(form, X)))
+    np.testing.assert_array_equal(found, model.predict(X))
+    assert {model.schema_.outcome.low, model.schema_.outcome.high} <= set(found)
+    np.testing.assert_array_equal(form.merged().sums(codes_of(form, X)), form.sums(codes_of(form, X)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_sql_predicts_as_the_model_does(kind, engine):
+    model = regressor(kind)
+    X = odd_records(model, ROWS)
+    found = predictions(table_of(engine, X, TYPES), model.to_sql("people", engine, keep=["#"]))
+    np.testing.assert_allclose(found, model.predict(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("outcome", [hr.Numeric(0, 1e300), hr.Numeric(-1e-7, 1e-7), hr.Integer(0, 2**40)])
+def test_sql_predicts_outcomes_of_any_size(outcome, engine):
+    model = regressor(outcome=outcome)
+    X = odd_records(model, 500)
+    found = predictions(table_of(engine, X, TYPES), model.to_sql("people", engine, keep=["#"]))
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
+
+
+def test_the_statement_has_one_column_of_predictions():
+    model, connection = regressor(), sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (prediction, age, job, score)")
+    statement = model.to_sql("t", "sqlite", keep=["job"])
+    assert [column[0] for column in connection.execute(statement).description] == ["job", "prediction"]
+    assert "the guarantee DOES NOT HOLD" in statement  # by its seed
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_onnx_predicts_as_the_model_does(kind):
+    pytest.importorskip("onnx", reason="make test-exports installs it")
+    runtime = pytest.importorskip("onnxruntime", reason="make test-exports installs it")
+    model = regressor(kind)
+    proto = model.to_onnx()
+    assert [(one.name, len(one.type.tensor_type.shape.dim)) for one in proto.graph.output] == [("prediction", 1)]
+    session = runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    for rows in (ROWS, 1, 0):
+        X = {name: cells[:rows] for name, cells in odd_records(model).items()}
+        (found,) = session.run(None, {one.name: X[one.name].reshape(-1, 1) for one in session.get_inputs()})
+        np.testing.assert_allclose(found, model.predict(X) if rows else np.zeros(0), rtol=0, atol=1e-12)
+
+
+def test_json_is_loaded_and_other_programs_can_predict_with_it(tmp_path):
+    model = regressor()
+    (tmp_path / "model.json").write_text(text := model.to_json(), "utf-8")
+    loaded, X = hr.load(tmp_path / "model.json"), odd_records(model, 300)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.to_json() == text
+    answers = json.loads(text)["answers"]
+    found = [predicted(answers, {name: cells[i] for name, cells in X.items()}) for i in range(300)]
+    np.testing.assert_allclose(found, model.predict(X), rtol=0, atol=1e-12)
+
+
+def predicted(answers, record):
+    """The prediction of one record, by the words of the rule and by nothing of this library."""
+    codes = [code_of(feature, record[feature["name"]]) for feature in answers["features"]]
+    total = 0
+    for place in answers["roots"]:
+        node = answers["nodes"][place]
+        while "test" in node:
+            test = answers["tests"][node["test"]]
+            node = answers["nodes"][node["children"][test["branches"][codes[test["feature"]]]]]
+        total += node["votes"][0]
+    outcome = answers["outcome"]
+    share = min(max(total, 0), outcome["steps"]) / outcome["steps"]
+    return outcome["low"] * (1 - share) + outcome["high"] * share
+
+
+def test_a_text_of_other_answers_is_refused(tmp_path):
+    document = json.loads(regressor().to_json())
+    document["answers"]["outcome"]["high"] += 1
+    (tmp_path / "model.json").write_text(json.dumps(document), "utf-8")
+    with pytest.raises(hr.FileFormatError, match="something else"):
+        hr.load(tmp_path / "model.json")

@@ -122,3 +122,32 @@ def test_a_report_goes_to_a_file_and_onto_the_card(folder, tmp_path):
     page = (tmp_path / "card.html").read_text()
     assert "Outcome: a number, 0 to 20000 (given)." in page
     assert "rmse" in page
+
+
+def test_intervals_follow_from_a_report(folder, tmp_path):
+    report = tmp_path / "report.json"
+    run("evaluate", folder / "model", folder / "new.csv", "--epsilon", 2, "--out", report)
+    words = ["predict", folder / "model", folder / "new.csv", "--interval", 0.8, "--report", report]
+    lines = run(*words, "--keep", "price").stdout.splitlines()
+    assert lines[0] == "price,prediction,low,high"
+    model, frame = hr.load(folder / "model"), pd.read_csv(folder / "new.csv")
+    card = hr.RegressionCard.from_dict(json.loads(report.read_text()))
+    expected = model.predict_interval(frame[["carat", "cut"]], 0.8, card=card)
+    written = np.array([line.split(",")[2:] for line in lines[1:]], dtype=float)
+    assert np.array_equal(written, expected)
+    inside = (expected[:, 0] <= frame.price) & (frame.price <= expected[:, 1])
+    assert inside.mean() > 0.75
+    found = json.loads(run(*words, "--json").stdout)["intervals"]
+    whole = [[value if np.isfinite(value) else None for value in row] for row in expected.tolist()]
+    assert [row[1:] for row in found] == whole
+
+
+def test_intervals_need_a_regressor_and_a_report(folder, tmp_path):
+    model, data = folder / "model", folder / "new.csv"
+    assert "hedgerow evaluate" in run("predict", model, data, "--interval", 0.8, code=2).output
+    assert "--interval LEVEL" in run("predict", model, data, "--report", folder / "schema.toml", code=2).output
+    schema = hr.Schema({"carat": hr.Numeric(0, 5), "cut": hr.Categorical(["Fair", "Ideal"])}, classes=["a", "b"])
+    frame = pd.read_csv(data)[["carat", "cut"]]
+    hr.ForestClassifier(schema=schema, epsilon=1.0).fit(frame, ["a", "b"] * 750).save(tmp_path / "classes")
+    words = ["predict", tmp_path / "classes", data, "--interval", 0.8, "--report", folder / "schema.toml"]
+    assert "predicts classes" in run(*words, code=2).output

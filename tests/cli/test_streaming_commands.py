@@ -141,7 +141,7 @@ def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatc
     monkeypatch.setattr(csv_file, "BLOCK_LINES", 25)
     files = [Path(f"part-{name}.csv") for name in "abc"]
     sizes = [path.stat().st_size for path in files]
-    predict.callback(Path("m.hedgerow"), tuple(files), Path("out.csv"), False, True, ("age",), ",", False)
+    predict.callback(Path("m.hedgerow"), tuple(files), Path("out.csv"), False, True, None, None, ("age",), ",", False)
     text = stream.getvalue()
     if kind is Terminal:
         assert f" {int(100 * sizes[0] / sum(sizes)):3d} % of the bytes read" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -35,6 +35,13 @@ class OutcomeCalibration(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self)
+
+
+class _Groups(NamedTuple):
+    """Groups of predictions: their mean predictions, (groups,), and noisy counts by bin of residuals, (groups, bins)."""
+
+    predicted: Floats
+    counts: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,26 +121,55 @@ class RegressionCard(Card):
             raise ConfigurationError(
                 f"share is {shown(share)}, but it is a share of the records; pass a number from 0 to 1."
             )
-        below = np.maximum.accumulate(np.cumsum(self._table.sum(axis=0)))
-        place = int(np.searchsorted(below, share * below[-1]))
-        return float(self.grid.residuals[1:][min(place, self.grid.bins - 1)])
+        return float(self._residuals_below(self._table.sum(axis=0), [share])[0])
+
+    def _residuals_below(self, counts: Floats, shares: Sequence[float]) -> Floats:
+        """Return the residuals that these shares of noisy counts (bins,) are not above: upper ends of bins."""
+        below = np.maximum.accumulate(np.cumsum(counts))
+        places = np.searchsorted(below, np.array(shares) * below[-1])
+        return np.asarray(self.grid.residuals[1:][np.minimum(places, self.grid.bins - 1)])
+
+    @property
+    def residual_shares(self) -> Floats:
+        """The share of the records in each bin of residuals, by noisy counts, (bins,)."""
+        counts = self._table.sum(axis=0)
+        return np.asarray(counts / max(float(counts.sum()), 1.0))
+
+    def outcomes_by_prediction(self, shares: Sequence[float], groups: int = GROUPS) -> tuple[Floats, Floats]:
+        """Return the mean predictions of the groups of ``calibration``, and the outcomes that these shares are not above.
+
+        The second is of shape (groups, shares): the prediction and the upper end of a bin of residuals.
+        """
+        parts = self._by_prediction(groups)
+        found = [
+            at + self._residuals_below(counts, shares) for at, counts in zip(parts.predicted, parts.counts, strict=True)
+        ]
+        outcomes = np.array(found).reshape(-1, len(shares))
+        return parts.predicted, np.clip(outcomes, self.grid.low, self.grid.high)
 
     def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
         """Return mean outcomes by groups of about as many records each, by their prediction."""
+        parts = self._by_prediction(groups)
+        residual = (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
+        records = parts.counts.sum(axis=1)
+        observed = np.clip(parts.predicted + parts.counts @ residual / records, self.grid.low, self.grid.high)
+        return OutcomeCalibration(parts.predicted, observed, records)
+
+    def _by_prediction(self, groups: int) -> _Groups:
+        """Return groups of bins of predictions that stand out of their noise."""
         ends = self.grid.predictions
-        middle, residual = (ends[1:] + ends[:-1]) / 2, (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
+        middle = (ends[1:] + ends[:-1]) / 2
         of_bin, cells = self._table.sum(axis=1), self.grid.possible.sum(axis=1).astype(np.float64)
         share = np.cumsum(np.maximum(of_bin, 0.0))
         group = np.minimum((share - np.maximum(of_bin, 0.0) / 2) * groups / max(float(share[-1]), 1.0), groups - 1)
         _, place = np.unique(group.astype(np.int64), return_inverse=True)
-        records, predicted, missed, cells = (
-            np.bincount(place, part).astype(np.float64)
-            for part in (of_bin, of_bin * middle, self._table @ residual, cells)
+        records, predicted, cells = (
+            np.bincount(place, part).astype(np.float64) for part in (of_bin, of_bin * middle, cells)
         )
         clear = records > CLEAR * np.sqrt(cells) * self.deviation
-        at = predicted[clear] / records[clear]
-        observed = np.clip(at + missed[clear] / records[clear], self.grid.low, self.grid.high)
-        return OutcomeCalibration(at, observed, records[clear])
+        counts = np.zeros((len(records), self.grid.bins))
+        np.add.at(counts, place, self._table)
+        return _Groups(predicted[clear] / records[clear], counts[clear])
 
     def reach(self, predictions: Floats, level: float, *, by_prediction: bool = False) -> Floats:
         """Return how far around each prediction an interval reaches that holds a new outcome with at least this probability.

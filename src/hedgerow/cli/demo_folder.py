@@ -49,7 +49,7 @@ def fill_folder(folder: Path, model: PrivateEstimator) -> list[str]:
         f"  {MODEL:<17} the model itself, for hedgerow predict, inspect and export",
     ]
     try:
-        picture = png_bytes(panels_figure(feature_panels(model), model.schema_.classes))
+        picture = png_bytes(panels_figure(feature_panels(model), model.schema_))
     except ConfigurationError as error:
         (folder / CURVES).unlink(missing_ok=True)  # of an earlier model
         return [*said, f"  There is no {CURVES}: {error}"]

@@ -6,14 +6,16 @@ import csv
 import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import click
+import numpy as np
 
+from hedgerow.analysis import RegressionCard
 from hedgerow.cli.columns import check_single
 from hedgerow.cli.options import (
     InputFile,
@@ -24,17 +26,22 @@ from hedgerow.cli.options import (
     refuse_overwriting,
     separator_option,
 )
+from hedgerow.cli.report_files import read_report
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.errors import SchemaError, UnreadColumnWarning
-from hedgerow.estimator import PrivateEstimator
+from hedgerow.estimator import PrivateEstimator, PrivateRegressor
 from hedgerow.files import atomic_file
 from hedgerow.schema.unread import UnreadColumns
-from hedgerow.sources.table_file import Columns, TableFile, places_of
+from hedgerow.sources.table_file import TableFile, places_of
 from hedgerow.sources.tables import CSVFormat, open_table
 from hedgerow.systems import load
 from hedgerow.texts import listed
 
 __all__ = ["predict"]
+
+Answer = Callable[[Mapping[str, Any]], list[Any]]  # of records by columns: a row of answers for each
+
+OPEN = (np.inf, -np.inf)  # ends of an interval
 
 
 @click.command()
@@ -43,6 +50,19 @@ __all__ = ["predict"]
 @click.option("--out", type=OutputFile(), help="The file to write, whole or not at all. [default: stdout]")
 @force_option
 @click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
+@click.option(
+    "--interval",
+    "level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="Of a regressor: write the columns low and high too, between which a new outcome is with this probability, such as 0.9; "
+    "needs --report.",
+)
+@click.option(
+    "--report",
+    type=InputFile(),
+    help="The report card that intervals follow from, as `hedgerow evaluate --out` writes it; reading it costs nothing.",
+)
 @click.option(
     "--keep",
     multiple=True,
@@ -57,6 +77,8 @@ def predict(
     out: Path | None,
     force: bool,
     proba: bool,
+    level: float | None,
+    report: Path | None,
     keep: tuple[str, ...],
     separator: str | None,
     as_json: bool,
@@ -70,14 +92,17 @@ def predict(
     Records are read and answered block by block. The output is CSV with a header and one line per record of DATA, in its order,
     the files of a pattern in that of their names: a line of a CSV file counts as a record
     unless it is blank, and one with a wrong number of cells as a record whose cells are all missing.
+
+    With --interval an end that reaches the end of the outcome's range is open: inf or -inf in CSV, null in JSON.
     """
     if as_json and out is not None:
         raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
     if as_json and keep:
         raise click.UsageError("--json writes answers alone; leave out --keep, or write CSV.")
     if out is not None:
-        refuse_overwriting(out, force, model, *data)
+        refuse_overwriting(out, force, model, *data, *([report] if report else []))
     estimator = load(model)
+    answer = _answer(estimator, model, proba, level, report)
     form = CSVFormat.of(estimator.schema_, separator)
     with ExitStack() as stack:
         tables = [stack.enter_context(open_table(path, form)) for path in data]
@@ -85,18 +110,18 @@ def predict(
             _check_features(table, estimator, path)
             _check_kept(table, keep, path)
         classes = list(estimator.schema_.classes)
-        if proba and not classes:
-            raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
-        header = _header(classes, proba, kept := tuple(dict.fromkeys(keep)))
+        header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
         # Answers on the terminal show by themselves how far it is.
         progress = stack.enter_context(
             ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
         )
         look = UnreadColumns(estimator.schema_)
         sizes = [path.stat().st_size for path in data]
-        rows = _rows(estimator, tables, sizes, proba, kept, progress, look)
+        rows = _rows(estimator, answer, tables, sizes, kept, progress, look)
         if as_json:
-            _write_json(sys.stdout, classes, rows, proba)
+            _write_json(
+                sys.stdout, classes, rows, "probabilities" if proba else "intervals" if level else "predictions"
+            )
         elif out is None:
             _write_csv(sys.stdout, chain([header], rows))
         else:
@@ -106,6 +131,29 @@ def predict(
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
+
+
+def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float | None, report: Path | None) -> Answer:
+    """Return what answers for records, or raise UsageError where the model has no such answer."""
+    numbers = isinstance(estimator, PrivateRegressor)
+    if proba and numbers:
+        raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
+    if level is None:
+        if report is not None:
+            raise click.UsageError("--report is what intervals follow from; pass --interval LEVEL too, such as 0.9.")
+        predict = estimator.predict_proba if proba else lambda X: estimator.predict(X)[:, None]
+        return lambda X: predict(X).tolist()
+    if not isinstance(estimator, PrivateRegressor):
+        raise click.UsageError(
+            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
+        )
+    if report is None:
+        raise click.UsageError(
+            "--interval follows from a private report card on records that the model was not fitted on. Make one by "
+            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json."
+        )
+    card, share = cast(RegressionCard, read_report(report, model)), level
+    return lambda X: np.column_stack([estimator.predict(X), estimator.predict_interval(X, share, card=card)]).tolist()
 
 
 def _check_features(table: TableFile, estimator: PrivateEstimator, data: Path) -> None:
@@ -129,9 +177,11 @@ def _check_kept(table: TableFile, keep: Sequence[str], data: Path) -> None:
     check_single(keep, there, data)
 
 
-def _header(classes: Sequence[Any], proba: bool, keep: Sequence[str]) -> list[str]:
+def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
     """Return the names of the columns that are written, or raise UsageError where two would be one."""
-    answers = [f"probability_{label}" for label in classes] if proba else ["prediction"]
+    answers = (
+        [f"probability_{label}" for label in classes] if proba else ["prediction", *(["low", "high"] if level else [])]
+    )
     both = [name for name in keep if name in answers]
     if both:
         raise click.UsageError(f"--keep {both[0]} names a column that the answers have too; rename it in the file.")
@@ -140,9 +190,9 @@ def _header(classes: Sequence[Any], proba: bool, keep: Sequence[str]) -> list[st
 
 def _rows(
     estimator: PrivateEstimator,
+    answer: Answer,
     tables: Sequence[TableFile],
     sizes: Sequence[int],
-    proba: bool,
     keep: Sequence[str],
     progress: ShareProgress,
     look: UnreadColumns,
@@ -156,25 +206,20 @@ def _rows(
             look.add({name: block[name] for name in estimator.schema_.names})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnreadColumnWarning)  # a block's own: all are told at the end
-                answers = _answers(estimator, block, proba, keep)
-            yield from answers
-
-
-def _answers(estimator: PrivateEstimator, block: Columns, proba: bool, keep: Sequence[str]) -> Iterator[list[Any]]:
-    X = {name: block[name] for name in estimator.schema_.names}
-    answers = estimator.predict_proba(X).tolist() if proba else [[label] for label in estimator.predict(X).tolist()]
-    kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
-    return ([*own, *answer] for own, answer in zip(kept, answers, strict=False))
+                answers = answer({name: block[name] for name in estimator.schema_.names})
+            kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
+            yield from ([*own, *found] for own, found in zip(kept, answers, strict=False))
 
 
 def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
     csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], proba: bool) -> None:
-    """Write one document: the classes if there are some, then a list of answers or of lists of shares, one record per line."""
+def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:
+    """Write one document: the classes if there are some, then a list of answers under a name, one record per line."""
     head = f'"classes": {json.dumps(classes)}, ' if classes else ""
-    file.write(f'{{{head}"{"probabilities" if proba else "predictions"}": [')
+    file.write(f'{{{head}"{name}": [')
     for place, row in enumerate(rows):
-        file.write((",\n" if place else "\n") + json.dumps(row if proba else row[0], allow_nan=False))
+        told = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
+        file.write((",\n" if place else "\n") + json.dumps(told, allow_nan=False))
     file.write("\n]}\n")

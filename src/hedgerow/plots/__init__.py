@@ -13,6 +13,7 @@ from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.plots.markdown import MarkdownPage
 from hedgerow.plots.page import Page
 from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
+from hedgerow.plots.residuals import PredictionErrorDisplay, ResidualDisplay
 from hedgerow.plots.tree import TreeDisplay
 from hedgerow.plots.utility import PrivacyUtilityDisplay
 
@@ -27,7 +28,9 @@ __all__ = [
     "MarkdownPage",
     "Page",
     "PrecisionRecallDisplay",
+    "PredictionErrorDisplay",
     "PrivacyUtilityDisplay",
     "ROCDisplay",
+    "ResidualDisplay",
     "TreeDisplay",
 ]

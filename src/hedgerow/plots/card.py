@@ -10,16 +10,19 @@ import numpy as np
 from hedgerow import __version__
 from hedgerow.additive.terms import AdditiveModel
 from hedgerow.analysis.figures import Card
+from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.plots.axes import new_figure
 from hedgerow.plots.features import FeatureDisplay, FeaturePanel, PairPanel, feature_panels
 from hedgerow.plots.importances import ImportancesDisplay
+from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
+from hedgerow.plots.residuals import PredictionErrorDisplay, ResidualDisplay
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.stored import StoredLedger
-from hedgerow.schema.features import Value
+from hedgerow.schema import Schema
 
 __all__ = ["Report", "panels_figure", "write_card"]
 
@@ -93,10 +96,30 @@ def write_card(
     _learned(estimator, page)
     if report is not None:
         page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
-        page.lines(str(report)).lines(report.certificate_.details())
+        page.lines(str(report))
+        _report_pictures(report, page)
+        page.lines(report.certificate_.details())
     if ledger is not None:
         _spent(ledger, page)
     page.heading("Limits").items(LIMITS)
+
+
+def _report_pictures(report: Card, page: Report) -> None:
+    kinds: tuple[Any, ...] = (ROCDisplay, PrecisionRecallDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
+    words = "ROC curve, precision and recall, calibration, and confusion matrix"
+    if isinstance(report, RegressionCard):
+        kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
+        words = (
+            "Predicted against observed, residuals with their quantiles, and calibration by tenths of the predictions"
+        )
+    try:
+        figure = new_figure(WIDTH * len(kinds), 1.1 * HEIGHT)
+    except ConfigurationError as error:  # without matplotlib
+        page.text(f"No pictures: {error}")
+        return
+    for kind, ax in zip(kinds, figure.subplots(1, len(kinds)), strict=True):
+        kind.from_report(report).plot(ax)
+    page.figure(figure, f"{words}: all from the noisy counts of the report.")
 
 
 def _about(estimator: PrivateEstimator, page: Report) -> None:
@@ -160,19 +183,28 @@ def _pictures(estimator: PrivateEstimator, page: Report) -> None:
 
 def _curves(estimator: PrivateEstimator, page: Report) -> None:
     try:
-        panels = feature_panels(estimator)
+        panels = feature_panels(estimator, _used(estimator))
     except ConfigurationError:  # trees of several features have no curves
         return
-    figure = panels_figure(panels, estimator.schema_.classes)
-    page.figure(figure, "What the most important features add to the log-odds, with what noise leaves open.")
+    if panels:
+        to = "the log-odds" if estimator.schema_.classes else estimator.schema_.target or "the outcome"
+        words = f"What each feature adds to {to}, the most important first, with bands of 90 % for the noise where it is known."
+        page.figure(panels_figure(panels, estimator.schema_), words)
 
 
-def panels_figure(panels: Sequence[FeaturePanel | PairPanel], classes: Sequence[Value]) -> Any:
+def _used(estimator: PrivateEstimator) -> list[str]:
+    """Return the features that a model uses, the most important first, up to as many as are listed."""
+    importances, names = estimator.feature_importances_, estimator.schema_.names
+    return [names[j] for j in np.argsort(-importances, kind="stable")[:MOST_FEATURES] if importances[j] > 0]
+
+
+def panels_figure(panels: Sequence[FeaturePanel | PairPanel], schema: Schema) -> Any:
     """Return a figure for files, with some panels of ``feature_panels`` in rows."""
     wide = min(len(panels), PANELS_IN_A_ROW)
     rows = -(-len(panels) // PANELS_IN_A_ROW)
     figure = new_figure(WIDTH * wide, HEIGHT * rows)
-    FeatureDisplay(panels, classes).plot([figure.add_subplot(rows, wide, place + 1) for place in range(len(panels))])
+    places = [figure.add_subplot(rows, wide, place + 1) for place in range(len(panels))]
+    FeatureDisplay(panels, schema.classes, target=schema.target).plot(places)
     return figure
 
 

@@ -113,7 +113,7 @@ class ExplanationDisplay:
         found, record = self.explanation, self.record
         added, deviation = found.contributions[record], None if found.deviation is None else found.deviation[record]
         baseline, total = found.baseline, found.total[record]
-        label = found.classes[-1]
+        label = found.classes[-1] if found.classes else None
         if added.ndim == 2:
             column = int(np.argmax(total)) if self.label is None else found.classes.index(self.label)
             label, baseline, total = found.classes[column], np.asarray(baseline)[column], total[column]
@@ -133,7 +133,7 @@ class ExplanationDisplay:
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_yticks(places, [shown(word) for word in words], fontsize=8)
         ax.set_ylim(len(bars) - 0.4, -0.6)
-        ax.set_xlabel(shown(f"added to the {found.scale} of {label}"))
+        ax.set_xlabel(shown(f"added to the {found.scale}" + (f" of {label}" if found.classes else "")))
         ax.set_title(
             shown(f"{total:.2f}: {float(baseline):.2f} on average, {total - baseline:+.2f} here"),
             fontsize=10,

@@ -81,7 +81,7 @@ def feature_panels(
 
     Parameters
     ----------
-    estimator : HedgerowClassifier or another booster
+    estimator : HedgerowClassifier, HedgerowRegressor or another booster
         The model. All trees of another booster must test one feature.
     features : str, or iterable of names and pairs of names, or None
         What to show. None: the six features of the largest importances.
@@ -95,7 +95,8 @@ def feature_panels(
     if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and _is_of_stumps(model)):
         raise ConfigurationError(
             f"{type(estimator).__name__} has no curve for each feature: its model is no sum of trees of one feature. Fit "
-            "hr.HedgerowClassifier, or show a tree by hr.TreeDisplay and one prediction by hr.ExplanationDisplay."
+            "hr.HedgerowClassifier or hr.HedgerowRegressor, or show a tree by hr.TreeDisplay and one prediction by "
+            "hr.ExplanationDisplay."
         )
     if features is None:
         largest = np.argsort(-estimator.feature_importances_, kind="stable")[:FIRST]
@@ -116,7 +117,8 @@ def _panel(
         return FeaturePanel(Axis.of(model.encoder, places[0]), _curve(model, places[0]))
     if not isinstance(model, AdditiveModel) or len(set(places)) != 2:
         raise ConfigurationError(
-            f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier."
+            f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier or "
+            "hr.HedgerowRegressor."
         )
     first, second = sorted(places)
     axes = Axis.of(model.encoder, first), Axis.of(model.encoder, second)
@@ -136,22 +138,24 @@ def _is_of_stumps(model: BoostedModel) -> bool:
 
 
 class FeatureDisplay:
-    """What each feature adds to the log-odds, as step functions over its real units, with what noise leaves open.
+    """What each feature adds to the log-odds, or to the outcome, as step functions over its real units, with a band.
 
-    Of ``HedgerowClassifier`` a panel holds what a feature adds by itself: its own curves, and what rounds with cuts that read it
-    say on average over their other features, weighed by what was released of the cells. The panel of a pair is what these say
-    of both beyond that, a map in which cells that noise alone may explain are grey. Curves are less their mean. The band holds
-    what noise alone leaves open, and not the bias of smoothing, chance in the records or the choice of features
-    (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs nothing.
+    Of ``HedgerowClassifier`` and ``HedgerowRegressor`` a panel holds what a feature adds by itself: its own curves, and what
+    rounds with cuts that read it say on average over their other features, weighed by what was released of the cells. The panel
+    of a pair is what these say of both beyond that, a map in which cells that noise alone may explain are grey. Curves are less
+    their mean. The band holds what noise alone leaves open, and not the bias of smoothing, chance in the records or the choice
+    of features (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs nothing.
 
     Parameters
     ----------
     panels : sequence of FeaturePanel or PairPanel
         What to draw.
     classes : tuple
-        The classes; of two, the log-odds are the second's.
+        The classes; of two, the log-odds are the second's. None for a regressor, whose curves are in the outcome's unit.
     confidence : float
         The share of bands that are to hold.
+    target : str or None
+        The name of a regressor's outcome.
 
     Attributes
     ----------
@@ -173,13 +177,19 @@ class FeatureDisplay:
     figure_: Any
 
     def __init__(
-        self, panels: Sequence[FeaturePanel | PairPanel], classes: Sequence[Any], *, confidence: float = 0.9
+        self,
+        panels: Sequence[FeaturePanel | PairPanel],
+        classes: Sequence[Any],
+        *,
+        confidence: float = 0.9,
+        target: str | None = None,
     ) -> None:
         if not 0 < confidence < 1:
             raise ConfigurationError(f"confidence is {confidence!r}, but it is a share; pass for example 0.9.")
         self.panels = tuple(panels)
         self.classes = tuple(classes)
         self.confidence = confidence
+        self.target = target
 
     @classmethod
     def from_estimator(
@@ -201,8 +211,8 @@ class FeatureDisplay:
         ax : axes, sequence of axes, or None
             Where to draw, an axes for each panel. None: a new figure.
         """
-        panels = feature_panels(estimator, features)
-        return cls(panels, estimator.schema_.classes, confidence=confidence).plot(ax)
+        panels, schema = feature_panels(estimator, features), estimator.schema_
+        return cls(panels, schema.classes, confidence=confidence, target=schema.target).plot(ax)
 
     @property
     def sureness(self) -> float:
@@ -221,7 +231,8 @@ class FeatureDisplay:
             )
         for axes, panel in zip(self.axes_, self.panels, strict=True):
             if isinstance(panel, PairPanel):
-                draw_pair(axes, panel, self.sureness, f"log-odds of {self.classes[-1]}")
+                of_last = f"log-odds of {self.classes[-1]}" if self.classes else self._said
+                draw_pair(axes, panel, self.sureness, of_last, FAINT if self.classes else 0.0)
             elif panel.axis.ends is None:
                 self._draw_values(axes, panel)
             else:
@@ -232,6 +243,8 @@ class FeatureDisplay:
     @property
     def _said(self) -> str:
         """What the vertical axis shows."""
+        if not self.classes:
+            return f"added to {self.target or 'the outcome'}"
         return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
 
     def _columns(self, panel: FeaturePanel) -> Iterable[tuple[Floats, Floats | None, str, str]]:
@@ -312,13 +325,16 @@ def name_ticks(of: Any, axis: Axis) -> None:
         of.set_tick_params(labelrotation=30, labelsize=8)
 
 
-def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str) -> None:
-    """Draw a pair as a map; cells that noise alone may explain are grey. Of more than two classes the last is drawn."""
+def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str, faint: float) -> None:
+    """Draw a pair as a map; cells that noise alone may explain are grey. Of more than two classes the last is drawn.
+
+    Colors reach their ends at the largest value, or at ``faint`` if that is more.
+    """
     values = panel.pair.values[: panel.first.values, : panel.second.values, -1]
     ends = [
         np.arange(axis.values + 1) - 0.5 if axis.ends is None else axis.ends for axis in (panel.first, panel.second)
     ]
-    most = max(float(np.abs(values).max()), FAINT)
+    most = max(float(np.abs(values).max()), faint) or 1.0
     drawn = ax.pcolormesh(ends[0], ends[1], values.T, cmap="RdBu_r", vmin=-most, vmax=most)
     if panel.pair.deviation is not None:
         unsure = np.abs(values) <= sureness * panel.pair.deviation[: panel.first.values, : panel.second.values, -1]

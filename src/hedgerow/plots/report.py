@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.analysis.card import Calibration, Curve, ReportCard
+from hedgerow.analysis.regression_card import OutcomeCalibration, RegressionCard
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_axes, shown
 from hedgerow.schema.features import Value
 
@@ -138,10 +139,14 @@ class PrecisionRecallDisplay(_Display):
 class CalibrationDisplay(_Display):
     """How often a class is the label, by what the model says; bins that do not stand out of their noise are left out.
 
+    Of a regressor's card: the mean outcome of each tenth of the predictions by its mean prediction.
+
     Parameters
     ----------
-    lines : sequence of (str, Calibration)
-        The name of each class and its bins.
+    lines : sequence of (str, Calibration or OutcomeCalibration)
+        The name of each class and its bins; of a regressor one, without a name.
+    outcome : bool, default False
+        Whether it is a regressor's.
 
     Attributes
     ----------
@@ -163,17 +168,29 @@ class CalibrationDisplay(_Display):
 
     title = "Calibration, from noisy counts"
     names = ("predicted probability", "share with the label")
-    lines: tuple[tuple[str, Calibration], ...]
+    lines: tuple[tuple[str, Calibration | OutcomeCalibration], ...]
+
+    def __init__(self, lines: Sequence[tuple[str, Any]], *, outcome: bool = False) -> None:
+        super().__init__(lines)
+        self.outcome = outcome
+        if outcome:
+            self.names = ("mean prediction", "mean outcome")
 
     @classmethod
-    def from_report(cls, card: ReportCard) -> Self:
+    def from_report(cls, card: ReportCard | RegressionCard) -> Self:
         """Make the display of a report card."""
+        if isinstance(card, RegressionCard):
+            return cls([("", card.calibration())], outcome=True)
         return cls([(str(label), card.calibration(label)) for label in _labels(card)])
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
         ax = self._begin(ax)
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+        ends = [0.0, 1.0]
+        if self.outcome:
+            values = np.concatenate([part for _, bins in self.lines for part in bins[:2]])
+            ends = [float(values.min()), float(values.max())] if len(values) else []
+        ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
         for i, (name, bins) in enumerate(self.lines):
             ax.plot(
                 bins.predicted,
@@ -183,7 +200,10 @@ class CalibrationDisplay(_Display):
                 color=COLORS[i % len(COLORS)],
                 label=shown(name),
             )
-        self._end()
+        if self.outcome:
+            ax.locator_params(axis="x", nbins=5)
+        else:
+            self._end()
         return self
 
 

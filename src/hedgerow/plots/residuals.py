@@ -1,0 +1,152 @@
+"""Pictures of a regressor's report card: where outcomes lie by what was predicted, and how residuals spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.analysis.regression_card import RegressionCard
+from hedgerow.plots.axes import BLUE, GREY, RED, new_axes
+
+__all__ = ["PredictionErrorDisplay", "ResidualDisplay"]
+
+Floats = npt.NDArray[np.float64]
+
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+MOST_SHOWN = 0.995  # of the residuals are within the picture
+
+
+class PredictionErrorDisplay:
+    """Predicted against observed: by group of predictions the middle half of the outcomes, and nine tenths of them.
+
+    Groups hold about as many records each; one that does not stand out of its noise is left out.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (groups,)
+        The mean prediction of each group.
+    outcomes : ndarray of shape (groups, 5)
+        The outcomes that 5, 25, 50, 75 and 95 % of a group's records are not above, as far as bins tell.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+    >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
+    >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
+    >>> display = hr.PredictionErrorDisplay.from_report(card)
+    >>> display.outcomes.shape == (len(display.predicted), 5)
+    True
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, predicted: Floats, outcomes: Floats) -> None:
+        self.predicted = predicted
+        self.outcomes = outcomes
+
+    @classmethod
+    def from_report(cls, card: RegressionCard) -> Self:
+        """Make the display of a report card."""
+        return cls(*card.outcomes_by_prediction(SHARES))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        self.ax_ = ax = new_axes(ax, (5.0, 4.6))
+        self.figure_ = ax.figure
+        if len(self.predicted):
+            ends = [min(self.predicted.min(), self.outcomes.min()), max(self.predicted.max(), self.outcomes.max())]
+            ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+        low, lower, middle, upper, high = self.outcomes.T
+        ax.vlines(self.predicted, low, high, color=BLUE, linewidth=1, label="90 % of outcomes")
+        ax.vlines(self.predicted, lower, upper, color=BLUE, linewidth=5, alpha=0.5, label="the middle half")
+        ax.plot(self.predicted, middle, "o", color=RED, markersize=4, label="median")
+        _finish(ax, "Predicted against observed, from noisy counts", "mean prediction of a group", "outcome")
+        ax.legend(fontsize=8, frameon=False)
+        return self
+
+
+class ResidualDisplay:
+    """How residuals (outcome less prediction) spread, with their quantiles.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (bins + 1,)
+        The ends of the bins of residuals.
+    shares : ndarray of shape (bins,)
+        The share of the records in each, by noisy counts.
+    quantiles : sequence of (float, float)
+        Shares, and the residual that so many records are not above.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn; set by ``plot``.
+
+    Examples
+    --------
+    >>> import numpy as np, hedgerow as hr
+    >>> X = np.random.default_rng(0).uniform(0, 1, (8000, 2))
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, outcome=hr.Numeric(0, 10))
+    >>> model = hr.HedgerowRegressor(epsilon=1.0, schema=schema).fit(X[:4000], 8 * X[:4000, 0])
+    >>> card = hr.evaluate(model, X[4000:], 8 * X[4000:, 0], epsilon=1.0)
+    >>> [share for share, residual in hr.ResidualDisplay.from_report(card).quantiles]
+    [0.05, 0.25, 0.5, 0.75, 0.95]
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, ends: Floats, shares: Floats, quantiles: Sequence[tuple[float, float]]) -> None:
+        self.ends = ends
+        self.shares = shares
+        self.quantiles = tuple(quantiles)
+
+    @classmethod
+    def from_report(cls, card: RegressionCard) -> Self:
+        """Make the display of a report card."""
+        return cls(card.grid.residuals, card.residual_shares, [(share, card.quantile(share)) for share in SHARES])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        self.ax_ = ax = new_axes(ax, (5.0, 4.6))
+        self.figure_ = ax.figure
+        held = np.cumsum(self.shares)
+        first, last = np.searchsorted(held, [1 - MOST_SHOWN, MOST_SHOWN])
+        density = np.maximum(self.shares, 0) / np.diff(self.ends)
+        ax.stairs(density, self.ends, fill=True, color=BLUE, alpha=0.5)
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        for share, residual in self.quantiles:
+            ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--")
+            ax.annotate(
+                f"{share:.0%}",
+                (residual, 1.0),
+                xycoords=("data", "axes fraction"),
+                fontsize=8,
+                ha="center",
+                va="bottom",
+            )
+        ax.set_xlim(self.ends[min(first, len(self.shares) - 1)], self.ends[min(last + 1, len(self.shares))])
+        ax.set_yticks([])
+        _finish(
+            ax, "Residuals and their quantiles, from noisy counts\n", "residual (outcome less prediction)", "density"
+        )
+        return self
+
+
+def _finish(ax: Any, title: str, across: str, up: str) -> None:
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_xlabel(across)
+    ax.set_ylabel(up)
+    ax.locator_params(axis="x", nbins=5)  # numbers of six digits would overlap
+    ax.spines[["top", "right"]].set_visible(False)

@@ -61,8 +61,8 @@ SMALL = """
 from hedgerow.cli.group import LazyGroup
 command_of = LazyGroup.get_command
 def get_command(self, context, name):
-    import hedgerow.engines.records
-    hedgerow.engines.records.LEAST_MEMORY = 1 << 10
+    import hedgerow.cli.options, hedgerow.engines.records
+    hedgerow.cli.options.LEAST_MEMORY = hedgerow.engines.records.LEAST_MEMORY = 1 << 10
     return command_of(self, context, name)
 LazyGroup.get_command = get_command
 from hedgerow.__main__ import main

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from test_ledger import fit
 from test_store import some
 
 import hedgerow as hr
-from hedgerow.privacy import database
+from hedgerow.privacy import chain, database
+from hedgerow.privacy.chain import Standing
+from hedgerow.privacy.stored import written
 from hedgerow.privacy.troubles import is_full, sentence
 
 NAMES = [
@@ -99,8 +102,8 @@ def test_an_invalid_address_is_one_sentence(monkeypatch, address, words):
     str(told.value).encode()
 
 
-def test_an_environment_variable_that_is_not_utf_8_is_one_sentence():
-    os.environb[b"ODD_LEDGER"] = b"/tmp/\xff.db"
+def test_an_environment_variable_that_is_not_utf_8_is_one_sentence(monkeypatch):
+    monkeypatch.setenv("ODD_LEDGER", os.fsdecode(b"/tmp/\xff.db"))
     with pytest.raises(hr.ConfigurationError, match="not UTF-8"):
         hr.LedgerStore("env:ODD_LEDGER")
 
@@ -234,14 +237,10 @@ def test_a_store_that_is_written_while_it_is_read_so_is_read_again(tmp_path, mon
 
 def test_entries_are_checked_after_the_transaction(tmp_path, monkeypatch):
     """Nobody waits for a reader who checks a long chain: no lock is held meanwhile."""
-    from hedgerow.privacy import chain
-
     made = hr.LedgerStore(tmp_path / "b.db")
     ledger, verify, free = some(made), chain.verify, []
 
     def checked(*args):
-        import threading
-
         other = threading.Thread(
             target=lambda: free.append(database._ALONE.acquire(timeout=5)) or database._ALONE.release()
         )
@@ -255,9 +254,36 @@ def test_entries_are_checked_after_the_transaction(tmp_path, monkeypatch):
     assert free == [True, True]
 
 
-def test_a_certificate_of_many_links_is_read_once(tmp_path, monkeypatch):
-    from hedgerow.privacy import chain
+MANY = 10_000
 
+
+def test_nobody_waits_for_a_reader_of_ten_thousand_entries(address, monkeypatch):
+    """While the reader checks them, another thread books through a store of its own, as another process would."""
+    ledger = hr.LedgerStore(address).create("a", epsilon=MANY)
+    whole, amount = fit("0.1"), ledger.ceiling.amount(fit("0.1"))
+    with ledger.store._writing() as books:  # as many reservations, in one transaction
+        for number in range(MANY):
+            head = books.head("a")
+            after = Standing(ledger.ceiling, ledger.ceiling.check(whole.system, amount, head.standing.spent, "it"))
+            values = {"reservation": str(number), "label": whole.system, "certificate": written(whole)}
+            values |= {"charge": amount.to_dict(), "records_per_person": 1, "through": None}
+            books.append(head, "reserved", values, after)
+    booked, verify = [], chain.verify
+
+    def checked(*asked):
+        monkeypatch.setattr(chain, "verify", verify)
+        other = threading.Thread(target=lambda: booked.append(hr.LedgerStore(address).ledger("a").reserve(fit("0.1"))))
+        other.start()
+        other.join(60)
+        assert booked, "who books waits for who reads"
+        return verify(*asked)
+
+    monkeypatch.setattr(chain, "verify", checked)
+    assert len(ledger.entries) == MANY  # as it was when the reader came
+    assert ledger.spent == (MANY + 1) * amount.epsilon
+
+
+def test_a_certificate_of_many_links_is_read_once(tmp_path, monkeypatch):
     made = hr.LedgerStore(tmp_path / "b.db")
     ledger = made.create("a", epsilon=1000)
     for _ in range(50):

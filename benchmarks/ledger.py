@@ -1,6 +1,6 @@
 """How long a reservation takes on a SQLite file, and how much work it is to read 10 000 entries.
 
-    python benchmarks/ledger.py [FOLDER]
+python benchmarks/ledger.py [FOLDER]
 """
 
 import statistics

@@ -7,8 +7,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import hedgerow as hr
 
 ROOT = Path(__file__).parents[1]
@@ -100,21 +98,25 @@ def test_a_link_that_leads_nowhere_is_noticed():
     assert not leads_somewhere(page, "../README.md#no-such-heading")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/systems.md"])
-def test_the_table_of_systems_lists_exactly_the_registry(page):
-    rows = ROW.findall((ROOT / page).read_text())
+def test_the_table_of_systems_lists_exactly_the_registry():
+    rows = ROW.findall((ROOT / "docs/systems.md").read_text())
     assert rows == [(info.name, info.class_name) for info in hr.list_systems()]
 
 
 def test_the_first_page_counts_the_systems_as_the_registry_does():
     assert len(hr.list_systems()) == 21
     assert "Twenty-one systems:" in (ROOT / "docs/index.md").read_text()
+    assert "Twenty-one systems" in (ROOT / "README.md").read_text()
 
 
 def test_every_system_links_to_a_proof_page_in_the_table():
-    for line in (ROOT / "README.md").read_text().splitlines():
+    for line in (ROOT / "docs/systems.md").read_text().splitlines():
         if ROW.match(line):
-            assert re.search(r"\(docs/proofs/[\w-]+\.md\)", line), line
+            assert re.search(r"\(proofs/[\w-]+\.md\)", line), line
+
+
+def test_the_first_pages_stay_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 100
 
 
 def test_every_proof_page_is_linked_or_mentioned():

@@ -226,7 +226,8 @@ def judged(
         return "ended by SIGTERM", [*wrong, *([f"exit code {code}"] if code != -sign else [])]
     if not group.ours:
         return "ended by SIGINT", [*wrong, *([f"exit code {code}"] if code not in (-sign, 130) else [])]
-    if code != 130:
+    # Python itself ends by the signal, which a shell tells as 130, where it fell into code that exec() made of text.
+    if code not in (130, -sign):
         return f"exit code {code}", [*wrong, f"exit code {code}"]
     if said.count("\n") > 2 or "interrupted." not in said:
         wrong.append("says more, or less, than one sentence")

@@ -139,7 +139,7 @@ def evaluate(
     except BaseException as error:
         if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
             raise
-        raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon} as spent.") from error
+        raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon:g} as spent.") from error
     found = report_values(card, model)
     if as_json:
         write_json(found)

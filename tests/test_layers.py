@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1] / "src" / "hedgerow"
 
 # Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
 RANKS = (
+    {"arrays"},
     {"errors", "compiled", "files", "limits", "margins", "progress", "shapes", "texts", "threads"},
     {"document", "notebook"},
     {"archive"},

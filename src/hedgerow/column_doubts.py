@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.schema.features import Feature
 
 __all__ = ["column_doubts"]
 
-Integers = npt.NDArray[np.int64]
 
 SURE = 5  # deviations of its noise that a statistic must be above its threshold; one count's noise is so once in 2500 times
 READ = 0.5  # of the records: where fewer could be read, it is worth a warning

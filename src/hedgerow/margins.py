@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from hedgerow.arrays import Floats
 
 __all__ = ["UNIT", "VOTE_STEPS", "probabilities"]
 
 UNIT = 1 << 16  # the weight of a record that counts in full
 VOTE_STEPS = 1 << 9  # of a log-odds of 1, in which votes, margins and decisions are told everywhere
-
-Floats = npt.NDArray[np.float64]
 
 
 def probabilities(sums: Floats) -> Floats:

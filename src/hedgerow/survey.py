@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.column_doubts import column_doubts
 from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
@@ -33,8 +34,6 @@ __all__ = [
     "too_few",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
 NARROW = 127  # of them at most, about half, are narrower the nearer they are to zero; the others have one width

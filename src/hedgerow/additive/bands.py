@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 
 from hedgerow.additive.estimate import (
@@ -21,11 +20,11 @@ from hedgerow.additive.estimate import (
     posterior_covariances,
 )
 from hedgerow.additive.terms import AdditiveModel, Measured, Term
+from hedgerow.arrays import Floats
 from hedgerow.margins import UNIT
 
 __all__ = ["Response", "curve_variance", "of_centred_classes"]
 
-Floats = npt.NDArray[np.float64]
 
 SHOWN = 0.6  # the part of a curve's error that later gradients show, times the share of the noise in their variance
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
 from hedgerow.additive.terms import AdditiveModel, Term, joined
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words
 from hedgerow.margins import UNIT, VOTE_STEPS
@@ -18,9 +18,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feature", "pair_of"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 MOST_CELLS = 1024  # codes of a curve with a band
 SURE = 3  # records are seen where a curvature is above so many deviations of its noise

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
+from hedgerow.arrays import Floats
 from hedgerow.threads import for_slices
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "posterior_covariances",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 SPREADS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely
 REACHES = (

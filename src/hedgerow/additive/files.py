@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import AdditiveModel, Term
+from hedgerow.arrays import Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.schema import Encoder
@@ -21,7 +22,6 @@ from hedgerow.trees import Forest
 
 __all__ = ["holds", "restored"]
 
-Integers = npt.NDArray[np.int64]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 MOST_CUTS = 16  # of a term

@@ -13,14 +13,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema.outcome import Grid
 
 __all__ = ["Link", "LogLink", "LogOutcome", "Scale"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Signed = npt.NDArray[np.signedinteger]
 Scale = Literal["outcome", "log outcome"]
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
+from hedgerow.arrays import Floats, Integers
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
 from hedgerow.shapes import check_shape
 from hedgerow.survey import CLEAR, OnesByClass
@@ -21,8 +22,6 @@ from hedgerow.table import ChannelRule
 
 __all__ = ["Logistic", "Loss", "calibrated", "uncalibrated"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 EXPONENTIALS = 1 << 20  # of exp(0)
 STEPS_BACK = 200

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
 from hedgerow.additive.terms import Term
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.schema import Numeric, Schema
 
 __all__ = ["cell_weights", "isotonic", "projected", "signs_of"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 LEAST = 1e-6  # weight of a cell whose released curvature is not above zero, as a share of the mean weight
 

@@ -13,13 +13,12 @@ from hedgerow.additive.links import Link, Scale
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import AdditiveModel, joined
 from hedgerow.additive.trees import scoring
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeRange, ScoringForm
 from hedgerow.texts import short_repr
 
 __all__ = ["RegressionModel"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

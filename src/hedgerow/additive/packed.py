@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
+from hedgerow.arrays import Integers
 
 if TYPE_CHECKING:
     from hedgerow.additive.terms import Term
 
 __all__ = ["Packed"]
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.unsignedinteger]
 
 WIDEST_TABLE = 1 << 17  # margins of which all answers are kept

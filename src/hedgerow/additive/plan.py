@@ -29,7 +29,6 @@ from hedgerow.survey import FINE, Ones, Survey, SurveyRecipe, fine_encoder, too_
 
 __all__ = ["AdditivePlan", "Rules"]
 
-Integers = npt.NDArray[np.int64]
 
 UNITS = 240  # in which rounds spend what the opening leaves
 MEMORY = 3  # rounds with cuts by whose depth the next one's is chosen

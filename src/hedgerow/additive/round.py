@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
 from hedgerow.additive.terms import Term
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
@@ -22,9 +22,6 @@ from hedgerow.schema import Encoder
 
 __all__ = ["Fit", "OneRound"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 SELECTION = Fraction(1, 4)  # the share of a round's budget that its selections get
 CHANCE = 0.5  # the share of what sampling alone adds to a score that its penalty takes back

@@ -18,6 +18,7 @@ from scipy.stats import norm
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Prior
 from hedgerow.additive.links import Link, LogLink
+from hedgerow.arrays import Floats, Integers
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema.outcome import STEPS, Grid
 from hedgerow.shapes import check_shape
@@ -25,8 +26,6 @@ from hedgerow.table.rules import Margins
 
 __all__ = ["Counts", "Poisson", "Spread", "Squared", "counts_of_outcomes", "counts_of_residuals"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.signedinteger]
 
 LONGEST = 2.0  # step, in deviations of a residual

@@ -16,6 +16,7 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.packed import Packed
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.trees import scoring
+from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut, cells_of
 from hedgerow.export import ScoringForm, Softmax
 from hedgerow.margins import UNIT, VOTE_STEPS
@@ -27,8 +28,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["AdditiveModel", "Measured", "Term", "joined"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
 
 USUAL = Logistic.tenths  # of a loss whose cap is not written to files

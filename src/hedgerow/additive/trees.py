@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.schema import Encoder
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hedgerow.additive.terms import Term
 
 __all__ = ["scoring"]
-
-Integers = npt.NDArray[np.int64]
 
 
 def scoring(encoder: Encoder, start: Integers, terms: Sequence[Term], link: Link) -> ScoringForm:

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.analysis.figures import CLEAR, Card, Figure
 from hedgerow.analysis.scores import ScoreGrid
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
@@ -20,7 +20,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["MOST_BINS", "Calibration", "Curve", "Figure", "ReportCard"]
 
-Floats = npt.NDArray[np.float64]
 
 MOST_BINS = 1024  # of a probability
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.analysis.card import MOST_BINS, ReportCard
 from hedgerow.analysis.questions import promised
@@ -16,6 +15,7 @@ from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.analysis.residuals import ResidualGrid
 from hedgerow.analysis.scores import ScoreGrid
+from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
@@ -34,8 +34,6 @@ from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["evaluate"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 ASSUMPTIONS = (
     "the model being public: what its own fit gave away stands on its own certificate",

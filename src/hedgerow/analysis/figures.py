@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.notebook import html_table
 from hedgerow.privacy.certificate import Certificate
@@ -20,7 +20,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["CLEAR", "Card", "Figure"]
 
-Floats = npt.NDArray[np.float64]
 
 INTERVALS = ("95 %, of these records", "95 %, of their population")
 STEP = 0.5  # of a count, where a figure's change is measured

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.mechanisms import Geometric
 
 __all__ = ["End", "Grid", "exponential_grid", "find_ends", "occupied", "tail_errors", "uniform_grid"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 UNIFORM_CELLS = 64
 # Powers of 4: every one where most data are, few far out, since each cell of a tail adds its noise to the tail's.

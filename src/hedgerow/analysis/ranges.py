@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.analysis.amounts import bounded, entry_of, reader_of
 from hedgerow.analysis.grids import Grid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
 from hedgerow.analysis.readings import OneClass
+from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
@@ -27,7 +27,6 @@ from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["RangePlan", "ReleasedRange"]
 
-Integers = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 65_536
 COARSE = Fraction(1, 2)  # the share of the first question

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.analysis.figures import CLEAR, Card, Figure
 from hedgerow.analysis.residuals import ResidualGrid, error_of_sums
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
@@ -19,8 +19,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["OutcomeCalibration", "RegressionCard"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 RISK = 0.1  # the share of what an interval may miss that is kept for the noise of the counts
 GROUPS = 10

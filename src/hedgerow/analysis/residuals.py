@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
+
 __all__ = ["ResidualGrid", "error_of_sums"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 EQUAL = 10  # bins of a prediction of equal width
 NEAR_ZERO = 10  # cut points at halves, quarters and so on of the way to the end that is farthest from zero

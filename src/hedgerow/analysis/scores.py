@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from hedgerow.arrays import Floats, Integers
 
 __all__ = ["ScoreGrid"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 WIDEST = 7.0  # log-odds of the outermost bins' inner ends, nearly: a probability of .0009
 

@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import beta, binom
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 
 __all__ = ["CONFIDENCE", "at_least", "at_most", "epsilon_bound", "smallest_loss_seen"]
 
-Floats = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.999  # of every audit where the caller says nothing else
 LARGEST_LOSS = 60.0

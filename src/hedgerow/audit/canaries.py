@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 from sklearn.base import clone
 
+from hedgerow.arrays import Floats, Truth
 from hedgerow.audit.bounds import CONFIDENCE, check_confidence
 from hedgerow.audit.findings import Finding
 from hedgerow.errors import ConfigurationError
@@ -27,8 +28,6 @@ LARGEST_EPSILON = 100.0
 # Shares of the canaries that are guessed to have taken part, and not to.
 SHARES = ((0.05, 0.05), (0.1, 0.0), (0.0, 0.1), (0.25, 0.0), (0.0, 0.25), (0.25, 0.25), (0.5, 0.5))
 
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 Shares = Sequence[tuple[float, float]]
 
 

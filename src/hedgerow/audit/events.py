@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.audit.bounds import epsilon_bound
 from hedgerow.audit.views import Columns
 
 __all__ = ["Sides", "ThresholdEvent", "best_events"]
 
-Floats = npt.NDArray[np.float64]
 Sides = tuple[Columns, Columns]  # what was seen on the first data set, and on the second
 
 THRESHOLDS = 40  # of one statistic that are tried

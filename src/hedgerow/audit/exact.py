@@ -13,8 +13,8 @@ from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.audit.grid import Grid
 from hedgerow.audit.replay import Replay
 from hedgerow.errors import ConfigurationError
@@ -22,7 +22,6 @@ from hedgerow.errors import ConfigurationError
 __all__ = ["Law", "ReleaseSet", "exact_law", "open_law", "total", "worst_event", "worst_loss"]
 
 Released = TypeVar("Released", bound=Hashable)
-Floats = npt.NDArray[np.float64]
 Mixture = list[tuple[float, tuple[Floats, ...]]]  # weights, and the laws of the independent items of a last draw
 Law = Mapping[Any, Any]  # of each release: its probability, or the mixture of all that its last draw may say
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from hedgerow.arrays import Floats
 from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.canaries import best_bound, label_probabilities, smallest_loss_told
 from hedgerow.audit.findings import Finding
@@ -22,8 +23,6 @@ from hedgerow.texts import short_repr
 __all__ = ["MembershipReport", "Operating", "allowed_rate", "membership_attack"]
 
 Attack = Literal["label", "likelihood-ratio", "loss"]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 RATES = (0.01, 0.001)
 LEAST = 1e-6  # of a probability, whose log-odds are then finite

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.boosting.votes import Votes
 from hedgerow.boosting.weights import WeightFamily
 from hedgerow.curator import Queryable
@@ -27,8 +28,6 @@ from hedgerow.trees.leaves import CountRelease
 
 __all__ = ["BoostedModel", "BoostingPlan", "BoostingRecipe", "TreeRound", "columns_of", "lead"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 SURE = 1 << 32  # as a threshold of a coin
 LARGEST_VOTE = 1 << 40

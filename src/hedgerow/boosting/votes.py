@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.trees import Forest
 
 __all__ = ["Discrete", "Real", "Votes"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Votes(Protocol):

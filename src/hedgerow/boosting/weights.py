@@ -22,8 +22,6 @@ __all__ = ["Lookup", "MadaBoost", "SmoothBoost", "WeightFamily"]
 
 DEEPEST = 12  # exp(-12) is below half a unit
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class Lookup:

@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.cells.hierarchy import Edges, Hierarchy
 
 __all__ = ["Cut"]
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

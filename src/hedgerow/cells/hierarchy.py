@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.schema.features import Codes
 
 __all__ = ["Edges", "Hierarchy"]
 
-Integers = npt.NDArray[np.int64]
 Edges = tuple[int, ...]
 Run = tuple[int, int]
 

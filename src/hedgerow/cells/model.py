@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.cells.cut import Cut
 from hedgerow.cells.generalize import columns_of_cells, generalize
 from hedgerow.cells.hierarchy import Edges, Hierarchy
@@ -23,7 +24,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["CellsModel", "read_release"]
 
-Floats = npt.NDArray[np.float64]
 
 UNIT = 1 << 52  # of a share
 DAMAGED = "the file's cells are damaged; fit the model again."

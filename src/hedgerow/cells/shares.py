@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.cells.cut import Cut
 
 __all__ = ["class_shares"]
 
-Floats = npt.NDArray[np.float64]
 
 TRUST = 4.0  # deviations of a block's noise that count as records of the block around it
 SURE = 3.0  # deviations above zero from which undeclared cells are taken to exist

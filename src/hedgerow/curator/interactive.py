@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
@@ -34,7 +35,6 @@ from hedgerow.texts import counted, short_repr
 
 __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 
-Integers = npt.NDArray[np.int64]
 
 LATEST = 10  # questions that notebooks show
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Cut, Splits, cells_of
@@ -39,7 +40,6 @@ from hedgerow.table import (
 
 __all__ = ["Nodes", "Queryable"]
 
-Integers = npt.NDArray[np.int64]
 
 CHUNK = 1 << 22  # scores that are held at once; a public number, so that the draws do not depend on the records
 

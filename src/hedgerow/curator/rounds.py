@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.curator.checks import check_range, check_scores, check_sums
 from hedgerow.curator.splits import Cut, Splits, cut_scores, feature_scores
 from hedgerow.mechanisms import Noise, Randomness, Selection
@@ -15,9 +15,6 @@ from hedgerow.privacy.events import Event
 from hedgerow.table import ChannelRule
 
 __all__ = ["Candidate", "Round"]
-
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.shapes import frozen_copy
 from hedgerow.table import Cells, CodeGroups
 
 __all__ = ["Cut", "Splits", "cells_of", "cut_scores", "feature_scores"]
-
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.errors import EngineError
 from hedgerow.table import Question
 
 __all__ = ["Partial", "Total", "Wire", "combined", "narrowed"]
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

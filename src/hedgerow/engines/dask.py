@@ -12,9 +12,7 @@ from importlib import import_module
 from itertools import count
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from hedgerow.arrays import Integers
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums, changed
@@ -32,7 +30,6 @@ from hedgerow.table import Candidates, Keep, PartitionedTable, Question, Reading
 
 __all__ = ["DaskEngine", "DaskSource"]
 
-Integers = npt.NDArray[np.int64]
 Future = Any
 
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are

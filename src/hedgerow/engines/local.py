@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count, repeat
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from hedgerow.arrays import Integers
 from hedgerow.engines.collect import Partial, Total
 from hedgerow.engines.encode import Checksums, counted_of, partitions_of
 from hedgerow.engines.progress import Progress
@@ -23,7 +21,6 @@ from hedgerow.threads import available_threads, for_each
 
 __all__ = ["LocalEngine", "LocalSource"]
 
-Integers = npt.NDArray[np.int64]
 
 FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 

@@ -14,8 +14,8 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.engines import remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import CHANGED, Checksums, changed
@@ -31,7 +31,6 @@ from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Share, T
 
 __all__ = ["SparkEngine", "SparkSource"]
 
-Integers = npt.NDArray[np.int64]
 Cells = tuple[bytes, bytes, bytes, bytes, int]  # codes, classes, ids, checksum and number of records of a partition
 
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are

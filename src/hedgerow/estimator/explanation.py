@@ -8,13 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.notebook import MOST_COLUMNS, html_table
 from hedgerow.schema import Encoder
 from hedgerow.texts import short_repr, shortened
 
 __all__ = ["Explanation", "cells_in_words"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

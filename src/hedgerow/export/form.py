@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.export.readings import Reading
 from hedgerow.schema.features import Value
 
@@ -20,9 +21,7 @@ __all__ = ["Link", "Mean", "OutcomeRange", "ScoringForm", "Softmax", "shares_of_
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from hedgerow.arrays import Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
@@ -19,7 +20,6 @@ from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
 
 __all__ = ["MOST_DRAWS", "AtMost", "Geometric", "PassesThreshold", "RoundedNormal"]
 
-Integers = npt.NDArray[np.int64]
 
 RATE_BITS = 52  # keeps the geometric sampler's intermediate products in an int64
 THRESHOLD_GUARD = 2**-40  # relative; logarithms are accurate to the 50th bit

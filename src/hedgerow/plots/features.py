@@ -8,10 +8,10 @@ from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.additive.curves import Curve, Pair, curve_of, pair_of
 from hedgerow.additive.terms import AdditiveModel
+from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
@@ -20,7 +20,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels"]
 
-Floats = npt.NDArray[np.float64]
 
 FIRST = 6  # panels where no features are named
 MOST_VALUES = 20  # of a category that are drawn

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.additive.curves import noise_by_feature
 from hedgerow.additive.terms import AdditiveModel
+from hedgerow.arrays import Floats
 from hedgerow.plots.axes import BLUE, GREY, new_axes, shown
 
 __all__ = ["ImportancesDisplay"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class ImportancesDisplay:

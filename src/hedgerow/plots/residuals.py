@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.analysis.regression_card import RegressionCard
+from hedgerow.arrays import Floats
 from hedgerow.plots.axes import BLUE, GREY, RED, new_axes
 
 __all__ = ["PredictionErrorDisplay", "ResidualDisplay"]
 
-Floats = npt.NDArray[np.float64]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_SHOWN = 0.995  # of the residuals are within the picture

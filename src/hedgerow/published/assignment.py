@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.privacy.exact import decimal_text
@@ -19,7 +20,6 @@ from hedgerow.published.noise import Permutation, Resample
 
 __all__ = ["AllRecords", "Assignment", "Bootstrap", "Chunks", "FixedSize", "Reweighted", "Subsets", "TwoPhases"]
 
-Integers = npt.NDArray[np.int64]
 LEAST_ERROR = 1e-10
 
 Subsets = list[Integers]

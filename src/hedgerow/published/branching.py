@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.published.kernels import CUT
 from hedgerow.schema import Encoder, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 
 __all__ = ["Branching", "BranchingRule", "CutCodes", "CutRanges", "NodeBins", "SchemaBins"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.cells.hierarchy import Edges, Hierarchy
 from hedgerow.cells.model import CellsModel, read_release
 from hedgerow.cells.specializer import Release
@@ -34,8 +35,6 @@ from hedgerow.texts import short_repr
 
 __all__ = ["PublishedCellsModel", "PublishedCellsPlan"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 GENERIC = 2  # the factor is epsilon / (2 Delta), scores being measured in Delta
 REASONS = (

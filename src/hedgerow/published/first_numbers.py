@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.published.kernels import CUT
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["first_numbers", "taken"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 LARGEST = 0x7FEFFFFFFFFFFFFF  # the largest float64 as an integer
 

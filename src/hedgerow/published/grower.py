@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.published import kernels
 from hedgerow.published.assignment import Subsets
@@ -17,10 +18,6 @@ from hedgerow.published.records import NodeRecords, RawRecords
 from hedgerow.published.splits import Chosen, SplitMechanism
 
 __all__ = ["Grower"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Pure
 from hedgerow.published.case import Case
@@ -18,8 +18,6 @@ from hedgerow.published.noise import Laplace, RealPermuteAndFlip, SmoothLabel
 
 __all__ = ["LaplaceCounts", "Leaf", "LeafMechanism", "PermuteAndFlipLabel", "SmoothSensitivityLabel"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 LABEL = "leaf label, as the paper states it"
 GAP = 3  # records, at which the loss of the smooth label is told
 

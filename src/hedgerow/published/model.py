@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import FileFormatError
 from hedgerow.export import ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.published import kernels
@@ -23,7 +24,6 @@ from hedgerow.trees.model import check_trees
 __all__ = ["PublishedForest", "Trees"]
 
 Integers = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
 from hedgerow.mechanisms.kernels import Stream, next_word
 from hedgerow.privacy.events import BoundedRange, Pure
@@ -36,10 +37,6 @@ __all__ = [
 
 SEED_WORDS = 4  # 256 bits
 LARGEST_EXPONENT = 700.0  # beyond it a float overflows
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.published.branching import Branching
 from hedgerow.published.model import Trees
 from hedgerow.scores import multiway
@@ -14,8 +14,6 @@ from hedgerow.trees.model import Forest
 from hedgerow.trees.pruning import PessimisticPruning
 
 __all__ = ["Pruning"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
 from hedgerow.threads import available_threads, for_each
 
 __all__ = ["NodeRecords", "RawRecords"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 MOST_CELLS = 1 << 21  # of histograms that are in memory at once
 

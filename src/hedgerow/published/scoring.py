@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import Link, NumberReading, Reading, ScoringForm, readings_of
 from hedgerow.published.branching import Branching
@@ -20,8 +21,6 @@ from hedgerow.schema import Encoder
 
 __all__ = ["coded"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 # The branches of columns (features, numbers), all of which come to each of some nodes, of shape (nodes, numbers).
 Branches = Callable[[Floats, Integers], npt.NDArray[Any]]
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Pure
 from hedgerow.published.case import Case
@@ -28,9 +28,6 @@ from hedgerow.published.scores import Score
 
 __all__ = ["NoisyHistograms", "RandomTest", "SelectCutsThenTest", "SelectTest", "Split", "SplitMechanism", "Subspace"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 Chosen = tuple[Integers, Floats, Floats]
 
 TEST = "test of a node, as the paper states it"

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Pure
 from hedgerow.published.case import Case
@@ -18,9 +18,6 @@ from hedgerow.published.noise import Laplace
 
 __all__ = ["Empty", "NoisyCount", "SingleClass", "Stop", "StopMechanism", "UnreadCount"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 PURPOSE = "noisy count of a node, as the paper states it"
 
 

@@ -7,15 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import polynomial
 
+from hedgerow.arrays import Floats
 from hedgerow.reproduce.claims import fact, stated
 from hedgerow.reproduce.experiment import Verdict
 
 GAPS = (0.5, 1.0, 2.0, 4.0, 8.0)  # epsilon times the gap between two counts
-
-Floats = npt.NDArray[np.float64]
 
 
 def flip_law(scores: Floats, factor: float) -> Floats:

@@ -10,15 +10,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
 from hedgerow.shapes import check_shape, frozen_copy
 
 __all__ = ["Candidates", "binary", "mixed", "multiway", "multiway_or_binary"]
-
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 MOST_WEIGHT = 1 << 62

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.candidates import Candidates
@@ -18,7 +18,6 @@ from hedgerow.shapes import check_shape
 
 __all__ = ["SCORES", "ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", "Score"]
 
-Integers = npt.NDArray[np.int64]
 
 MOST_FRACTION_BITS = 28  # a branch of 2**31 records then scores above -2**60, and 8 such branches fit 64 bits
 MOST_GAIN_BITS = 20  # 2**31 records times a slope below 2**5 then stay below 2**56

@@ -14,11 +14,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.errors import ConfigurationError
 
 __all__ = ["BRANCH_SCORES", "BranchScore", "Majority", "Purity", "Specializations", "most_concerned"]
 
-Integers = npt.NDArray[np.int64]
 
 FRACTION_BITS = 10
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Protocol, cast
 
-import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.estimator import Model, PrivateClassifier
 from hedgerow.parameters import Constraint, Exact, RandomSource
 from hedgerow.privacy.exact import exact_delta
@@ -15,8 +15,6 @@ from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 
 __all__ = ["Booster", "BoostingClassifier"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Booster(Model, Protocol):

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from hedgerow.additive.curves import condition, explained
 from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.terms import AdditiveModel, joined
+from hedgerow.arrays import Floats
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
@@ -27,7 +25,6 @@ from hedgerow.systems.booster import BoostingClassifier
 
 __all__ = ["CellCurves", "HedgerowClassifier", "Interaction"]
 
-Floats = npt.NDArray[np.float64]
 
 RULES = Rules()
 MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from hedgerow.additive.curves import explained
 from hedgerow.additive.links import LogLink, LogOutcome
 from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.squared import Poisson
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PrivateRegressor, PublicCoins
 from hedgerow.parameters import Choice, Constraint, Exact, Integer, RandomSource, Signs
@@ -27,7 +25,6 @@ from hedgerow.systems.hedgerow import MOST_CUTS
 
 __all__ = ["HedgerowRegressor"]
 
-Floats = npt.NDArray[np.float64]
 
 RULES = RegressionRules()
 COUNTS = replace(RULES, loss=Poisson, link=LogLink)

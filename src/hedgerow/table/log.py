@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.mechanisms import Coins
 from hedgerow.table import kernels
 from hedgerow.table.memory import NO_WEIGHTS, MemoryFrontier, MemoryTable, classes_among, grouped
@@ -42,7 +43,6 @@ __all__ = [
     "Thin",
 ]
 
-Integers = npt.NDArray[np.int64]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 CODES, LABELS, MARGINS = "codes", "labels", "margins"

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
 from hedgerow.schema import Encoder
@@ -23,7 +24,6 @@ from hedgerow.threads import for_each, for_slices
 
 __all__ = ["MemoryFrontier", "MemoryTable"]
 
-Integers = npt.NDArray[np.int64]
 
 # Cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache.
 BLOCK_CELLS = 1 << 18

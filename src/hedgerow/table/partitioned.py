@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 from hedgerow.table.log import (
@@ -36,7 +37,6 @@ from hedgerow.threads import for_each
 
 __all__ = ["Engine", "PartitionedTable"]
 
-Integers = npt.NDArray[np.int64]
 
 MOST_CELLS = 1 << 23  # of one question about histograms: 64 MiB in every partition's answer
 BLOCK_CELLS = 1 << 18  # that are worked on together

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
 
 __all__ = ["Coded", "Codes", "Labels", "Reading", "classes_of"]
 
-Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.unsignedinteger]
 Labels = npt.NDArray[np.signedinteger]
 

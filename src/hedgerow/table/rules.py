@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
+
 __all__ = [
     "CellRule",
     "Cells",
@@ -20,7 +22,6 @@ __all__ = [
     "WeightRule",
 ]
 
-Integers = npt.NDArray[np.int64]
 # int32 in a table: sums of released votes, of which 10 000 rounds stay far below 2**31.
 Margins = npt.NDArray[np.signedinteger]
 

@@ -8,13 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 from hedgerow.table.rules import CellRule, ChannelRule, Layout, RecordRule, RecordVotes, WeightRule
 
 __all__ = ["Frontier", "Table"]
-
-Integers = npt.NDArray[np.int64]
 
 
 class Frontier(Protocol):

@@ -10,14 +10,13 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.events import Event
 from hedgerow.scores import Candidates, binary, mixed, multiway
 
 __all__ = ["Binary", "CandidateRule", "Grouped", "Mixed", "Multiway", "Sorting"]
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.mechanisms import PerRecordCoin
 from hedgerow.table import RecordRule, WeightRule
@@ -16,9 +16,6 @@ from hedgerow.trees.recipe import Level, Schedule
 from hedgerow.trees.splits import SplitMechanism
 
 __all__ = ["Grower"]
-
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

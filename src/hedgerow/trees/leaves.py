@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from hedgerow.arrays import Integers
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.mechanisms import Budget, Noise, PermuteAndFlip, Selection
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.scores import ClassCount
 
 __all__ = ["Leaf", "LeafMechanism", "NoisyCounts", "SelectLabel"]
-
-Integers = npt.NDArray[np.int64]
 
 
 class LeafMechanism(Protocol):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.limits import MOST_BRANCHES
@@ -23,9 +24,6 @@ from hedgerow.trees import kernels
 __all__ = ["Forest", "Integers", "check_trees", "levels", "parents"]
 
 DEEPEST = 65  # levels: estimators allow 64 tests on a path
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.trees.model import Forest, Integers
 
 __all__ = ["node_means", "path_contributions"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def node_means(forest: Forest, values: Floats) -> Floats:

@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.trees.model import Forest
 
 __all__ = ["PessimisticPruning"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 SLACK = 0.1  # errors by which a leaf may be worse than the subtree that it stands for
 

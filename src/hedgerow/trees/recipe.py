@@ -10,6 +10,7 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hedgerow.arrays import Integers
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget
@@ -17,7 +18,7 @@ from hedgerow.mechanisms.noise import MOST_DRAWS
 from hedgerow.privacy.events import Event, Parallel, Sequence
 from hedgerow.scores import Candidates
 from hedgerow.trees.assignments import Assignment, PerRecord, Sampling
-from hedgerow.trees.candidates import CandidateRule, Integers, Multiway, Sorting
+from hedgerow.trees.candidates import CandidateRule, Multiway, Sorting
 from hedgerow.trees.leaves import Leaf, LeafMechanism, SelectLabel
 from hedgerow.trees.levels import Harmonic, Levels
 from hedgerow.trees.pruning import PessimisticPruning

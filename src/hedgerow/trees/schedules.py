@@ -13,13 +13,11 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Truth
 from hedgerow.mechanisms import Draw, PublicChoice
 
 __all__ = ["AfterFirst", "EvenRounds", "RandomRounds", "RoundSchedule", "ThinnedRounds"]
-
-Truth = npt.NDArray[np.bool_]
 
 
 class RoundSchedule(Protocol):

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, Exponential, Noise, PermuteAndFlip, PublicChoice, Selection
@@ -18,8 +19,6 @@ from hedgerow.scores.kernels import CUT
 
 __all__ = ["NoisyHistograms", "RandomTest", "SelectCutsThenTest", "SelectTest", "Split", "SplitMechanism", "Subspace"]
 
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 # Noisy counts that are held at once; a public number, so that the draws do not depend on the records.
 CELLS_AT_ONCE = 1 << 22

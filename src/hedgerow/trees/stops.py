@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from hedgerow.arrays import Integers, Truth
 from hedgerow.curator import Nodes, Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import AtMost, Budget, Geometric, Noise
 from hedgerow.privacy.events import Event
 
 __all__ = ["NoisyMinority", "NoisySize", "Stop", "StopMechanism"]
-
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 class StopMechanism(Protocol):

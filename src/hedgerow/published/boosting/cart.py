@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure, Sequence
 from hedgerow.published.boosting import kernels
@@ -23,9 +23,6 @@ from hedgerow.published.records import NodeRecords, RawRecords
 
 __all__ = ["CartTree"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 UNIT = Laplace(Fraction(1))
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure, Sequence
 from hedgerow.published.boosting.learner import Ranked, midpoint, tested_codes
@@ -26,8 +27,6 @@ from hedgerow.published.records import RawRecords
 
 __all__ = ["CodedTree"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 CLASSES = 2
 _LACKING = ", and a class that a node lacks gets no noise"
 NOISES = 9  # of a candidate: the sizes of both sides and of the node, then each side's size and class sums again

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
 from hedgerow.published.boosting import kernels
@@ -21,9 +22,6 @@ from hedgerow.threads import for_each
 
 __all__ = ["Fitter", "Learner", "Ranked", "midpoint", "tested_codes"]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 FEW_CELLS = 1 << 22  # are summed in less time than a second thread takes to start
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Truth
 from hedgerow.errors import FileFormatError
 from hedgerow.export import ScoringForm, Softmax
 from hedgerow.published.boosting import kernels
@@ -23,8 +24,6 @@ from hedgerow.trees.model import check_trees
 __all__ = ["BinaryTrees", "PublishedBoosted"]
 
 Integers = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Truth = npt.NDArray[np.bool_]
 
 LARGEST_ALPHA = 1e6  # sums of such weights stay finite
 DAMAGED = "the file's trees are damaged; fit the model again."

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.published.noise import float_generator
 
 __all__ = ["MeanLaplace"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

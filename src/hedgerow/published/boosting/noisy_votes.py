@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import Event, Pure
@@ -21,7 +22,6 @@ from hedgerow.texts import short_repr
 __all__ = ["KEY_WORDS", "AnswerKey", "NoisyAnswers", "NoisyVotes"]
 
 KEY_WORDS = 8  # of 32 bits
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

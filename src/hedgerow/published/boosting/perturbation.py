@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure, Sequence
 from hedgerow.privacy.exact import decimal_text
@@ -19,8 +20,6 @@ from hedgerow.trees.schedules import RoundSchedule
 
 __all__ = ["PerturbExtremes", "noise_scales"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 UNIT = Laplace(Fraction(1))
 EQUAL = 1e-9  # weights that differ by less, relatively, are equal: their floats went different ways

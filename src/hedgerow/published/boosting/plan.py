@@ -27,8 +27,6 @@ from hedgerow.schema import Encoder, Schema
 
 __all__ = ["PublishedBoosting", "PublishedBoostingPlan"]
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class PublishedBoosting:

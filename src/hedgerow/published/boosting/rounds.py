@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.published.case import Case
 
@@ -25,7 +26,6 @@ __all__ = [
     "round_budget",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 LEAST_ERROR = 1e-10
 ROUNDING = 1e-12  # an error of one half is not above one half because its sum was rounded

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Integers, Truth
 from hedgerow.published.boosting import kernels
 from hedgerow.published.boosting.model import BinaryTrees
 from hedgerow.published.records import RawRecords
 
 __all__ = ["Sketch", "WeakestLink", "errors_by_node"]
-
-Integers = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(eq=False)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.published.boosting import kernels
@@ -24,7 +24,6 @@ from hedgerow.schema import Numeric, Schema
 
 __all__ = ["AttributeStump", "ExactStump", "RawNumbers"]
 
-Floats = npt.NDArray[np.float64]
 
 TIE = 1e-10  # weighted errors that differ by less are equal: sums of floats never are
 UNIT = Laplace(Fraction(1))

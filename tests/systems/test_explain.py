@@ -54,6 +54,7 @@ def test_curves_add_up_to_the_last_bit(delta, classes):
     found = model.explain(TABLE)
     assert model.interactions_
     assert np.array_equal(found.baseline + found.contributions.sum(axis=1), model.decision_function(TABLE))
+    assert isinstance(found.baseline, float if len(model.classes_) == 2 else np.ndarray)
     assert found.deviation.shape == found.contributions.shape
     assert np.all(found.deviation >= 0)
     assert np.abs(found.contributions[:, 1]).max() > 0.5

@@ -173,11 +173,12 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
         of_curves = [curve_of(model, feature).deviation for feature in range(codes.shape[1])]
         none = np.full((len(codes), len(model.start)), np.nan)
         deviation = np.stack([none if own is None else own[codes[:, j]] for j, own in enumerate(of_curves)], axis=1)
+    whole = model.shown(baseline / model.vote_steps + model.origin)
     return Explanation(
         names=tuple(encoder.schema.names),
         classes=tuple(encoder.schema.classes),
         scale=model.scale,
-        baseline=model.shown(baseline / model.vote_steps + model.origin),
+        baseline=float(whole) if whole.ndim == 0 else whole,
         contributions=model.shown(contributions / model.vote_steps),
         cells=cells_in_words(encoder, codes),
         deviation=None if deviation is None else model.shown(deviation),

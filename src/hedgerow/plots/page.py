@@ -20,7 +20,7 @@ h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
 table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
 th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
 th { background: #f2f2f2; }
-pre { font-size: 13px; overflow-x: auto; }
+pre { font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; }
 figure { margin: 1.5em 0; } img { max-width: 100%; } figcaption { font-size: 14px; color: #555; }
 """
 

@@ -472,7 +472,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"failure": 0.7}, "failure"),
         ({"failure": 0.5}, "failure"),
         ({"X": {"age": [], "job": []}, "y": None, "classes": [0, 1]}, "minimum of 1"),
-        ({"X": hr.Records.from_batches([PEOPLE], label="x"), "y": None, "groups": [1]}, "leave out groups"),
+        ({"X": hr.Records.from_batches([PEOPLE], label="x"), "y": None, "groups": [1]}, "omit groups"),
         ({"y": None}, "needs classes"),
         ({"adjacency": "x"}, "adjacency"),
         ({"records_per_person": 0}, "records_per_person"),

@@ -1,4 +1,4 @@
-"""How good a model is, asked privately: one question about records that it was not fitted on."""
+"""Private evaluation of a fitted model: one query on records that were not used in the fit."""
 
 from __future__ import annotations
 
@@ -55,63 +55,64 @@ def evaluate(
     groups: Any = None,
     records_per_person: int | None = None,
 ) -> ReportCard | RegressionCard:
-    """Ask how good a fitted model is on records that it was not fitted on.
+    """Evaluate a fitted model privately on records that were not used in its fit.
 
-    Releases  noisy counts of the records by label and by bins of the model's probability; of a regressor, by bins of its
-              prediction and of the residual. Every figure follows from them.
-    Costs     ``epsilon``, pure unless there is a ``delta``: a record is in one cell, and for K > 2 classes in K + 1.
-    Assumes   that the model is public, and that these records had no part in it.
+    Releases  for a classifier, noisy counts of the records by label and by bin of the predicted probability; for a regressor,
+              by bin of the prediction and of the residual. Every figure is computed from these counts.
+    Costs     ``epsilon``, pure if ``delta`` is 0. A record is in one cell, and with K > 2 classes in K + 1.
+    Assumes   that the model is public and was not fitted on these records.
 
     Parameters
     ----------
     model : PrivateClassifier or PrivateRegressor
         A fitted model of this library.
     X : data frame (pandas, polars, pyarrow), mapping of columns, array of shape (n_samples, n_features), or Records
-        The test records, as for ``predict``; ``hr.Records`` are read once, block by block.
+        The test records, as for ``predict``. ``hr.Records`` are read once, block by block.
     y : sequence of length n_samples
-        Their labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
-        out, by public rule.
+        Their labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is
+        ignored.
     epsilon : float
         The budget, read as its shortest decimal.
     delta : float, default 0
-        Where it is above 0 noise is normal, which is less for many classes.
+        If above 0, the noise is normal, which is smaller for many classes.
     bins : int, default 64
-        Bins of a probability, an even number from 2 to 1024, equally wide in log-odds: public, never from the records. Of a
-        regressor, bins of the residual, which grow by one factor away from zero.
+        The number of bins, even, from 2 to 1024. They are public: for a classifier of equal width in log-odds; for a regressor
+        bins of the residual whose widths grow by a constant factor away from zero.
     adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. For one record replaced the question runs at half the budget.
+        What neighboring data sets are. Under "replace-one" the query runs at half the budget.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where the question is booked before any record is read.
+        The ledger that is charged before any record is read.
     groups : sequence of length n_samples, optional
-        Who each record is of, as for ``fit``; leave it out where the model's schema names a column of X as ``person``.
+        The person of each record, as for ``fit``. Omit it if the model's schema names a column of X as ``person``.
     records_per_person : int, optional
-        The guarantee is for one person, of whom at most so many records are read; None: as many as the model's own.
+        The guarantee protects a person, of whom at most this many records are read. None: the model's value.
 
     Returns
     -------
     ReportCard
-        Accuracy, confusion matrix, ROC AUC, Brier score, curves, calibration; intervals; and its certificate.
+        For a classifier: accuracy, confusion matrix, ROC AUC, Brier score, curves and calibration, each with intervals, and the
+        certificate.
     RegressionCard
-        Of a regressor: RMSE, MAE, R2, bias, quantiles of the residual, calibration by groups of predictions, and what
+        For a regressor: RMSE, MAE, R2, bias, quantiles of the residual, calibration by groups of predictions, and the counts that
         ``predict_interval`` needs.
 
     Raises
     ------
     ConfigurationError
-        If a parameter, or the columns, are wrong; nothing was booked or drawn.
+        If a parameter or a column is wrong. Nothing was booked or drawn.
     BudgetExceeded
-        If the ledger refuses the question; nothing was drawn.
+        If the ledger refuses the query. Nothing was drawn.
 
     Warns
     -----
     UserWarning
-        If the card protects another unit than the model: a single record instead of a person, or persons of another column.
+        If the card and the model protect different units: a record and a person, or persons by different columns.
 
     Notes
     -----
-    docs/proofs/report-card.md. Several evaluations of the same records add up.
+    Proof: docs/proofs/report-card.md. The costs of several evaluations of the same records add up.
 
     Examples
     --------

@@ -140,7 +140,7 @@ def private_schema(
     stand_in = stand_in if person is None else stand_in.replace(person=person)
     _check(claim, bool(categorical) or classes is None, trimmed, failure)
     if isinstance(X, Records) and groups is not None:
-        raise ConfigurationError("hr.Records hold who they are of; leave out groups, and name its column by group=.")
+        raise ConfigurationError("hr.Records hold person ids themselves; omit groups, and name the column by group=.")
     if not isinstance(X, Records):
         X, groups = split_groups(X, groups, person)
     records, labels = _read(X, y, stand_in, with_labels=classes is None)

@@ -1,4 +1,4 @@
-"""Private tuning: candidates trained and compared within one budget, and one of them shown."""
+"""Private tuning: train and compare candidates within one budget, and release the best."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FIXED = (
     "random_state",
     "ledger",
     "variant",
-)  # not a candidate's to choose
+)  # set by the search, not by a candidate
 STRATEGIES = ("disjoint", "random-stopping")
 GAMMA_BITS = 3  # an expected 3.4 runs by the logarithmic law, 8 by the geometric one
 ASSUMPTIONS = (
@@ -63,7 +63,7 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class Searched:
-    """Everything that a search leaves behind, as one value: a model never stands beside the certificate of another search."""
+    """The result of a search as one value, so that a model never appears with the certificate of another search."""
 
     params: Mapping[str, Any]
     estimator: PrivateEstimator
@@ -71,55 +71,56 @@ class Searched:
 
 
 class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Choose parameters by records, within one budget.
+    """Tune parameters within one privacy budget.
 
-    Releases  the best candidate's parameters and a model. Nothing of the others: there are no ``cv_results_``.
+    Releases  the parameters of the best candidate and a model. Nothing about the others: there is no ``cv_results_``.
     Costs     ``epsilon``, pure.
-    Assumes   what a fit does. docs/proofs/private-search.md.
+    Assumes   the same as a fit. Proof: docs/proofs/private-search.md.
 
-    Mostly it does not pay: defaults follow from public numbers and get the whole budget (docs/tuning.md). Where the schema names
-    a column of persons, or ``fit`` is given ``groups``, parts are divided by person.
+    Tuning rarely pays: the defaults follow from public numbers and use the whole budget (docs/tuning.md). If the schema names a
+    column of persons, or ``fit`` gets ``groups``, all records of a person are in one part.
 
     Parameters
     ----------
     estimator : PrivateEstimator
-        What is tuned, in its private form, with a schema. Its epsilon, adjacency, random_state and ledger are replaced, and its
-        delta, if it has one, is 0.
+        The estimator to tune, in its private form, with a schema. The search replaces its epsilon, adjacency, random_state and
+        ledger, and sets its delta, if it has one, to 0.
     grid : mapping, or sequence of mappings
-        For each parameter the values to try, as for scikit-learn's ``GridSearchCV``; public.
+        The values to try for each parameter, as for scikit-learn's ``GridSearchCV``. It is public.
     epsilon : float, default 1.0
-        The budget of everything: search and last fit.
+        The budget of the whole search, with the last fit.
     strategy : {"disjoint", "random-stopping"}
-        "disjoint" gives each candidate a share of the records (or persons), and chooses on another share. "random-stopping"
-        trains a random number of candidates, each on most of the records at half the search's epsilon, and takes that with the
-        best noisy score.
+        "disjoint" trains each candidate on its own share of the records (or persons), and compares them on another share.
+        "random-stopping" trains a random number of candidates, each on most of the records at half the search's epsilon, and
+        takes the one with the best noisy score.
     refit : float, default 0.5
-        The share of epsilon for a fit of the best candidate on all records. 0: the model that won is the result.
+        The share of epsilon for a fit of the best candidate on all records. 0: the best candidate's own model is the result.
     validation : float, default 0.25
-        The share of the records that candidates are compared on, above 0 and at most 0.9.
+        The share of the records on which candidates are compared, above 0 and at most 0.9.
     largest_error : float or None
-        For regressors: candidates are compared by the sum of ``min(|y - f|, largest_error)``, in the outcome's unit, so that one
-        record cannot decide; the larger it is, the more the choice is noise. It is public; None: a tenth of the outcome's range.
+        For regressors: candidates are compared by the sum of ``min(|y - f|, largest_error)``, in the unit of the outcome, so that
+        no record has a large influence. A larger value makes the choice noisier. It is public. None: a tenth of the outcome's
+        range.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are.
     records_per_person : int, optional
-        The guarantee is for one person, of whom at most so many records are read; None: as the estimator's schema says. The
-        estimator's own is replaced.
+        The guarantee protects a person, of whom at most this many records are read. None: the value in the estimator's schema.
+        It replaces the estimator's own value.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where everything is booked, in one entry, before anything is drawn.
+        The ledger that is charged for the whole search, in one entry, before anything is drawn.
 
     Attributes
     ----------
     best_params_ : dict
         The parameters of the best candidate.
     best_estimator_ : PrivateEstimator
-        The fitted estimator; its own certificate names the search's.
+        The fitted estimator. Its certificate names the search's certificate.
     certificate_ : Certificate
-        What search and fit cost together.
+        The cost of the search and the fit together.
     classes_ : ndarray of shape (n_classes,)
-        The schema's classes, in its order; of a classifier.
+        The schema's classes, in its order; for classifiers.
 
     Examples
     --------
@@ -162,17 +163,17 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Search, and fit the best candidate.
+        """Compare the candidates and fit the best one.
 
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
             The records. ``hr.Records`` are read several times.
         y : sequence of length n_samples
-            The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
-            out.
+            The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is
+            ignored.
         groups : sequence of length n_samples, optional
-            Who each record is of, as for an estimator's ``fit``: the same records of a person count in all that is done.
+            The person of each record, as for an estimator's ``fit``. All steps use the same records of a person.
 
         Returns
         -------
@@ -181,9 +182,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ConfigurationError
-            If a parameter, a candidate or the columns are wrong; nothing was booked or drawn.
+            If a parameter, a candidate or a column is wrong. Nothing was booked or drawn.
         BudgetExceeded
-            If the ledger refuses the whole; nothing was drawn.
+            If the ledger refuses the search. Nothing was drawn.
         """
         whole, randomness, grid, schema = self._checked()
         scoring = self._scoring(schema)
@@ -193,13 +194,13 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tables = Tables(schema, self._unwatched(records), labels, keep)
         trials = Trials(self._candidates(grid, search), schema, tables, randomness, scoring)
         strategy = self._strategy(trials, search)
-        # Every candidate's last fit is planned now, so that the costliest is booked.
+        # The last fit of every candidate is planned now, so that the costliest can be booked.
         refits = [] if last is None else self._candidates(grid, last)
         last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
         certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
-            self.__dict__.pop("_searched", None)  # if this one is interrupted, nothing passes for its result
+            self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with trials.tables:
                 found = strategy.run()
             doubts: Sequence[str] = ()
@@ -226,7 +227,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         assumptions: tuple[str, ...],
         keep: Keep | None,
     ) -> Certificate:
-        """Return the certificate of the whole search, or of the model that it shows."""
+        """Return the certificate of the whole search, or of the model that it releases."""
         return certify(
             what,
             event,
@@ -239,7 +240,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
-        """Return the claim, where draws come from, the candidates' parameters and the schema, or raise ConfigurationError."""
+        """Return the claim, the source of randomness, the candidates' parameters and the schema, or raise ConfigurationError."""
         if not isinstance(self.estimator, PrivateEstimator) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be an estimator of this library in its private form; pass one.")
         if self.estimator.schema is None:
@@ -257,8 +258,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 )
         if self.strategy == "random-stopping" and not self.refit:
             raise ConfigurationError(
-                "random-stopping chooses parameters, at twice what one run costs, so its runs' models stand for no budget of "
-                "their own; pass refit above 0."
+                "random-stopping releases parameters, at twice the cost of one run, and no model; pass refit above 0."
             )
         grid = [dict(sorted(one.items())) for one in ParameterGrid(self.grid)]
         fixed = sorted({name for one in grid for name in one if name in FIXED})
@@ -269,7 +269,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return claim, randomness, grid, self.estimator.schema
 
     def _scoring(self, schema: Schema) -> Scoring:
-        """Return how candidates are compared, or raise ConfigurationError."""
+        """Return the rule that compares candidates, or raise ConfigurationError."""
         largest = self.largest_error
         if isinstance(self.estimator, PrivateClassifier):
             if largest is not None:
@@ -304,7 +304,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return [type(self.estimator)(**{**given, **one, **fixed}) for one in grid]
 
     def _unwatched(self, records: Any) -> Any:
-        """Return records that show no progress where it would tell the number of runs, which must stay hidden."""
+        """Return records without a progress bar where it would show the number of runs, which must stay secret."""
         watched = isinstance(records, Records) and self.strategy == "random-stopping"
         return records.with_progress(Silent()) if watched else records
 
@@ -345,12 +345,12 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def best_estimator_(self) -> PrivateEstimator:
-        """The fitted estimator; its own certificate names the search's."""
+        """The fitted estimator. Its certificate names the search's certificate."""
         return self._result.estimator
 
     @property
     def certificate_(self) -> Certificate:
-        """What search and fit cost together."""
+        """The cost of the search and the fit together."""
         return self._result.certificate
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -360,17 +360,17 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class, by the best estimator; of a classifier."""
+        """Return the best estimator's probabilities, one row per record and one column per class; for classifiers."""
         found: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)
         return found
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy of the best estimator, or R2; computed from raw records, which no guarantee covers."""
+        """Return the accuracy or R2 of the best estimator. It reads raw records, which no guarantee covers."""
         return float(self.best_estimator_.score(X, y))
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The schema's classes, in its order; of a classifier."""
+        """The schema's classes, in its order; for classifiers."""
         found: npt.NDArray[Any] = self.best_estimator_.classes_
         return found
 
@@ -393,7 +393,7 @@ def exact_share(share: float) -> Fraction:
 
 
 def _shares(whole: Claim, refit: Fraction) -> tuple[Claim, Claim | None]:
-    """Return what the search and the last fit may cost; together they are the whole."""
+    """Return the budgets of the search and of the last fit, which add up to the whole."""
     if not refit:
         return whole, None
     return replace(whole, epsilon=whole.epsilon * (1 - refit)), replace(whole, epsilon=whole.epsilon * refit)

@@ -1,4 +1,4 @@
-"""The interface mode: an analyst asks a curator one question after another, and the budget stops them."""
+"""The interface mode: an analyst sends queries to a curator until the budget is spent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from hedgerow.texts import counted, short_repr
 __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 
 
-LATEST = 10  # questions that notebooks show
+LATEST = 10  # queries that notebooks show
 
 RULES: Mapping[str, Constraint] = {
     "schema": Instance(Schema, "an hr.Schema, which says what is public about the data"),
@@ -51,16 +51,16 @@ RULES: Mapping[str, Constraint] = {
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """One question that was answered: what was asked of how many nodes, and its epsilon.
+    """One query that was answered.
 
     Parameters
     ----------
     text : str
-        What was asked.
+        What the query returned.
     nodes : int
-        Of how many nodes.
+        The number of nodes that it covered.
     epsilon : Fraction
-        What was named for it.
+        Its epsilon, as passed.
 
     Examples
     --------
@@ -82,48 +82,48 @@ class Question:
 
 
 class Curator:
-    """Holds records and answers questions about them with noise, until its budget is spent.
+    """Holds records and answers queries about them with noise, until its budget is spent.
 
-    The analyst gets released values and names of nodes, never records. A node is a set of records; ``root`` is all of them,
-    and ``partition`` divides nodes by tests. What is asked of a node and of the nodes above it adds up, what is asked of
-    disjoint nodes counts once (docs/proofs/composition.md).
+    The analyst gets released values and names of nodes, never records. A node is a set of records. ``root`` holds all of them,
+    and ``partition`` divides nodes by tests. Costs add up along a path from the root. Queries of disjoint nodes compose in
+    parallel (docs/proofs/composition.md).
 
     Parameters
     ----------
     X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
-        The records; a frame's columns are found by name, an array's stand in the schema's order.
+        The records. Columns of a frame are matched by name; columns of an array are in the schema's order.
     y : sequence of length n_samples
-        The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is left
-        out, by public rule.
+        The labels; None with ``hr.Records``, which hold them. A record whose label is missing or not in the schema is
+        ignored.
     schema : Schema
         What is public about the data.
     epsilon : float
-        The budget of all questions together, read as its shortest decimal; it is booked in the ledger at once.
+        The budget of all queries together, read as its shortest decimal. The ledger is charged when the curator is made.
     max_bins : int, default 10
         Equal-width bins of a numeric feature.
     adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are; for one record replaced every question gets half the noise budget that it names.
+        What neighboring data sets are. Under "replace-one" each query runs at half its epsilon.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where the budget is booked before any record is read.
+        The ledger that is charged before any record is read.
     groups : sequence of length n_samples, optional
-        Who each record is of, as for ``fit``; leave it out where the schema names a column of X as ``person``.
+        The person of each record, as for ``fit``. Omit it if the schema names a column of X as ``person``.
     records_per_person : int, optional
-        The guarantee is for one person, of whom at most so many records are read; None: as the schema says.
+        The guarantee protects a person, of whom at most this many records are read. None: the schema's value.
 
     Attributes
     ----------
     root : Nodes
         The node of all records.
     questions : tuple of Question
-        What was asked so far. Public: it says nothing that the analyst did not say.
+        The queries so far. They are public, because they hold only what the analyst passed.
 
     Raises
     ------
     BudgetExceeded
-        By any question that would take a path above the budget: it is not answered, and the message is the same whatever the
-        records are.
+        By any query that would take a path above the budget. The query is not answered, and the message does not depend on
+        the records.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class Curator:
         self._person = None if persons is None else persons.name
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
-        # The whole budget is booked at once, so the entry is finished when the curator stands ready to answer.
+        # The whole budget is booked at once, so the ledger entry is finished when the curator is ready.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
             keep = keep_of(persons, self.records_per_person, self._randomness)
             elsewhere = isinstance(X, Records)
@@ -194,12 +194,12 @@ class Curator:
 
     @property
     def records_per_person(self) -> int:
-        """How many records of one person are read at most."""
+        """The most records of one person that are read."""
         return self._claim.records_per_person
 
     @property
     def person(self) -> str | None:
-        """The column that tells persons apart, "" where it has no name; None: there is none."""
+        """The column of person ids, "" if it has no name; None if there is none."""
         return self._person
 
     @property
@@ -214,27 +214,27 @@ class Curator:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """What was asked so far."""
+        """The queries so far."""
         return tuple(self._questions)
 
     @property
     def epsilon(self) -> Fraction:
-        """The budget of all questions together, exact."""
+        """The budget of all queries together, exact."""
         return self._claim.epsilon
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of the costliest path of questions so far, exact."""
+        """The epsilon spent on the costliest path so far, exact."""
         return self._queryable.spent * (self._claim.epsilon / self._claim.pure)
 
     @property
     def remaining(self) -> Fraction:
-        """What the costliest path has left, exact; other paths may have more."""
+        """The epsilon that remains on the costliest path, exact. Other paths may have more."""
         return self._claim.epsilon - self.spent
 
     @property
     def certificate(self) -> Certificate:
-        """The guarantee of everything that this curator will ever answer."""
+        """The guarantee for all answers of this curator together."""
         return certify(
             "Curator",
             Pure(self._claim.pure, "a curator that stops at its budget", "questions of an analyst"),
@@ -246,7 +246,7 @@ class Curator:
         )
 
     def __repr__(self) -> str:
-        """Return the budget and the number of questions, and nothing of the records."""
+        """Return the budget and the number of queries; it does not depend on the records."""
         spent = f"spent={decimal_text(self.spent)} in {counted(len(self._questions), 'question')}"
         return f"<Curator: epsilon={decimal_text(self.epsilon)}, {spent}>"
 
@@ -290,8 +290,8 @@ class Curator:
     def histogram(self, nodes: Nodes, features: Iterable[str], epsilon: float) -> dict[str, Integers]:
         """Return for each feature the records of each node by code and class, of shape (nodes, codes, classes), with noise.
 
-        A record is in one cell of each feature's histogram, so the features share ``epsilon``. Codes are the bins or the
-        values of the schema, then missing, and for categories undeclared.
+        A record is in one cell of each feature's histogram, so the features share ``epsilon``. The codes of a feature are its
+        bins or declared values, then "missing", then for categories "undeclared".
         """
         names = list(features)
         unknown = [name for name in names if name not in self._schema.features]
@@ -316,18 +316,18 @@ class Curator:
         mechanism: str = "permute-and-flip",
         offered: npt.NDArray[np.bool_] | None = None,
     ) -> Integers:
-        """Return a test for each node, of shape (nodes,), chosen by its score.
+        """Select a test for each node by its score, and return their numbers, of shape (nodes,).
 
         Parameters
         ----------
         nodes, tests, epsilon
-            What is asked, of which nodes, at what cost.
+            The nodes, the tests to select from, and the cost for each node.
         score : {"gini", "max", "information-gain", "error"}
-            What ranks the tests.
+            The score of a test.
         mechanism : {"permute-and-flip", "exponential"}
-            How one is chosen.
+            The selection mechanism.
         offered : ndarray of shape (nodes, tests), bool, or None
-            Which tests each node may take, by public or released values; None: all.
+            The tests that each node may take, chosen by public or released values. None: all.
         """
         if score not in SCORES or mechanism not in SELECTIONS:
             raise ConfigurationError(
@@ -342,9 +342,9 @@ class Curator:
         return self._asked(f"a test by {SCORES[score].name}", nodes, epsilon, chosen)
 
     def partition(self, nodes: Nodes, tests: Candidates, chosen: npt.ArrayLike) -> Nodes:
-        """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
+        """Return the children of all nodes, also empty ones, each node's in the order of its test's branches.
 
-        It is free: tests are public or released. The nodes themselves are closed.
+        This costs nothing, because tests are public or released. The parent nodes are closed.
         """
         return self._queryable.partition(nodes, tests, np.array(chosen))
 
@@ -360,10 +360,10 @@ def _read(X: Any, y: Any, groups: Any, schema: Schema) -> tuple[Any, Any, bool, 
     """Return records and labels whose shapes were checked, whether columns have names, and who the records are of."""
     if isinstance(X, Records):
         if y is not None:
-            raise ConfigurationError("hr.Records hold their labels; pass None for y, and name their column by label=.")
+            raise ConfigurationError("hr.Records hold their labels; pass y=None, and name the label column by label=.")
         if groups is not None:
             raise ConfigurationError(
-                "hr.Records hold who they are of; leave out groups, and name its column by group=."
+                "hr.Records hold person ids themselves; omit groups, and name the column by group=."
             )
         X.check(schema)
         return X, None, True, X.groups_by(schema)
@@ -372,18 +372,18 @@ def _read(X: Any, y: Any, groups: Any, schema: Schema) -> tuple[Any, Any, bool, 
     return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
 
 
-# Not methods: through a learner's questions an analyst's own code would see records.
+# Not methods: with a learner's queries an analyst's own code could read records.
 
 
 def public_draws(curator: Curator) -> Callable[..., Any]:
-    """Return what draws a learner's public coins from the curator's randomness; it is free."""
+    """Return a function that draws a learner's public coins from the curator's randomness, at no cost."""
     return curator._queryable.draw_public
 
 
 def for_learner(curator: Curator, text: str, epsilon: Fraction, event: Event) -> Queryable:
-    """Reserve what a learner's plan costs, or raise BudgetExceeded, and return what a learner of this library asks.
+    """Reserve the cost of a learner's plan, or raise BudgetExceeded, and return the queryable that a learner needs.
 
-    ``text`` and ``epsilon`` stand among the curator's questions from then on.
+    ``text`` and ``epsilon`` are added to the curator's queries.
     """
     queryable = curator._queryable.for_learner(event)
     curator._questions.append(Question(text, 1, epsilon))

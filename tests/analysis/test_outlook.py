@@ -98,7 +98,7 @@ def test_the_plan_command_reads_and_spends_nothing(folder, run, answer):
     result = run("plan", "--schema", "people.toml", "--records", 5000, "--epsilon", 1, "--delta", 1e-6)
     assert result.exit_code == 0, result.output
     assert "nothing was read or spent" in result.stdout
-    assert "made-up records" in result.stdout
+    assert "synthetic records" in result.stdout
     document = answer(
         "plan", "--schema", "people.toml", "--records", 5000, "--epsilon", 1, "--system", "edprf", "--no-data"
     )

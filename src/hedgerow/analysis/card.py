@@ -1,4 +1,4 @@
-"""A report card: figures of a model that follow from noisy counts, each with how far noise and chance may have moved it."""
+"""The report card of a classifier: figures computed from noisy counts, with intervals for noise and for sampling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Curve(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """By bin that stands out of its noise: the middle of the bin, the share of records with the label, and their noisy number."""
+    """For each bin whose count exceeds its noise: its middle, the share of records with the label, their noisy number."""
 
     predicted: Floats
     observed: Floats
@@ -48,16 +48,16 @@ class Calibration(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportCard(Card):
-    """How good a model is on records that it was not fitted on, by one private question.
+    """The figures of a classifier on records that were not used in its fit, from one private query.
 
     Parameters
     ----------
     classes : sequence
-        The labels, in the order of probabilities; of two, the second is the positive one.
+        The labels, in the order of probabilities. Of two, the second is the positive class.
     grid : ScoreGrid
         The public bins.
     counts, deviation, certificate_, model_unit
-        As for ``Card``; all histograms stand in a row.
+        As for ``Card``. All histograms are concatenated.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class ReportCard(Card):
 
     @property
     def confusion_matrix(self) -> Floats:
-        """The noisy counts by label (rows) and predicted class (columns), of shape (classes, classes); some may be negative."""
+        """The noisy counts by label (rows) and predicted class (columns), of shape (classes, classes). Some may be negative."""
         return self.grid.confusion(self.counts).copy()
 
     @property
@@ -94,21 +94,21 @@ class ReportCard(Card):
 
     @property
     def roc_auc(self) -> float:
-        """The area under the ROC curve, ties counting half; of three classes or more, the mean of each against the rest."""
+        """The area under the ROC curve; ties count half. With three classes or more, the mean of each class against the rest."""
         return self.figure("roc_auc").value
 
     @property
     def brier_score(self) -> float:
-        """The mean squared error of the probability of the second class; of three or more, the sum over all classes."""
+        """The mean squared error of the probability of the second class. With three classes or more, the sum over all classes."""
         return self.figure("brier_score").value
 
     def roc_curve(self, label: Value | None = None) -> Curve:
-        """Return the true positive rate (y) by the false positive rate (x) of a class, the positive one unless named."""
+        """Return the true positive rate (y) by the false positive rate (x) of a class; by default the positive class."""
         own, others = self._descending(label)
         return Curve(_shares(others), _shares(own), self._thresholds)
 
     def precision_recall_curve(self, label: Value | None = None) -> Curve:
-        """Return the precision (y) by the recall (x) of a class, the positive one unless named."""
+        """Return the precision (y) by the recall (x) of a class; by default the positive class."""
         own, others = (np.maximum(np.cumsum(part), 0.0) for part in self._descending(label))
         found = own + others
         precision = np.divide(own, found, out=np.ones_like(own), where=found > 0)
@@ -116,7 +116,7 @@ class ReportCard(Card):
         return Curve(recall, np.concatenate(([1.0], precision)), self._thresholds)
 
     def calibration(self, label: Value | None = None) -> Calibration:
-        """Return how often a class, the positive one unless named, is the label, by bins of its probability."""
+        """Return how often a class is the label, by bins of its probability; by default the positive class."""
         own, others = self.grid.curve(self.counts, self._place(label))
         lower, upper = self.grid.ends
         records = own + others
@@ -125,7 +125,7 @@ class ReportCard(Card):
         return Calibration(((lower + upper) / 2)[clear], observed, records[clear])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was released, and the figures that follow from it, as plain values for JSON."""
+        """Return the released counts and the figures computed from them, as plain values for JSON."""
         return {
             "classes": list(self.classes),
             "bins": self.grid.bins,
@@ -144,7 +144,7 @@ class ReportCard(Card):
         Raises
         ------
         ValueError, TypeError, KeyError, FileFormatError
-            If the values are no report card's.
+            If the values are not those of a report card.
         """
         classes, bins = tuple(values["classes"]), int(values["bins"])
         counts, deviation = np.array(values["counts"], dtype=np.float64), float(values["deviation"])
@@ -163,7 +163,7 @@ class ReportCard(Card):
         return 0.0, 2.0 if name == "brier_score" and self.grid.n_classes > 2 else 1.0
 
     def _guard(self, name: str) -> float | None:
-        """Return by how much an interval widens since the numbers it divides by are noisy, None where they may be nothing."""
+        """Return the factor by which noise in the denominators widens an interval, or None if a denominator may be zero."""
         if name == "roc_auc":
             curves = [self.grid.curve(self.counts, k) for k in _curves(self.grid)]
             parts = [(float(part.sum()), len(part)) for curve in curves for part in curve]
@@ -191,7 +191,7 @@ class ReportCard(Card):
 
 
 def _shares(counts: Floats) -> Floats:
-    """Return the running share of noisy counts, from 0 to 1, never falling."""
+    """Return the cumulative share of noisy counts, from 0 to 1, never decreasing."""
     total = counts.sum()
     sums = np.concatenate(([0.0], np.cumsum(counts)))
     shares = sums / total if total > 0 else np.linspace(0.0, 1.0, len(sums))
@@ -206,7 +206,7 @@ def _accuracy(grid: ScoreGrid, counts: Floats) -> Figure:
 
 
 def _roc_auc(grid: ScoreGrid, counts: Floats) -> Figure:
-    """Records of one bin are tied: half of their pairs count, and it may be none or all."""
+    """Records of one bin are tied. Half of their pairs are counted; the true share may be none or all."""
     figures = []
     for k in _curves(grid):
         own, others = grid.curve(counts, k)
@@ -220,7 +220,7 @@ def _roc_auc(grid: ScoreGrid, counts: Floats) -> Figure:
 
 
 def _curves(grid: ScoreGrid) -> range:
-    """Return the classes of which curves are drawn: of two, the second one's is all."""
+    """Return the classes that have a curve: of two classes, only the second."""
     return range(1 if grid.n_classes == 2 else 0, grid.n_classes)
 
 

@@ -1,4 +1,4 @@
-"""Records divided at random into a part to fit on and a part to evaluate on, so that nobody pays for both."""
+"""Divide records at random into a training part and a test part, so that nobody's records are in both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class HeldOut(NamedTuple):
-    """The two parts, in the order of scikit-learn's ``train_test_split``; groups are None where none were given.
+    """The two parts, in the order of scikit-learn's ``train_test_split``. Groups are None if none were passed.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def hold_out(
 ) -> HeldOut:
     """Divide records at random into a training part and a test part, by person where a column identifies persons.
 
-    Each person (or each record, where nothing tells persons apart) is in the test part with probability ``share``,
-    independently of all others. So one person more or less moves nobody else, and a fit on the one part and a report card on
-    the other together cost each person the larger of the two epsilons, not the sum (docs/proofs/persons.md). Records without
-    an id are in neither part.
+    Each person (or each record, if there are no person ids) is in the test part with probability ``share``, independently of all
+    others. So adding or removing a person moves nobody else. A fit on the training part and a report card on the test part
+    together cost each person the larger of the two epsilons, not the sum (docs/proofs/persons.md). Records without an id are in
+    neither part.
 
     Parameters
     ----------
@@ -72,22 +72,22 @@ def hold_out(
     share : float, default 0.25
         The expected share of the test part, above 0 and below 1.
     schema : Schema, optional
-        Where it names a column of X as ``person``, that column tells persons apart, and stays in both parts.
+        If it names a column of X as ``person``, that column holds the person ids. It is kept in both parts.
     groups : sequence of length n_samples, optional
-        Who each record is of, where no column of X says it.
+        The person of each record, if no column of X holds it.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
 
     Returns
     -------
     HeldOut
         A named tuple ``X_train, X_test, y_train, y_test, groups_train, groups_test``. An empty part is returned as one record
-        whose cells, label and id are missing, which fits and report cards leave out: an error would tell that it is empty.
+        whose cells, label and id are missing, which fits and report cards ignore. An error would reveal that it is empty.
 
     Raises
     ------
     ConfigurationError
-        If ``share`` is no share, or X, y and groups are no records in memory of one length.
+        If ``share`` is not between 0 and 1, or X, y and groups are not in memory or differ in length.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
     if chosen.any():
         return rows_of(X, chosen), rows_of(y, chosen), rows_of(groups, chosen)
     empty = object_array([None], 1)
-    nothing: Any = [None]  # of a list: a fit reads what is no row as a record without cells
+    nothing: Any = [None]  # for a list: a fit reads an item that is not a row as a record without cells
     if not isinstance(X, list | tuple):
         columns = read_columns(X)
         nothing = dict.fromkeys(columns.names, empty) if columns.named else [[None] * len(columns.names)]
@@ -134,21 +134,21 @@ def _part(X: Any, y: Any, groups: Any, chosen: Mask) -> tuple[Any, Any, Any]:
 
 
 def _parts(groups: Any, rows: int, share: float, schema: Schema | None, randomness: Randomness) -> tuple[Mask, Mask]:
-    """Return which records are in the training part and which in the test part; records of nobody are in neither."""
+    """Return which records are in the training part and which in the test part. Records without an id are in neither."""
     missing, person = ((), None) if schema is None else (schema.missing, schema.person)
     told, words = read_groups(groups, rows, missing, person), randomness.words()
     coins: npt.NDArray[np.uint64] = words.of(0, rows)
     known: Mask = np.ones(rows, dtype=np.bool_)
     if told is not None:
         assert told.cells is not None
-        ids = person_ids(told.cells, words.key, told.missing)  # a keyed function of the id, by a key for this one split
+        ids = person_ids(told.cells, words.key, told.missing)  # a keyed function of the id; each split has its own key
         coins, known = ids[:, 0], np.asarray(ids.any(axis=1), dtype=np.bool_)
     tested: Mask = coins < np.uint64(int(share * 2**64))
     return known & ~tested, known & tested
 
 
 def rows_of(given: Any, chosen: Mask) -> Any:
-    """Return some rows of a table, a column or a list, in the container that it came in."""
+    """Return the chosen rows of a table, a column or a list, in a container of the same type."""
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -163,7 +163,7 @@ def rows_of(given: Any, chosen: Mask) -> Any:
 
 
 def as_part_of_table(given: Any) -> Any:
-    """Return rows or cells as a list, or as a frame or series of narwhals; numpy would look for a type that all cells share."""
+    """Return rows or cells as a list, or as a frame or series of narwhals. numpy would convert all cells to one common type."""
     listed = as_list(given)
     if listed is not None:
         return listed

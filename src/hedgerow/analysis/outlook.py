@@ -1,4 +1,4 @@
-"""What epsilon should I take? What a fit would cost and how large its noise would be, from public numbers alone."""
+"""The plan of a fit before it runs: its costs and its noise, computed from public numbers alone."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ STRENGTH = 2.5  # of made-up effects, beside standard Gumbel noise for each clas
 
 @dataclass(frozen=True)
 class Step:
-    """One kind of question: how often on a path it is asked, at which cost, and what noise that means.
+    """One kind of query: how often it occurs on a path, its cost and its noise.
 
     Parameters
     ----------
     purpose, mechanism : str
-        What is released, and by what.
+        What is released, and the mechanism that releases it.
     times : int
-        How often one record pays for it.
+        The number of such queries that read one record.
     cost : str
-        Of one time.
+        The cost of one query.
     noise : float
-        The standard deviation of noise for that cost on a sum to which a record adds at most 1: in records.
+        The standard deviation of the noise on a count, in records.
     """
 
     purpose: str
@@ -57,24 +57,24 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class FitPlan:
-    """What a fit would do, from public numbers.
+    """The plan of a fit, computed from public numbers.
 
     Parameters
     ----------
     system : str
         The class.
     records : int
-        How many records are assumed.
+        The assumed number of records.
     bins : int
         The most bins of a numeric feature.
     steps : tuple of Step
-        The questions, those of alternatives by the first.
+        The queries. Where a fit has alternatives, the first is shown.
     certificate : Certificate
-        The claim, as a fit would have it.
+        The certificate that a fit would have.
     made_up_records : int
-        On how many made-up records the figures are from; 0: none was asked for.
+        The number of synthetic records that the figures were measured on; 0 if there are no figures.
     accuracy, roc_auc, majority : float
-        What the fit had there, and the share of the largest class; NaN without made-up records.
+        The accuracy and ROC AUC of a fit on synthetic records, and the share of the largest class; NaN without them.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class FitPlan:
 
     @property
     def questions(self) -> int:
-        """How many questions one record pays for: rounds, levels and the rest."""
+        """The number of queries that read one record: rounds, levels and the rest."""
         return sum(step.times for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,22 +149,22 @@ class FitPlan:
         )
 
     def _made_up(self) -> Iterator[str]:
-        """Yield what the figures of made-up records are, if there are any."""
+        """Yield a sentence with the figures on synthetic records, if there are any."""
         if self.made_up_records:
             yield (
-                f"On {self.made_up_records} made-up records of that shape (no forecast for yours): accuracy {self.accuracy:.3f}, "
-                f"ROC AUC {self.roc_auc:.3f}; the largest class alone has {self.majority:.3f}."
+                f"On {self.made_up_records} synthetic records of this schema (not a forecast for yours): accuracy "
+                f"{self.accuracy:.3f}, ROC AUC {self.roc_auc:.3f}. Always predicting the largest class: {self.majority:.3f}."
             )
 
     def __str__(self) -> str:
         rows = [
             self._title(),
             "",
-            f"  records     {self.records}, by whoever asked",
-            f"  bins        at most {self.bins} of a numeric feature",
-            f"  questions   {self.questions} that one record pays for",
+            f"  records     {self.records}, as stated by the caller",
+            f"  bins        at most {self.bins} for a numeric feature",
+            f"  queries     {self.questions} that read one record",
             "",
-            "  one time of each, and its noise on a count, in records and as a share of them",
+            "  for each kind of query: how many, the cost of one, and its noise on a count, in records and as a share of them",
         ]
         width = max((len(step.purpose) for step in self.steps), default=0)
         wide = max((len(step.cost) for step in self.steps), default=0)
@@ -193,31 +193,31 @@ def plan(
     seed: int = 0,
     **parameters: Any,
 ) -> FitPlan:
-    """Say what a fit would cost and how noisy it would be, before anything is spent.
+    """Compute what a fit would cost and how noisy it would be, before anything is spent.
 
-    Nothing is read: it takes no records, and no file of any. What it says follows from its arguments alone.
+    It reads no records and no files. The result depends on its arguments alone.
 
     Parameters
     ----------
     schema : Schema
-        What is public about the records; entries must be given or released, not inferred.
+        What is public about the records. Its entries must be given or released, not inferred.
     records : int
-        How many there are, as their owner states or as was released; never a length that was looked up.
+        The number of records, as stated by their owner or released before. Do not pass a length that is not public.
     epsilon, delta, adjacency, records_per_person
         The claim, as for a fit.
     system : str, optional
-        One of ``hr.list_systems()``, by its name; None: "hedgerow", or "hedgerow-regressor" where the schema has an outcome.
+        The name of one of ``hr.list_systems()``. None: "hedgerow", or "hedgerow-regressor" if the schema has an outcome.
     made_up : bool, default True
-        Whether to try the fit on made-up records of the schema's shape, at most 20 000; of a classifier.
+        For classifiers: whether to run the fit on at most 20 000 synthetic records of this schema.
     seed : int, default 0
-        Of the made-up records and the noise on them.
+        The seed of the synthetic records and of the noise on them.
     **parameters
-        Of the system, such as ``max_depth=4``.
+        Parameters of the system, such as ``max_depth=4``.
 
     Returns
     -------
     FitPlan
-        Every kind of question with its cost and noise; printed, a page.
+        Every kind of query with its cost and its noise. ``print`` shows it as a page.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def private_schema(
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. For one record replaced the release runs at half the budget.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
         Where the release is booked before any record is read.
     groups : sequence of length n_samples, optional

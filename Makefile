@@ -84,7 +84,7 @@ test-slow: venv
 # Ledger stores on PostgreSQL, which other targets skip where it is not installed.
 test-postgres: venv
 	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || { echo "PostgreSQL is not installed: apt-get install postgresql" >&2; exit 1; }
-	$(PYTEST) $(WHOLE) tests/privacy -k "postgresql or server"
+	$(PYTEST) $(WHOLE) tests/ledgers -k "postgresql or server"
 
 # Models as ONNX, SQL and JSON in the programs that they are for, which other targets skip where these are not installed.
 test-exports: $(EXPORTS_STAMP)
@@ -103,8 +103,8 @@ build/venvs/mlflow/.installed: pyproject.toml
 
 # Thousands of processes that race for one ledger or are killed, on both stores (docs/ledgers.md).
 test-ledgers: venv
-	$(BIN)/python tests/privacy/store_processes.py sqlite --kills 2000 --attempts 4000
-	$(BIN)/python tests/privacy/store_processes.py postgresql --kills 400 --attempts 4000
+	$(BIN)/python tests/ledgers/store_processes.py sqlite --kills 2000 --attempts 4000
+	$(BIN)/python tests/ledgers/store_processes.py postgresql --kills 400 --attempts 4000
 
 # Fits on Dask and Spark clusters of this machine, whose workers are killed at every question.
 test-engines: $(ENGINES_STAMP)

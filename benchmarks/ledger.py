@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
+from hedgerow.ledgers.chain import Standing
+from hedgerow.ledgers.store import StoredLedger, written
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.chain import Standing
 from hedgerow.privacy.events import Pure
-from hedgerow.privacy.stored import StoredLedger, written
 
 STEP = Fraction(1, 1000)
 ENTRIES = 10_000

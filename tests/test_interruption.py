@@ -238,7 +238,7 @@ def test_a_fit_that_a_signals_handler_runs_in_between_is_booked():
         with contextlib.suppress(BudgetExceeded):
             return model.fit(X, Y)
 
-    files = ("privacy/ledger.py", "privacy/atomic.py")
+    files = ("ledgers/ledger.py", "privacy/atomic.py")
     places = 0
     for where, ledger, _ in at_every_line(files, lambda: hr.Ledger(epsilon=1.0), fit, fit):
         assert ledger.spent == sum(entry.epsilon for entry in ledger.entries) == Fraction(3, 5), where
@@ -260,7 +260,7 @@ def test_a_draw_that_a_signals_handler_makes_in_between_has_a_stream_of_its_own(
         assert len(set(drawn)) == len(drawn), where
 
 
-LEDGER = ("privacy/ledger.py", "estimator/base.py", "estimator/planning.py", "curator/interactive.py")
+LEDGER = ("ledgers/ledger.py", "estimator/base.py", "estimator/planning.py", "curator/interactive.py")
 SCHEMA = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
 X, Y = [["x"], ["y"]] * 20, ["no", "yes"] * 20
 

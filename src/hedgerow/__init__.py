@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         UnreadColumnWarning,
     )
     from hedgerow.estimator import Explanation
+    from hedgerow.ledgers.ledger import Ledger
+    from hedgerow.ledgers.store import LedgerStore
     from hedgerow.plots import (
         AuditDisplay,
         BudgetDisplay,
@@ -56,8 +58,6 @@ if TYPE_CHECKING:
         TreeDisplay,
     )
     from hedgerow.privacy.certificate import Certificate
-    from hedgerow.privacy.ledger import Ledger
-    from hedgerow.privacy.store import LedgerStore
     from hedgerow.schema import Boolean, Categorical, Date, Integer, Numeric, Schema
     from hedgerow.systems import SystemInfo, list_systems, load
     from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
@@ -124,10 +124,10 @@ _HOME = {
     "HeldOut": "hedgerow.analysis",
     "ImportancesDisplay": "hedgerow.plots",
     "Integer": "hedgerow.schema",
-    "Ledger": "hedgerow.privacy.ledger",
+    "Ledger": "hedgerow.ledgers.ledger",
     "LedgerDamaged": "hedgerow.errors",
     "LedgerPickleError": "hedgerow.errors",
-    "LedgerStore": "hedgerow.privacy.store",
+    "LedgerStore": "hedgerow.ledgers.store",
     "LedgerUnavailable": "hedgerow.errors",
     "MissingExtraError": "hedgerow.errors",
     "Numeric": "hedgerow.schema",

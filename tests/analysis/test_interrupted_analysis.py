@@ -28,7 +28,7 @@ FILES = (
     "analysis/trials.py",
     "curator/values.py",
     "curator/contest.py",
-    "privacy/ledger.py",
+    "ledgers/ledger.py",
 )
 
 
@@ -122,7 +122,7 @@ def test_an_interrupted_search_leaves_no_result_of_another_budget(drawn):
         return made.set_params(epsilon=0.25, ledger=hr.Ledger(epsilon=1)), made.best_estimator_
 
     ends = Counter()
-    files = ("analysis/search.py", "privacy/ledger.py", "estimator/planning.py")
+    files = ("analysis/search.py", "ledgers/ledger.py", "estimator/planning.py")
     for where, (made, before), _ in at_every_line(files, prepare, lambda prepared: prepared[0].fit(X, Y)):
         if not hasattr(made, "certificate_"):
             ends["nothing"] += 1

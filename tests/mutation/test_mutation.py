@@ -79,8 +79,8 @@ def test_a_constant_that_has_no_value_is_noticed():
 
 @pytest.mark.full
 def test_a_module_that_is_imported_only_as_its_tests_run_is_changed():
-    test = "tests/privacy/test_store.py::test_a_seeded_fit_voids_the_sum"
-    found = outcomes("privacy/stored.py", test, ("    if not same:", "    if same:"))
+    test = "tests/ledgers/test_store.py::test_a_seeded_fit_voids_the_sum"
+    found = outcomes("ledgers/store.py", test, ("    if not same:", "    if same:"))
     assert {number: state for number, (state, _) in found.items()} == {-1: "passed", 0: "failed"}
 
 

@@ -20,12 +20,12 @@ from hedgerow.curator import Queryable
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator import ClassModel, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest, read_given
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.events import Event
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import Columns

@@ -10,10 +10,10 @@ from hedgerow.analysis.questions import promised
 from hedgerow.analysis.released import NO_VALUE, ReleasedSchema, ReleasePlan
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.certificate import certify, warn_of_delta
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, read_columns, read_records
 from hedgerow.schema.features import Feature, Value

@@ -29,6 +29,7 @@ from hedgerow.estimator import (
     run,
     with_result,
 )
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness, RandomStopping
 from hedgerow.notebook import html_table
 from hedgerow.parameters import RandomSource
@@ -36,7 +37,6 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf
 from hedgerow.privacy.events import Sequence as InSequence
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.table import Keep, keep_of
 

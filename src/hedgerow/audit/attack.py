@@ -22,7 +22,7 @@ from hedgerow.audit.pairs import Data, Pair
 from hedgerow.audit.rows import Rows, no_such_view
 from hedgerow.audit.views import Columns, look
 from hedgerow.errors import ConfigurationError
-from hedgerow.privacy.repeats import uncounted
+from hedgerow.ledgers.repeats import uncounted
 from hedgerow.progress import Progress
 
 __all__ = ["Target", "Trial", "attack"]

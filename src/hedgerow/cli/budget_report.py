@@ -9,8 +9,8 @@ import click
 from hedgerow.cli.budget_show import amount_text, ceiling_text
 from hedgerow.cli.ledgers import ledger_options, required, store_of
 from hedgerow.cli.options import OutputFile, force_option, refuse_overwriting
+from hedgerow.ledgers.store import StoredLedger
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.privacy.stored import StoredLedger
 
 __all__ = ["report", "write_report"]
 

@@ -10,9 +10,9 @@ import click
 from hedgerow.cli.ledgers import ledger_option, ledger_options, required, store_of
 from hedgerow.cli.options import json_option
 from hedgerow.cli.output import write_json
+from hedgerow.ledgers.ledger import LedgerEntry
+from hedgerow.ledgers.store import StoredLedger
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.privacy.ledger import LedgerEntry
-from hedgerow.privacy.stored import StoredLedger
 from hedgerow.texts import counted
 
 __all__ = ["amount_text", "ceiling_text", "ledger_values", "list_", "show", "verify"]

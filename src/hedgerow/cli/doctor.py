@@ -95,7 +95,7 @@ def _kernels() -> dict[str, Any]:
 
 def _store(address: str) -> dict[str, Any]:
     """Return what a store holds, and what is wrong with it."""
-    from hedgerow.privacy.store import LedgerStore
+    from hedgerow.ledgers.store import LedgerStore
 
     found: dict[str, Any] = {"address": None, "ledgers": {}, "error": None}
     try:

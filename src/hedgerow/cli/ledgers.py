@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from hedgerow.privacy.ledger import Ledger
-    from hedgerow.privacy.store import LedgerStore
+    from hedgerow.ledgers.ledger import Ledger
+    from hedgerow.ledgers.store import LedgerStore
 
 __all__ = ["dataset_option", "ledger_option", "ledger_options", "ledger_or_none", "required", "store_of"]
 
@@ -44,7 +44,7 @@ def required(value: str | None, option: str, variable: str) -> str:
 
 def store_of(address: str | None) -> LedgerStore:
     """Return the store of a command that needs one."""
-    from hedgerow.privacy.store import LedgerStore
+    from hedgerow.ledgers.store import LedgerStore
 
     return LedgerStore(required(address, "--ledger", "HEDGEROW_LEDGER"))
 

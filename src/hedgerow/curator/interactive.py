@@ -15,6 +15,7 @@ from hedgerow.arrays import Integers
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.notebook import html_table
@@ -24,7 +25,6 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import decimal_text, exact
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import read_records
 from hedgerow.schema.person_column import read_groups, split_groups

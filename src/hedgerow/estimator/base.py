@@ -34,6 +34,8 @@ from hedgerow.estimator.planning import (
     run,
 )
 from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
+from hedgerow.ledgers.ledger import Ledger
+from hedgerow.ledgers.repeats import repeats
 from hedgerow.limits import LARGEST_INTEGER, MOST_RECORDS_OF_ONE, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
@@ -53,8 +55,6 @@ from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
-from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.repeats import repeats
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns

@@ -14,14 +14,14 @@ from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.boosting.plan import BoostedModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.ledgers.ledger import Ledger
+from hedgerow.ledgers.store import StoredLedger
 from hedgerow.plots.axes import new_figure
 from hedgerow.plots.features import FeatureDisplay, FeaturePanel, PairPanel, feature_panels
 from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
 from hedgerow.plots.residuals import PredictionErrorDisplay, ResidualDisplay
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.privacy.ledger import Ledger
-from hedgerow.privacy.stored import StoredLedger
 from hedgerow.schema import Schema
 
 __all__ = ["Report", "panels_figure", "write_card"]

@@ -1,1 +1,1 @@
-"""What privacy costs: exact numbers, events, accounting, ledger and certificate."""
+"""What privacy costs: exact numbers, events, accounting and certificates."""

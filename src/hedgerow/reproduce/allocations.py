@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow import published
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Boolean, Choice, Constraint, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.published.noise import Permutation
 from hedgerow.schema import Schema
 from hedgerow.systems.edprf import EDPRFClassifier

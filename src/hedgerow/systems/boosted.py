@@ -10,9 +10,9 @@ from typing import ClassVar
 from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Votes
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
 from hedgerow.systems.booster import BoostingClassifier

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats
 from hedgerow.estimator import Model, PrivateClassifier
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Constraint, Exact, RandomSource
 from hedgerow.privacy.exact import exact_delta
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 
 __all__ = ["Booster", "BoostingClassifier"]

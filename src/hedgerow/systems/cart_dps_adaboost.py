@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Boolean, Choice, Constraint, Integer, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES

@@ -14,9 +14,9 @@ from hedgerow.cells.plan import CellsPlan
 from hedgerow.cells.recipe import MergedCuts, Recipe, SeparateCuts
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.published.cells import PublishedCellsPlan
 from hedgerow.schema import Schema
 from hedgerow.scores import BRANCH_SCORES

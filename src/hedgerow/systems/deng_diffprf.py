@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Geometric, Levels, Linear, Uniform

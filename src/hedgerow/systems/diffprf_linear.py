@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Constraint, Integer, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Levels, Linear

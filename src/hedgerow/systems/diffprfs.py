@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow import published
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.forest import ASSIGNMENTS
 from hedgerow.systems.paper import BOOTSTRAPS, SPLITS, PaperForest

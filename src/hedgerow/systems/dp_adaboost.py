@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
 from hedgerow.scores import Max

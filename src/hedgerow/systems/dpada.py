@@ -10,11 +10,11 @@ import numpy as np
 
 from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.estimator import Draw, PublicCoins
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, RandomSource
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Sequence, Unprotected
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
 from hedgerow.scores import Error

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
 from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, Score
 from hedgerow.survey import FINE, SurveyRecipe

@@ -15,10 +15,10 @@ from hedgerow.arrays import Floats
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PublicCoins
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.booster import BoostingClassifier

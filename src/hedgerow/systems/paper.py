@@ -10,10 +10,10 @@ from typing import ClassVar
 
 from hedgerow import published
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
 from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
 from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.size import Size
 from hedgerow.trees import ForestPlan, Recipe, SelectCutsThenTest, SelectTest, Split

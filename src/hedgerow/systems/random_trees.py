@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow import published
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.systems.paper import PaperForest
 from hedgerow.systems.size import Size

@@ -15,10 +15,10 @@ from hedgerow.additive.squared import Poisson
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PrivateRegressor, PublicCoins
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, Exact, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact_delta
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.hedgerow import MOST_CUTS

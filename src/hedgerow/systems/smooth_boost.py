@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.boosted import VOTES, BoostedSystem, by_budget

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow import published
+from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS
 from hedgerow.parameters import Choice, Constraint, RandomSource
-from hedgerow.privacy.ledger import Ledger
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini
 from hedgerow.systems.paper import PaperTree

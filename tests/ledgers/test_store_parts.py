@@ -17,11 +17,11 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.ledgers import books, database, tables
+from hedgerow.ledgers.address import Address
+from hedgerow.ledgers.ceiling import Ceiling
+from hedgerow.ledgers.database import Database
 from hedgerow.limits import DEEPEST_EVENT
-from hedgerow.privacy import books, database, tables
-from hedgerow.privacy.address import Address
-from hedgerow.privacy.ceiling import Ceiling
-from hedgerow.privacy.database import Database
 from hedgerow.privacy.events import Pure, Sequence, Thresholded
 
 

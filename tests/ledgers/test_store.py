@@ -16,8 +16,8 @@ from test_ledger import fit, normal
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.privacy import books, database, tables
-from hedgerow.privacy.ceiling import Ceiling
+from hedgerow.ledgers import books, database, tables
+from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.privacy.events import Pure, Thresholded, Unprotected
 
 STORE = tuple(

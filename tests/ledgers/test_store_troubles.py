@@ -17,7 +17,7 @@ from test_ledger import fit
 from test_store import some, tamper
 
 import hedgerow as hr
-from hedgerow.privacy import database
+from hedgerow.ledgers import database
 
 
 def test_a_locked_file_refuses_writing_and_can_be_read(tmp_path, monkeypatch):

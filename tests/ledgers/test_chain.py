@@ -9,9 +9,9 @@ from test_ledger import fit
 
 import hedgerow as hr
 from hedgerow.errors import LedgerDamaged
-from hedgerow.privacy import chain
-from hedgerow.privacy.ceiling import Amount, Ceiling
-from hedgerow.privacy.chain import BEGINNING, Link, Standing, compare, entries_of, verify
+from hedgerow.ledgers import chain
+from hedgerow.ledgers.ceiling import Amount, Ceiling
+from hedgerow.ledgers.chain import BEGINNING, Link, Standing, compare, entries_of, verify
 
 STORE = "s" * 32
 

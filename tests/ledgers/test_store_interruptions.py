@@ -12,8 +12,8 @@ from test_ledger import fit
 
 import hedgerow as hr
 
-NAMES = ("address", "books", "ceiling", "chain", "database", "ledger", "store", "stored", "tables", "troubles")
-FILES = tuple(f"privacy/{name}.py" for name in NAMES)
+NAMES = ("address", "books", "ceiling", "chain", "database", "ledger", "store", "tables")
+FILES = tuple(f"ledgers/{name}.py" for name in NAMES)
 CENT = Fraction(1, 100)
 
 

@@ -1,7 +1,7 @@
 """Processes that race for one ledger, and processes that are killed at random moments of what they do.
 
-    python tests/privacy/store_processes.py sqlite --kills 2000 --attempts 4000
-    python tests/privacy/store_processes.py postgresql --kills 400 --attempts 4000
+    python tests/ledgers/store_processes.py sqlite --kills 2000 --attempts 4000
+    python tests/ledgers/store_processes.py postgresql --kills 400 --attempts 4000
 
 A killed process was opening the store, creating a share of a ledger, reserving, fitting a model, noting how the fit ended or
 saving the model; the last word of its diary says which. Processes are forked, so starting one takes milliseconds.
@@ -28,9 +28,9 @@ from pathlib import Path
 import numpy as np
 
 import hedgerow as hr
+from hedgerow.ledgers.store import StoredLedger
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Pure
-from hedgerow.privacy.stored import StoredLedger
 
 STEP = Fraction(1, 1000)  # what an attempt of a race asks for
 KILLS_OF_A_STORE = 100  # then another store: the chain of all entries is read again and again

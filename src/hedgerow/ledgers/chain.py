@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 from typing import Any, get_args
 
 from hedgerow.errors import BudgetExceeded, LedgerDamaged
-from hedgerow.privacy.ceiling import Amount, Ceiling
+from hedgerow.ledgers.ceiling import Amount, Ceiling
+from hedgerow.ledgers.ledger import LedgerEntry, State
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.privacy.ledger import LedgerEntry, State
 
 __all__ = ["BEGINNING", "Link", "Standing", "compare", "damaged", "entries_of", "verify"]
 

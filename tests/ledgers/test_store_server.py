@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 import hedgerow as hr
-from hedgerow.privacy import database
-from hedgerow.privacy.address import Address
-from hedgerow.privacy.database import Database
+from hedgerow.ledgers import database
+from hedgerow.ledgers.address import Address
+from hedgerow.ledgers.database import Database
 
 ADDRESS = Address.of("postgresql+psycopg://anna@127.0.0.1:1/budgets")  # where nothing listens
 

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.privacy import chain
-from hedgerow.privacy.ceiling import Ceiling
-from hedgerow.privacy.chain import Link, Standing
-from hedgerow.privacy.ledger import who_am_i
-from hedgerow.privacy.tables import heads, links
+from hedgerow.ledgers import chain
+from hedgerow.ledgers.ceiling import Ceiling
+from hedgerow.ledgers.chain import Link, Standing
+from hedgerow.ledgers.ledger import who_am_i
+from hedgerow.ledgers.tables import heads, links
 
 __all__ = ["LONGEST_NAME", "Books", "Head", "Written", "is_name", "unknown", "verify"]
 

@@ -12,10 +12,10 @@ from test_ledger import fit
 from test_store import some
 
 import hedgerow as hr
-from hedgerow.privacy import chain, database
-from hedgerow.privacy.chain import Standing
-from hedgerow.privacy.stored import written
-from hedgerow.privacy.troubles import is_full, sentence
+from hedgerow.ledgers import chain, database
+from hedgerow.ledgers.chain import Standing
+from hedgerow.ledgers.database import is_full, sentence
+from hedgerow.ledgers.store import written
 
 NAMES = [
     *(
@@ -165,7 +165,7 @@ BODIES = ["5", "[]", "null", "{}", '{"kind": "reserved"}', '{"after": 5, "parent
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:20])
 def test_bodies_that_say_nothing_are_damage_although_their_hash_is_right(tmp_path, body):
-    from hedgerow.privacy.chain import _digest
+    from hedgerow.ledgers.chain import _digest
 
     made = hr.LedgerStore(tmp_path / "b.db")
     ledger = some(made)

@@ -25,8 +25,8 @@ def test_races_and_killed_processes(kind):
 LATE = """
 import sys, threading
 import store_processes
-from hedgerow.privacy.ledger import Reservation
-from hedgerow.privacy.stored import StoredLedger
+from hedgerow.ledgers.ledger import Reservation
+from hedgerow.ledgers.store import StoredLedger
 def reserve(self, certificate):
     threading.Timer(5, self._book, (certificate,)).start()
     return Reservation(lambda state: None)

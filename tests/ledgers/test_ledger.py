@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, LedgerPickleError
+from hedgerow.ledgers.ledger import Ledger, LedgerEntry, who_am_i
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Gaussian, Pure, Sequence, Unprotected
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.privacy.ledger import Ledger, LedgerEntry, who_am_i
 
 
 def fit(epsilon, delta=0, adjacency="add-remove", *, event=None, seeded=False, system="Forest"):
@@ -333,7 +333,7 @@ def test_a_user_without_a_name_is_known_by_number(error, monkeypatch):
     def unknown():
         raise error("no name")
 
-    monkeypatch.setattr("hedgerow.privacy.ledger.getuser", unknown)
+    monkeypatch.setattr("hedgerow.ledgers.ledger.getuser", unknown)
     assert who_am_i() == f"{os.getuid()}@{socket.gethostname()}"
 
 

@@ -8,8 +8,8 @@ import pytest
 from test_ledger import fit
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError
+from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
-from hedgerow.privacy.ceiling import Amount, Ceiling
 from hedgerow.privacy.conversions import FLOAT_GUARD, concentrated_delta
 from hedgerow.privacy.events import Gaussian
 

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.errors import ConfigurationError, FileFormatError, LedgerDamaged
-from hedgerow.privacy.database import Database
-from hedgerow.privacy.troubles import KEEP
+from hedgerow.ledgers.database import KEEP, Database
 
 __all__ = ["heads", "identify", "links", "make", "migrate"]
 

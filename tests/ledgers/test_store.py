@@ -20,9 +20,7 @@ from hedgerow.ledgers import books, database, tables
 from hedgerow.ledgers.ceiling import Ceiling
 from hedgerow.privacy.events import Pure, Thresholded, Unprotected
 
-STORE = tuple(
-    f"privacy/{name}.py" for name in ("store", "stored", "books", "tables", "chain", "database", "ceiling", "address")
-)
+STORE = tuple(f"ledgers/{name}.py" for name in ("store", "books", "tables", "chain", "database", "ceiling", "address"))
 
 
 @pytest.fixture

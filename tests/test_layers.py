@@ -93,7 +93,6 @@ KNOWN_CIRCLES = [
     ["estimator.base", "estimator.planning"],
     ["privacy.certificate", "privacy.certificate_text"],
     ["published.first_numbers", "published.model"],
-    ["schema.check", "schema.schema"],
 ]
 
 

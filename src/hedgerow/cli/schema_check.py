@@ -66,16 +66,17 @@ def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any],
     label = str(schema.target)
     with open_table(data, form) as table:
         lacking, extra = compare_columns(table.header, schema, data)
-        place = None if label in lacking else f"the column {label!r}"
+        labeled = label not in lacking
         checker = Checker(
-            schema,
-            labels=place,
+            {name: feature for name, feature in schema.features.items() if name not in lacking},
+            schema.missing,
+            labels=schema.labels if labeled else None,
+            place=f"the column {label!r}",
             remedy="pass the right --target",
-            absent=[name for name in lacking if name != schema.person],
         )
         persons = Persons(schema)
         for block in table.blocks():
-            checker.add(block, None if place is None else block[label])
+            checker.add(block, block[label] if labeled else None)
             if schema.person in block:
                 persons.add(block[schema.person])
         malformed = table.malformed

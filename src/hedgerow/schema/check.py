@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Feature, Numeric, Value
 from hedgerow.schema.person_column import without_person
 from hedgerow.texts import listed, printable, short_repr
-
-if TYPE_CHECKING:
-    from hedgerow.schema.schema import Schema
 
 __all__ = ["NOT_PRIVATE", "Checker", "ColumnReport", "SchemaReport", "check_records"]
 
@@ -182,26 +179,34 @@ def _folds(values: Sequence[Value]) -> dict[str, Value]:
 
 
 class Checker:
-    """Counts blocks of records against a schema.
+    """Counts blocks of records against what a schema declares.
 
     Parameters
     ----------
-    schema : Schema
-        What is declared.
-    absent : sequence of str
-        Features that the records lack.
-    labels : str or None
-        What holds the labels, as findings name it, such as "y"; None: nothing does.
+    features : mapping of str to Feature
+        The declared features that the records have.
+    missing : sequence of str
+        The schema's markers of missing cells.
+    labels : Feature or None
+        The declared labels; None: the records have none.
+    place : str
+        What holds the labels, as findings name it, such as "y".
     remedy : str
         What to do about labels that are not the classes, besides correcting these.
     """
 
-    def __init__(self, schema: Schema, *, labels: str | None, remedy: str, absent: Sequence[str] = ()) -> None:
-        self._features = {
-            name: _Tally(feature, schema.missing) for name, feature in schema.features.items() if name not in absent
-        }
-        self._labels = None if labels is None else _Tally(schema.labels, schema.missing)
-        self._place, self._remedy = labels, remedy
+    def __init__(
+        self,
+        features: Mapping[str, Feature],
+        missing: Sequence[str],
+        *,
+        labels: Feature | None,
+        place: str,
+        remedy: str,
+    ) -> None:
+        self._features = {name: _Tally(feature, missing) for name, feature in features.items()}
+        self._labels = None if labels is None else _Tally(labels, missing)
+        self._place, self._remedy = place, remedy
         self._records = 0
 
     def add(self, columns: Mapping[str, Cells], labels: Cells | None) -> None:
@@ -274,7 +279,7 @@ class Checker:
         absent = [value for value, count in zip(classes, self._labels.seen, strict=True) if not count]
         if absent and declared:
             yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"
-        yield from _about_spellings(str(self._place), labels)
+        yield from _about_spellings(self._place, labels)
 
     def _about_outcomes(self, labels: ColumnReport) -> Iterator[str]:
         unread = labels.missing + labels.undeclared
@@ -289,7 +294,7 @@ class Checker:
                 f"A fit would leave out the others. Pass numbers, or {self._remedy}."
             )
         else:
-            yield from self._about_range(str(self._place), labels)
+            yield from self._about_range(self._place, labels)
 
 
 def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
@@ -298,17 +303,20 @@ def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
         yield f"{place} has values in another spelling than the schema's, which are undeclared: {pairs}. Spell them alike."
 
 
-def check_records(schema: Schema, X: Any, y: Any) -> SchemaReport:
-    """Return where records, and their labels unless ``y`` is None, disagree with the schema; see ``Schema.check``."""
-    labels = None
-    X, _ = without_person(X, schema.person)
+def check_records(
+    X: Any, y: Any, features: Mapping[str, Feature], labels: Feature, missing: Sequence[str], person: str | None
+) -> SchemaReport:
+    """Return where records, and their labels unless ``y`` is None, disagree with a schema's parts; see ``Schema.check``."""
+    X, _ = without_person(X, person)
     if y is None:
-        columns = read_columns(X, schema.features, allow_empty=False)
+        columns, found = read_columns(X, features, allow_empty=False), None
     else:
-        columns, labels = read_records(X, y, schema.features, schema.labels)
-    checker = Checker(schema, labels=None if y is None else "y", remedy="pass the right labels")
+        columns, found = read_records(X, y, features, labels)
+    checker = Checker(
+        features, missing, labels=None if y is None else labels, place="y", remedy="pass the right labels"
+    )
     for start in range(0, columns.n_rows, BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, columns.n_rows))
         block = {name: columns.cells(i, rows.start, rows.stop) for i, name in enumerate(columns.names)}
-        checker.add(block, None if labels is None else labels[rows])
+        checker.add(block, None if found is None else found[rows])
     return checker.report()

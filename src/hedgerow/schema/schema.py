@@ -415,7 +415,7 @@ class Schema:
         >>> report.labels.spellings
         (('No', 'no'), ('Yes', 'yes'))
         """
-        return check_records(self, X, y)
+        return check_records(X, y, self.features, self.labels, self.missing, self.person)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values, the features as a list in order."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import groupby
 from typing import Literal, TypeVar, get_args
 
@@ -55,8 +55,9 @@ def check_adjacency(adjacency: str) -> Adjacency:
     )
 
 
-def _nothing() -> tuple[Accountant, ...]:
-    return tuple([kind() for kind in ACCOUNTANTS])
+@lru_cache
+def _nothing(kinds: tuple[type[Accountant], ...]) -> tuple[Accountant, ...]:
+    return tuple([kind() for kind in kinds])
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Cost:
         False where some step has no bound; then the values are those of the other steps.
     """
 
-    values: tuple[Accountant, ...] = field(default_factory=_nothing)
+    values: tuple[Accountant, ...] = field(default_factory=lambda: _nothing(ACCOUNTANTS))
     draws: int = 0
     protected: bool = True
     thresholds: Fraction = Fraction(0)
@@ -201,14 +202,8 @@ class Cost:
 def cost(event: Event) -> Cost:
     """Return what an event costs under add/remove adjacency."""
     match event:
-        case Pure():
-            ranged = isinstance(event, BoundedRange)
-            values = tuple([kind.of_pure(event.epsilon, ranged=ranged) for kind in ACCOUNTANTS])
-            if isinstance(event, Thresholded):
-                return Cost(values, thresholds=event.delta, thresholds_for=event.records)
-            return Cost(values)
-        case Gaussian():
-            return Cost(tuple([kind.of_gaussian(event.mu_squared) for kind in ACCOUNTANTS]), event.draws)
+        case Pure() | Gaussian():
+            return _cost_of_step(event, ACCOUNTANTS)
         case Sequence():
             runs = (list(run) for _, run in groupby(event.parts))  # rounds are alike, and there may be many
             return sum((cost(run[0]).times(len(run)) for run in runs), Cost())
@@ -225,6 +220,17 @@ def cost(event: Event) -> Cost:
             return cost(event.part).sampled(event.inclusion)
         case _:
             return Cost(protected=False)
+
+
+@lru_cache(maxsize=1024)
+def _cost_of_step(step: Pure | Gaussian, kinds: tuple[type[Accountant], ...]) -> Cost:
+    """Return what one step costs; equal ones are worked out once, as a curator is asked many alike."""
+    if isinstance(step, Gaussian):
+        return Cost(tuple([kind.of_gaussian(step.mu_squared) for kind in kinds]), step.draws)
+    values = tuple([kind.of_pure(step.epsilon, ranged=isinstance(step, BoundedRange)) for kind in kinds])
+    if isinstance(step, Thresholded):
+        return Cost(values, thresholds=step.delta, thresholds_for=step.records)
+    return Cost(values)
 
 
 def unprotected(event: Event) -> tuple[str, ...]:

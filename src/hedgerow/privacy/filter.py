@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +27,25 @@ PARTITIONED = -1  # in place of a path: the node is closed
 
 @dataclass(frozen=True)
 class Roots:
-    """One assignment of the records to roots: how probably a record takes part (None: surely), and its costliest path."""
+    """One assignment of the records to roots: how probably a record takes part (None: surely), and its costliest path.
+
+    ``before`` is what the assignments before it cost together.
+    """
 
     inclusion: Fraction | None = None
     unit: int = 1
     costliest: Cost = field(default_factory=Cost)
+    before: Cost = field(default_factory=Cost)
 
     @property
     def cost(self) -> Cost:
         """What the assignment costs, amplified where a record may be in no root."""
         return self.costliest if self.inclusion is None else self.costliest.sampled(self.inclusion)
+
+    @cached_property
+    def together(self) -> Cost:
+        """What this assignment and those before it cost."""
+        return self.before + self.cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +100,16 @@ class PrivacyFilter:
     @property
     def total(self) -> Cost:
         """What has been charged: the costliest path of each assignment, added up, and everything approximate."""
-        return sum((assignment.cost for assignment in self.assignments), self.approximate)
+        return self._together + self.approximate
+
+    @property
+    def _together(self) -> Cost:
+        return self.assignments[-1].together if self.assignments else Cost()
 
     def assigned(self, inclusion: Fraction | None, unit: int, roots: int) -> PrivacyFilter:
         """Return the filter after the records were assigned to so many roots, the generation ``made`` of before."""
         paths = Paths(len(self.assignments), (Cost(),), np.zeros(roots, dtype=np.intp))
-        assigned = replace(self, assignments=(*self.assignments, Roots(inclusion, unit)))
+        assigned = replace(self, assignments=(*self.assignments, Roots(inclusion, unit, before=self._together)))
         return assigned._with_generation(paths)
 
     def partitioned(self, generation: int, index: Index, children: npt.NDArray[np.integer]) -> PrivacyFilter:
@@ -136,18 +149,20 @@ class PrivacyFilter:
     def charged_all(self, amount: Cost) -> PrivacyFilter:
         """Return the filter after a question to all records, or raise BudgetExceeded."""
         if self.everyone is None:
-            opened = replace(self, assignments=(*self.assignments, Roots()), everyone=len(self.assignments))
+            everybody = Roots(before=self._together)
+            opened = replace(self, assignments=(*self.assignments, everybody), everyone=len(self.assignments))
             return opened.charged_all(amount)
         together = self.assignments[self.everyone].costliest + replace(amount, draws=0, thresholds=NONE)
         return self._with_cost(self.everyone, (together,), amount)
 
     def _with_cost(self, number: int, costs: tuple[Cost, ...], amount: Cost) -> PrivacyFilter:
         """Return the filter in which some paths of an assignment cost so much, or raise BudgetExceeded."""
-        assignment = self.assignments[number]
-        assignment = replace(assignment, costliest=reduce(Cost.__or__, costs, assignment.costliest))
-        assignments = (*self.assignments[:number], assignment, *self.assignments[number + 1 :])
+        own = self.assignments[number]
+        assignments = [*self.assignments[:number], replace(own, costliest=reduce(Cost.__or__, costs, own.costliest))]
+        for later in self.assignments[number + 1 :]:
+            assignments.append(replace(later, before=assignments[-1].together))
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
-        after = replace(self, assignments=assignments, approximate=approximate)
+        after = replace(self, assignments=tuple(assignments), approximate=approximate)
         if not after.total.at_most(self.ceiling):
             raise BudgetExceeded(
                 "this question would take a path of the tree above the curator's budget; it was not answered and nothing was "

@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import check_model
-from hedgerow.published.model import PublishedForest
+from hedgerow.published.forest import PublishedForest
 from hedgerow.trees import ForestModel
 
 FOLDER = Path(__file__).parent / "fixtures" / "models-0.1.0"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import hedgerow as hr
-from hedgerow.estimator import PrivateEstimator
+from hedgerow.estimator.planning import Planned
 from hedgerow.parameters import Boolean, Choice, ClassNumbers, Exact, Instance, Integer, RandomSource, Seed, Signs
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.systems import system_class
@@ -20,7 +20,7 @@ from hedgerow.systems import system_class
 
 def family(kind):
     """Return a class and its parents, up to the one that all share."""
-    return [parent for parent in kind.__mro__ if issubclass(parent, PrivateEstimator) and "__init__" in vars(parent)]
+    return [parent for parent in kind.__mro__ if issubclass(parent, Planned) and "__init__" in vars(parent)]
 
 
 LEAVES = [*(system_class(info.name) for info in hr.list_systems()), AllocationForest]
@@ -91,7 +91,7 @@ def test_a_constructor_agrees_with_its_parents_its_constraints_and_its_docstring
 
 def test_those_that_are_looked_at_are_all():
     assert len(LEAVES) == len(hr.list_systems()) + 1 >= 22
-    assert {"PrivateEstimator", "PaperTree", "PaperForest", "PaperBooster"} <= {kind.__name__ for kind in CLASSES}
+    assert {"Planned", "PaperTree", "PaperForest", "PaperBooster"} <= {kind.__name__ for kind in CLASSES}
 
 
 def rewritten(kind, tree):
@@ -157,4 +157,4 @@ def test_a_parameter_that_a_child_leaves_out_is_seen():
             super().__init__(epsilon, schema=schema)
 
     Lacking.__doc__ = hr.SuLQID3Classifier.__doc__
-    assert "ledger of PrivateEstimator is missing" in list(faults(Lacking))
+    assert "ledger of Planned is missing" in list(faults(Lacking))

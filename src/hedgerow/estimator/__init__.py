@@ -1,6 +1,6 @@
 """The one place that turns parameters into a claim, a claim into a plan, and a plan into a model."""
 
-from hedgerow.estimator.base import PrivateEstimator
+from hedgerow.estimator.base import PrivateEstimator, restored, result_of, with_result
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMATS
@@ -11,11 +11,8 @@ from hedgerow.estimator.planning import (
     claim_of,
     draw_coins,
     plan_of,
-    restored,
-    result_of,
     rules_of,
     run,
-    with_result,
 )
 from hedgerow.estimator.plans import (
     ClassModel,

@@ -8,11 +8,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, ClassVar, NoReturn, Self, get_args
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,6 +23,7 @@ from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import Exported, format_of
 from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
+    Planned,
     certificate_of,
     check_is_private,
     claim_of,
@@ -33,28 +33,16 @@ from hedgerow.estimator.planning import (
     plan_of,
     run,
 )
-from hedgerow.estimator.plans import Draw, Fitted, Model, Plan, PublicCoins, RawPlan
-from hedgerow.ledgers.ledger import Ledger
+from hedgerow.estimator.plans import Fitted, Model, PublicCoins
 from hedgerow.ledgers.repeats import repeats
-from hedgerow.limits import LARGEST_INTEGER, MOST_RECORDS_OF_ONE, Allowance
+from hedgerow.limits import LARGEST_INTEGER, Allowance
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
-    Choice,
-    Constraint,
-    Exact,
-    Instance,
-    Integer,
-    RandomSource,
-    Seed,
-    check_keywords,
     checks_keywords,
-    constructor_keywords,
     stored_parameters,
 )
-from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.certificate import Certificate, warn_of_delta, warn_of_epsilon
-from hedgerow.privacy.claim import Claim
-from hedgerow.privacy.exact import decimal_text, exact
+from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
@@ -63,47 +51,17 @@ from hedgerow.schema.size import check_size
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of
 
-__all__ = ["PrivateEstimator"]
+__all__ = ["PrivateEstimator", "restored", "result_of", "with_result"]
+
+Estimator = TypeVar("Estimator", bound="PrivateEstimator")
 
 STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
 
-COMMON: Mapping[str, Constraint] = {
-    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
-    "schema": Instance(
-        Schema,
-        "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass "
-        "None to explore without a guarantee",
-    ),
-    "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
-    "random_state": Seed(),
-    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
-}
 
-
-class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Exported, Planned):
     """The parent of every classifier and regressor here.
 
-    A subclass declares its parameters' constraints and turns a schema and a budget into a plan. ``fit`` certifies and
-    books the plan before it reads a record, and keeps released values only. A subclass writes out all its parameters in
-    ``__init__``, its parents' too, and passes these on, so that editors, type checkers and scikit-learn see them.
-
-    Parameters
-    ----------
-    epsilon : float, default 1.0
-        The total privacy budget, read as its shortest decimal.
-    schema : Schema or None
-        What is public about the data. None infers it from the records, which voids the guarantee.
-    adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. For one record replaced the plan runs at half the budget.
-    records_per_person : int, optional
-        k: the guarantee is for one person, of whom at most k records are read; None: as the schema says, or 1. Where the schema
-        names a column of persons, or ``fit`` is given ``groups``, the k records are drawn at random; otherwise that nobody has
-        more is the owner's promise.
-    random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
-    ledger : Ledger or None
-        Where the fit's plan is booked before anything is drawn.
+    ``fit`` certifies and books the plan before it reads a record, and keeps released values only.
 
     Attributes
     ----------
@@ -119,44 +77,7 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
         How much of the model each feature decides, from released values only.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
     _fitted: Fitted
-
-    variant: str = "private"
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        schema: Schema | None = None,
-        adjacency: str = "add-remove",
-        records_per_person: int | None = None,
-        random_state: RandomSource = None,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.adjacency = adjacency
-        self.records_per_person = records_per_person
-        self.random_state = random_state
-        self.ledger = ledger
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters in the name of the class that is called, with the way out.
-
-        Python names the class whose ``__init__`` meets them: for many a parent that the caller has never heard of.
-        """
-        check_keywords(cls.__name__, parameters, constructor_keywords(cls))
-        made: Self = super().__new__(cls)
-        return made
-
-    @abstractmethod
-    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        """Return the plan of a fit; ``coins`` are those of ``_draw_coins``."""
-
-    @abstractmethod
-    def _check_labels(self, schema: Schema) -> None:
-        """Raise ConfigurationError where the schema's labels are not what the estimator predicts."""
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
@@ -171,10 +92,6 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
                 "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
             )
         return self._inferred(X, y)
-
-    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
-        """Return what the plan depends on by public coins; no record has been read."""
-        return ()
 
     @classmethod
     def _coins_of(cls, certificate: Certificate) -> PublicCoins:
@@ -497,10 +414,6 @@ class PrivateEstimator(Exported, BaseEstimator):  # type: ignore[misc]
             return ""
         return self.certificate_._repr_html_()
 
-    @classmethod
-    def _rules(cls) -> dict[str, Constraint]:
-        return {**COMMON, **cls._constraints}
-
     def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return what is answered of records; these are the caller's own, so they may be looked at for a warning."""
         X = self._features_of(X)
@@ -537,3 +450,24 @@ def _read_coins(values: object) -> PublicCoins:
 def _tell(doubts: Sequence[str]) -> None:
     for doubt in doubts:
         warnings.warn(doubt, UserWarning, stacklevel=STACK + 1)
+
+
+def with_result(
+    estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
+) -> Estimator:
+    """Return a checked, unfitted estimator as one that a fit left with this model and certificate."""
+    fitted = plain(estimator)
+    fitted._fitted = Fitted(schema, certificate, model, fitted._stored(), named, coins)
+    return fitted
+
+
+def result_of(estimator: PrivateEstimator) -> Fitted:
+    """Return what a fit left behind, or raise NotFittedError."""
+    return estimator._result
+
+
+def restored(
+    kind: type[Estimator], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
+) -> Estimator:
+    """Return the fitted estimator that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
+    return kind._from_file(document, arrays, allowed)

@@ -1,21 +1,34 @@
-"""From parameters to a claim, a plan, a model: the functions that fits, ``load``, audits and reproductions share."""
+"""From parameters to a claim, and to a plan that runs: what fits, ``load``, audits and reproductions share."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
-import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator.plans import Draw, FineBins, Fitted, Model, Plan, PublicCoins, RawPlan
-from hedgerow.limits import Allowance
+from hedgerow.estimator.plans import Draw, FineBins, Model, Plan, PublicCoins, RawPlan
+from hedgerow.ledgers.ledger import Ledger
+from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Constraint, check_parameters
-from hedgerow.privacy.accounting import check_adjacency, cost
+from hedgerow.parameters import (
+    Choice,
+    Constraint,
+    Exact,
+    Instance,
+    Integer,
+    RandomSource,
+    Seed,
+    check_keywords,
+    check_parameters,
+    constructor_keywords,
+)
+from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
@@ -23,10 +36,8 @@ from hedgerow.privacy.unit import RECORD, Unit
 from hedgerow.schema import Encoder, Schema
 from hedgerow.table import Coded, Keep, Table
 
-if TYPE_CHECKING:
-    from hedgerow.estimator.base import PrivateEstimator
-
 __all__ = [
+    "Planned",
     "answered",
     "certificate_of",
     "check_is_private",
@@ -35,14 +46,97 @@ __all__ = [
     "plain",
     "plan_by_bins",
     "plan_of",
-    "restored",
-    "result_of",
     "rules_of",
     "run",
-    "with_result",
 ]
 
-Estimator = TypeVar("Estimator", bound="PrivateEstimator")
+COMMON: Mapping[str, Constraint] = {
+    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
+    "schema": Instance(
+        Schema,
+        "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass "
+        "None to explore without a guarantee",
+    ),
+    "adjacency": Choice(get_args(Adjacency)),
+    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
+    "random_state": Seed(),
+    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
+}
+
+
+class Planned(BaseEstimator):  # type: ignore[misc]
+    """What a fit is planned from: the parameters of an estimator, which are checked and read here.
+
+    A subclass declares its parameters' constraints and turns a schema and a budget into a plan. It writes out all its
+    parameters in ``__init__``, its parents' too, and passes these on, so that editors, type checkers and scikit-learn see
+    them.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        The total privacy budget, read as its shortest decimal.
+    schema : Schema or None
+        What is public about the data. None infers it from the records, which voids the guarantee.
+    adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+    records_per_person : int, optional
+        k: the guarantee is for one person, of whom at most k records are read; None: as the schema says, or 1. Where the schema
+        names a column of persons, or ``fit`` is given ``groups``, the k records are drawn at random; otherwise that nobody has
+        more is the owner's promise.
+    random_state : None, int or numpy generator
+        None draws from the operating system, as a guarantee needs; anything else is for tests.
+    ledger : Ledger or None
+        Where the fit's plan is booked before anything is drawn.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
+
+    variant: str = "private"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        schema: Schema | None = None,
+        adjacency: str = "add-remove",
+        records_per_person: int | None = None,
+        random_state: RandomSource = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.adjacency = adjacency
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Refuse unknown parameters in the name of the class that is called, with the way out.
+
+        Python names the class whose ``__init__`` meets them: for many a parent that the caller has never heard of.
+        """
+        check_keywords(cls.__name__, parameters, constructor_keywords(cls))
+        made: Self = super().__new__(cls)
+        return made
+
+    @abstractmethod
+    def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+        """Return the plan of a fit; ``coins`` are those of ``_draw_coins``."""
+
+    @abstractmethod
+    def _check_labels(self, schema: Schema) -> None:
+        """Raise ConfigurationError where the schema's labels are not what the estimator predicts."""
+
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+        """Return what the plan depends on by public coins; no record has been read."""
+        return ()
+
+    @classmethod
+    def _rules(cls) -> dict[str, Constraint]:
+        return {**COMMON, **cls._constraints}
+
+
+Estimator = TypeVar("Estimator", bound=Planned)
 
 
 def plain(estimator: Estimator) -> Estimator:
@@ -50,7 +144,7 @@ def plain(estimator: Estimator) -> Estimator:
     return type(estimator)(**check_parameters(estimator.get_params(deep=False), estimator._rules()))
 
 
-def claim_of(estimator: PrivateEstimator) -> Claim:
+def claim_of(estimator: Planned) -> Claim:
     """Return what a fit of an estimator promises; how many records a person has is the schema's to say where it does not."""
     delta, schema, records = exact_delta(getattr(estimator, "delta", 0)), estimator.schema, estimator.records_per_person
     if records is None:
@@ -58,12 +152,12 @@ def claim_of(estimator: PrivateEstimator) -> Claim:
     return Claim(exact(estimator.epsilon), delta, check_adjacency(estimator.adjacency), int(records))
 
 
-def draw_coins(estimator: PrivateEstimator, claim: Claim, draw: Draw) -> PublicCoins:
+def draw_coins(estimator: Planned, claim: Claim, draw: Draw) -> PublicCoins:
     """Return what public coins decide of a fit's plan."""
     return estimator._draw_coins(claim, draw)
 
 
-def plan_of(estimator: PrivateEstimator, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
+def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
     """Return what a fit of an estimator will do: the one place where a fit is planned.
 
     It depends on these arguments alone; whatever the estimator was fitted on before has no part in it.
@@ -73,7 +167,7 @@ def plan_of(estimator: PrivateEstimator, schema: Schema, claim: Claim, coins: Pu
 
 
 def certificate_of(
-    estimator: PrivateEstimator,
+    estimator: Planned,
     schema: Schema,
     claim: Claim,
     plan: Plan | RawPlan,
@@ -124,28 +218,7 @@ def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:
         )
 
 
-def with_result(
-    estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
-) -> Estimator:
-    """Return a checked, unfitted estimator as one that a fit left with this model and certificate."""
-    fitted = plain(estimator)
-    fitted._fitted = Fitted(schema, certificate, model, fitted._stored(), named, coins)
-    return fitted
-
-
-def result_of(estimator: PrivateEstimator) -> Fitted:
-    """Return what a fit left behind, or raise NotFittedError."""
-    return estimator._result
-
-
-def restored(
-    kind: type[Estimator], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
-) -> Estimator:
-    """Return the fitted estimator that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
-    return kind._from_file(document, arrays, allowed)
-
-
-def rules_of(kind: type[PrivateEstimator]) -> Mapping[str, Constraint]:
+def rules_of(kind: type[Planned]) -> Mapping[str, Constraint]:
     """Return the constraint of each parameter of a class."""
     return kind._rules()
 

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from hedgerow.published.branching import CutCodes, CutRanges, NodeBins, SchemaBins
     from hedgerow.published.budgets import Aligned, Halved, LeafOnly, PerQuery, Undivided
     from hedgerow.published.depth import random_tree_depth
-    from hedgerow.published.forest import PublishedForestPlan
+    from hedgerow.published.forest import PublishedForest, PublishedForestPlan
     from hedgerow.published.leaves import LaplaceCounts, PermuteAndFlipLabel, SmoothSensitivityLabel
-    from hedgerow.published.model import PublishedForest
     from hedgerow.published.noise import RealExponential, RealPermuteAndFlip
     from hedgerow.published.pruning import Pruning
     from hedgerow.published.recipe import Recipe
@@ -70,7 +69,7 @@ _HOME = {
     "PublishedBoosted": "hedgerow.published.boosting",
     "PublishedBoosting": "hedgerow.published.boosting",
     "PublishedBoostingPlan": "hedgerow.published.boosting",
-    "PublishedForest": "hedgerow.published.model",
+    "PublishedForest": "hedgerow.published.forest",
     "PublishedForestPlan": "hedgerow.published.forest",
     "RandomTest": "hedgerow.published.splits",
     "RealExponential": "hedgerow.published.noise",

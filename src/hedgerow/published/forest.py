@@ -1,26 +1,83 @@
-"""The published forest as a plan: from raw records to votes."""
+"""The published forest, as a plan and as a model: from raw records to trees, and from these to votes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator import RawPlan
+from hedgerow.export import ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.events import Event
+from hedgerow.published import kernels
+from hedgerow.published.branching import Branching
 from hedgerow.published.case import Case
 from hedgerow.published.grower import Grower
-from hedgerow.published.model import PublishedForest, Trees
 from hedgerow.published.recipe import Level, Recipe
 from hedgerow.published.records import RawRecords
+from hedgerow.published.scoring import coded
+from hedgerow.published.trees import Trees, first_numbers, taken
 from hedgerow.schema import Encoder, Schema
+from hedgerow.texts import short_repr
+from hedgerow.threads import for_slices
+from hedgerow.trees.forest import OF_TESTS, importances
 
-__all__ = ["PublishedForestPlan"]
+__all__ = ["PublishedForest", "PublishedForestPlan"]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedForest:
+    """A forest of the published kind that reads raw records by its schema."""
+
+    branching: Branching
+    trees: Trees
+
+    importance_rule: ClassVar[str] = OF_TESTS
+
+    __repr__ = short_repr
+
+    def votes(self, columns: Floats) -> npt.NDArray[np.int32]:
+        """Return how many trees give each class to each record of ``columns`` (records, features)."""
+        trees = self.trees
+        out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
+        walk = (trees.roots, trees.feature, trees.first_child, trees.label, trees.low, trees.high, self.branching.bins)
+        for_slices(len(columns), lambda rows: kernels.votes(columns[rows], *walk, out[rows]))
+        return out
+
+    def probabilities(self, X: Any) -> Floats:
+        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
+
+        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
+        are silent).
+        """
+        return shares_of_votes(self.votes(self.branching.read(X)), len(self.trees.roots))
+
+    def importances(self) -> Floats:
+        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        trees = self.trees
+        return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
+
+    def scoring(self) -> ScoringForm:
+        """Return how the model answers, for programs that do not know this library, or raise ConfigurationError."""
+        trees, branching = self.trees, self.branching
+        return coded(
+            branching,
+            trees,
+            first_numbers(branching, trees),
+            lambda columns, nodes: taken(branching, trees, columns, nodes),
+            *whole_votes_of_labels(trees.label, len(branching.schema.classes), len(trees.roots)),
+        )
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the trees as named arrays."""
+        return self.trees.to_arrays()
 
 
 class PublishedForestPlan(RawPlan):

@@ -12,10 +12,10 @@ from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Randomness
 from hedgerow.published import kernels
 from hedgerow.published.assignment import Subsets
-from hedgerow.published.model import Trees
 from hedgerow.published.recipe import Level, Recipe
 from hedgerow.published.records import NodeRecords, RawRecords
 from hedgerow.published.splits import Chosen, SplitMechanism
+from hedgerow.published.trees import Trees
 
 __all__ = ["Grower"]
 

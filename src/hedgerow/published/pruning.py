@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.published.branching import Branching
-from hedgerow.published.model import Trees
+from hedgerow.published.trees import Trees
 from hedgerow.scores import multiway
 from hedgerow.trees.model import Forest
 from hedgerow.trees.pruning import PessimisticPruning

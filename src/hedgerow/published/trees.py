@@ -1,29 +1,28 @@
-"""Trees of the published algorithms: unlike private ones, a node may hold a range that its own records had."""
+"""Trees of the published algorithms, and where the branches of their tests begin on the line of all floats.
+
+Unlike in private trees, a node may hold a range that its own records had.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import FileFormatError
-from hedgerow.export import ScoringForm, shares_of_votes, whole_votes_of_labels
 from hedgerow.published import kernels
 from hedgerow.published.branching import Branching
-from hedgerow.published.first_numbers import first_numbers, taken
-from hedgerow.published.scoring import coded
-from hedgerow.texts import short_repr
-from hedgerow.threads import for_slices
-from hedgerow.trees.forest import OF_TESTS, importances
+from hedgerow.published.kernels import CUT
 from hedgerow.trees.model import check_trees
 
-__all__ = ["PublishedForest", "Trees"]
+__all__ = ["Trees", "first_numbers", "taken"]
 
-Integers = npt.NDArray[np.int32]
+LARGEST = 0x7FEFFFFFFFFFFFFF  # the largest float64 as an integer
+Indices = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +43,15 @@ class Trees:
         The range that a numeric test cuts into bins, or twice the point of a cut; 0 for other nodes.
     """
 
-    roots: Integers
-    feature: Integers
-    first_child: Integers
-    label: Integers
+    roots: Indices
+    feature: Indices
+    first_child: Indices
+    label: Indices
     low: Floats
     high: Floats
 
     @classmethod
-    def of_leaves(cls, roots: Integers, label: Integers) -> Self:
+    def of_leaves(cls, roots: Indices, label: Indices) -> Self:
         """Return nodes without tests."""
         nodes = len(label)
         none = np.full(nodes, -1, dtype=np.int32)
@@ -106,49 +105,46 @@ def _cast(array: npt.NDArray[Any], kind: type) -> npt.NDArray[Any]:
     return np.ascontiguousarray(array.astype(kind, casting="safe"))
 
 
-@dataclass(frozen=True, eq=False)
-class PublishedForest:
-    """A forest of the published kind that reads raw records by its schema."""
+def taken(branching: Branching, trees: Trees, columns: Floats, nodes: Integers) -> Integers:
+    """Return the branch that each record of ``columns`` (features, records) takes in each of some nodes, (nodes, records)."""
+    count = columns.shape[1]
+    out = np.empty(len(nodes) * count, dtype=np.int64)
+    records, node = np.tile(np.arange(count), len(nodes)), np.repeat(nodes, count)
+    kernels.branches(columns, records, node, trees.feature, branching.bins, trees.low, trees.high, out)
+    return out.reshape(len(nodes), count)
 
-    branching: Branching
-    trees: Trees
 
-    importance_rule: ClassVar[str] = OF_TESTS
+def first_numbers(branching: Branching, trees: Trees) -> list[Floats]:
+    """Return the first number of each branch of the nodes' tests, in one array for each feature."""
+    found = []
+    for feature, bins in enumerate(branching.bins.tolist()):
+        own = np.flatnonzero(trees.feature == feature)
+        if bins == CUT:
+            found.append(trees.low[own])
+        else:
+            parts = [_first_of_bin(branching, trees, feature, own, place) for place in range(1, bins)]
+            found.append(np.concatenate([np.empty(0), *parts]))
+    return found
 
-    __repr__ = short_repr
 
-    def votes(self, columns: Floats) -> Integers:
-        """Return how many trees give each class to each record of ``columns`` (records, features)."""
-        trees = self.trees
-        out = np.zeros((len(columns), len(self.branching.schema.classes)), dtype=np.int32)
-        walk = (trees.roots, trees.feature, trees.first_child, trees.label, trees.low, trees.high, self.branching.bins)
-        for_slices(len(columns), lambda rows: kernels.votes(columns[rows], *walk, out[rows]))
-        return out
+def _first_of_bin(branching: Branching, trees: Trees, feature: int, nodes: Integers, place: int) -> Floats:
+    """Return the least number that goes to a bin or to one behind it in each of some nodes, by halving all floats.
 
-    def probabilities(self, X: Any) -> Floats:
-        """Return the share of each class in the trees' votes and an even one more [our choice], of shape (records, classes).
-
-        Equal shares are settled by whoever reads them, for the first class in the schema's order (our choice, the papers
-        are silent).
-        """
-        return shares_of_votes(self.votes(self.branching.read(X)), len(self.trees.roots))
-
-    def importances(self) -> Floats:
-        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
-        trees = self.trees
-        return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
-
-    def scoring(self) -> ScoringForm:
-        """Return how the model answers, for programs that do not know this library, or raise ConfigurationError."""
-        trees, branching = self.trees, self.branching
-        return coded(
-            branching,
-            trees,
-            first_numbers(branching, trees),
-            lambda columns, nodes: taken(branching, trees, columns, nodes),
-            *whole_votes_of_labels(trees.label, len(branching.schema.classes), len(trees.roots)),
+    A number's bin never falls where the number grows: no step of its arithmetic turns an order round.
+    """
+    low, high = np.full(len(nodes), -LARGEST), np.full(len(nodes), LARGEST)
+    columns, records, branch = np.zeros((len(branching.bins), len(nodes))), np.arange(len(nodes)), np.empty_like(nodes)
+    while np.any(low < high):
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)
+        columns[feature] = _float(middle)
+        kernels.branches(columns, records, nodes, trees.feature, branching.bins, trees.low, trees.high, branch)
+        low, high = (
+            np.where(branch >= place, low, np.minimum(middle + 1, high)),
+            np.where(branch >= place, middle, high),
         )
+    return _float(low)
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the trees as named arrays."""
-        return self.trees.to_arrays()
+
+def _float(place: Integers) -> Floats:
+    """Return the floats at places in their order, 0 being the middle."""
+    return np.asarray(np.where(place >= 0, 1.0, -1.0) * np.abs(place).view(np.float64))

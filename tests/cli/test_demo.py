@@ -7,6 +7,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli import demo
 from hedgerow.cli.demo_folder import MARK
+from hedgerow.cli.demo_subjects import AFFAIRS
 
 pytest.importorskip("statsmodels")
 
@@ -22,9 +23,9 @@ def figures():
     """A made-up comparison, of accuracies by rule."""
 
     def compare(private, majority):
-        zero = np.zeros(2)
-        rules = (np.array(private), zero, np.array(majority), zero, zero)
-        return demo.Comparison(None, *(demo.Figures(accuracy, zero) for accuracy in rules))
+        scores = np.zeros((len(private), 2, 2))
+        scores[:, 0, 0], scores[:, 1, 0] = private, majority
+        return demo.Comparison(scores, ("HedgerowClassifier", "majority rule"), None)
 
     return compare
 
@@ -55,15 +56,33 @@ def test_it_leaves_a_picture_a_card_and_the_model(run):
     result = run("demo", "--splits", "2", "--out", "here/mine")
     assert result.exit_code == 0, result.output
     folder = Path("here/mine")
-    left = ["affairs.hedgerow", "card.html", "curves.png", MARK]
+    left = ["card.html", "curves.png", "model.hedgerow", MARK]
     assert sorted(path.name for path in folder.iterdir()) == left
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert [name for name in left[:3] if name not in result.stdout] == []
-    model = hr.load(folder / "affairs.hedgerow")
+    model = hr.load(folder / "model.hedgerow")
     assert model.certificate_.holds
     assert model.certificate_.details().splitlines()[-1] in (folder / "card.html").read_text("utf-8")
     assert run("demo", "--splits", "2", "--out", "here/mine").exit_code == 0  # its own files are replaced
     assert sorted(path.name for path in folder.iterdir()) == left
+
+
+def test_a_regression_is_set_beside_the_mean_and_models_without_privacy(run):
+    pytest.importorskip("matplotlib")
+    result = run("demo", "--regression", "--splits", "2", "--epsilon", "3")
+    assert result.exit_code == 0, result.output
+    before, _, after = result.stdout.partition("Privacy certificate")
+    assert max(map(len, before.splitlines())) <= 100
+    words = ("HedgerowRegressor, private, epsilon 3", "ridge regression, not private", "gradient boosting, not private")
+    assert [word for word in (*words, "mean absolute error", "--outcome") if word not in before + after] == []
+    [mean] = [line.split() for line in before.splitlines() if line.startswith("  mean ") and "+-" in line]
+    assert float(mean[1]) == pytest.approx(0, abs=0.01)  # R2
+    model = hr.load("hedgerow-demo/model.hedgerow")
+    assert isinstance(model, hr.HedgerowRegressor)
+    assert model.certificate_.holds
+    assert "what each feature adds to the log of visits" in after
+    assert Path("hedgerow-demo/curves.png").read_bytes().startswith(b"\x89PNG")
+    assert "What each feature adds to the log of visits" in Path("hedgerow-demo/card.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["card.html", MARK, "notes"])
@@ -83,13 +102,15 @@ def test_without_matplotlib_it_ends_well(run, monkeypatch):
     result = run("demo", "--splits", "2")
     assert result.exit_code == 0, result.output
     assert "There is no curves.png: a picture needs matplotlib" in result.stdout
-    assert sorted(path.name for path in Path("hedgerow-demo").iterdir()) == ["affairs.hedgerow", "card.html", MARK]
+    assert sorted(path.name for path in Path("hedgerow-demo").iterdir()) == ["card.html", "model.hedgerow", MARK]
 
 
 def test_the_same_lead_in_every_split_has_no_standard_error(figures):
     found = figures([0.7, np.nextafter(0.7, 1)], [0.6, 0.6])
-    assert demo._lead(found) == "HedgerowClassifier's accuracy is +0.100 from the majority rule's in every split."
-    assert "standard errors below" in demo._lead(figures([0.5, 0.4], [0.6, 0.6]))
+    assert (
+        demo._lead(AFFAIRS, found) == "HedgerowClassifier's accuracy is +0.100 from the majority rule's in every split."
+    )
+    assert "standard errors below" in demo._lead(AFFAIRS, figures([0.5, 0.4], [0.6, 0.6]))
 
 
 @pytest.mark.full

@@ -21,6 +21,7 @@ from hedgerow.datasets import (
     load_bank,
     load_census_income,
     load_diabetes_prediction,
+    load_doctor_visits,
     load_wall_following,
 )
 from hedgerow.datasets import wall_following as robot
@@ -291,10 +292,22 @@ def test_affairs_fit_their_schema():
     assert "affairs" not in data.schema.features
 
 
-def test_affairs_without_statsmodels_say_what_to_install(monkeypatch):
+def test_doctor_visits_fit_their_schema():
+    data = load_doctor_visits()
+    assert data.X.shape == (20190, 7)
+    assert undeclared(data.X, data.schema) == {}
+    assert (data.y.min(), data.y.max(), round(data.y.mean(), 3)) == (0, 77, 2.86)
+    columns = dict(zip(data.schema.names, data.X.T, strict=True))
+    assert np.unique(columns["coinsurance"]).tolist() == [0, 25, 50, 95, 100]
+    assert np.unique(columns["health"]).tolist() == [1, 2, 3, 4]
+    assert columns["expenditure_limit"].max() == 4000
+
+
+@pytest.mark.parametrize("load", [load_affairs, load_doctor_visits])
+def test_without_statsmodels_they_say_what_to_install(load, monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
     with pytest.raises(DatasetError, match=r"hedgerow\[demo\]"):
-        load_affairs()
+        load()
 
 
 @pytest.mark.usefixtures("published")

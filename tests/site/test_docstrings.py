@@ -112,7 +112,7 @@ def test_the_example_runs(name):
     attribute = name.rpartition(".")[2]
     if attribute in NEEDS_DATA and not os.environ.get("HEDGEROW_DATA"):
         pytest.skip("the data set is not here")
-    if attribute == "load_affairs" and importlib.util.find_spec("statsmodels") is None:
+    if attribute in {"load_affairs", "load_doctor_visits"} and importlib.util.find_spec("statsmodels") is None:
         pytest.skip("statsmodels is not installed")
     runner = doctest.DocTestRunner(verbose=False)
     names = dict(vars(inspect.getmodule(thing(name))))

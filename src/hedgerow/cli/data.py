@@ -22,6 +22,7 @@ LOADERS = {
     "bank": datasets.load_bank,
     "census-income": datasets.load_census_income,
     "diabetes": datasets.load_diabetes_prediction,
+    "doctor-visits": datasets.load_doctor_visits,
     "wall-following": datasets.load_wall_following,
 }
 

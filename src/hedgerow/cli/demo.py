@@ -1,4 +1,4 @@
-"""``hedgerow demo``: private models beside the majority rule and models without privacy, on a public survey."""
+"""``hedgerow demo``: private models beside a rule that ignores features and models without privacy, on a public set."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ from typing import Any
 
 import click
 import numpy as np
-import numpy.typing as npt
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from hedgerow.arrays import Floats
 from hedgerow.cli.demo_folder import claim_folder, fill_folder
+from hedgerow.cli.demo_subjects import AFFAIRS, VISITS, Subject
 from hedgerow.cli.options import checked_epsilon
-from hedgerow.datasets import Dataset, load_affairs
-from hedgerow.systems.edprf import EDPRFClassifier
-from hedgerow.systems.hedgerow import HedgerowClassifier
+from hedgerow.datasets import Dataset
 
 __all__ = ["demo"]
 
@@ -31,26 +24,16 @@ TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
-    """Accuracy and area under the ROC curve of one rule, one value per split."""
-
-    accuracy: npt.NDArray[np.float64]
-    auc: npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """What the demo measured, and the ensemble of its last split."""
+    """What the demo measured: scores (splits, rules, figures), the names of the rules, and our model of the last split."""
 
-    model: HedgerowClassifier
-    hedgerow: Figures
-    edprf: Figures
-    majority: Figures
-    logistic: Figures
-    boosting: Figures
+    scores: Floats
+    rules: tuple[str, ...]
+    model: Any
 
 
 @click.command()
+@click.option("--regression", is_flag=True, help="Predict a number: how often people visit a doctor.")
 @click.option(
     "--epsilon",
     type=float,
@@ -68,106 +51,102 @@ class Comparison:
     show_default=True,
     help="The folder for a picture, a card and the model: a new or empty one, or one of an earlier demo.",
 )
-def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
+def demo(regression: bool, epsilon: float, splits: int, seed: int, out: Path) -> None:
     """Train on a public survey, compare with other rules, and show what was learned.
 
-    The survey (Fair, 1978) comes with statsmodels; no network is used. The splits are the same at each run; the noise of
-    the private fits comes from the operating system and never is.
+    The survey (Fair, 1978) comes with statsmodels, and so do the visits to a doctor of --regression (the RAND Health
+    Insurance Experiment); no network is used. The splits are the same at each run; the noise of the private fits comes from
+    the operating system and never is.
     """
-    survey = load_affairs()
+    subject = VISITS if regression else AFFAIRS
+    records = subject.load()
     claim_folder(out)
-    found = _compare(survey, epsilon, splits, seed)
-    for line in [*_report(survey, found, epsilon, splits), "", *fill_folder(out, found.model), "", *_next()]:
+    found = _compare(subject, records, epsilon, splits, seed)
+    for line in [
+        *_report(subject, records, found, epsilon),
+        "",
+        *fill_folder(out, found.model, subject.title),
+        "",
+        *_next(regression),
+    ]:
         click.echo(line)
 
 
-def _compare(survey: Dataset, epsilon: float, splits: int, seed: int) -> Comparison:
-    """Measure the five rules on the same splits."""
-    named = np.flatnonzero(~np.array(survey.schema.is_numeric))
-    codes = make_column_transformer((OneHotEncoder(), named), remainder=StandardScaler())
-    scores = np.empty((splits, 5, 2))
+def _compare(subject: Subject, records: Dataset, epsilon: float, splits: int, seed: int) -> Comparison:
+    """Measure the rules on the same splits."""
     seeds = np.random.SeedSequence(seed).generate_state(splits).tolist()
+    scores = []
     with click.progressbar(seeds, label="fitting", file=sys.stderr or io.StringIO()) as progress:
-        for row, split in enumerate(progress):
-            X_train, X_test, y_train, y_test = survey.split(TEST_SHARE, split)
-            model = HedgerowClassifier(epsilon, schema=survey.schema).fit(X_train, y_train)
-            edprf = EDPRFClassifier(epsilon, schema=survey.schema).fit(X_train, y_train)
-            logistic = make_pipeline(codes, LogisticRegression(max_iter=1000)).fit(X_train, y_train)
-            boosting = HistGradientBoostingClassifier(categorical_features=named, random_state=0).fit(X_train, y_train)
-            labels, counts = np.unique(y_train, return_counts=True)
-            scores[row, 0] = _measure(model, X_test, y_test)
-            scores[row, 1] = _measure(edprf, X_test, y_test)
-            scores[row, 2] = np.mean(y_test == labels[counts.argmax()]), 0.5
-            scores[row, 3] = _measure(logistic, X_test, y_test)
-            scores[row, 4] = _measure(boosting, X_test, y_test)
-    return Comparison(model, *(Figures(scores[:, rule, 0], scores[:, rule, 1]) for rule in range(5)))
+        for split in progress:
+            X_train, X_test, y_train, y_test = records.split(TEST_SHARE, split)
+            fitted = {name: rule.fit(X_train, y_train) for name, rule in subject.rules(epsilon, records.schema).items()}
+            scores.append(
+                [[figure(rule, X_test, y_test) for figure in subject.figures.values()] for rule in fitted.values()]
+            )
+    return Comparison(np.array(scores), tuple(fitted), next(iter(fitted.values())))
 
 
-def _measure(model: Any, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the accuracy and the AUC of a fitted classifier on held-out records."""
-    return float(np.mean(model.predict(X) == y)), float(roc_auc_score(y, model.predict_proba(X)[:, 1]))
-
-
-def _mean_and_error(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _mean_and_error(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
 
 
-def _cell(values: npt.NDArray[np.float64]) -> str:
+def _cell(values: Floats) -> str:
     mean, error = _mean_and_error(values)
     return f"{mean:.3f} +- {error:.3f}"
 
 
-def _report(survey: Dataset, found: Comparison, epsilon: float, splits: int) -> list[str]:
+def _report(subject: Subject, records: Dataset, found: Comparison, epsilon: float) -> list[str]:
     """Return the page that the demo prints, no line wider than 100 columns."""
-    n_records, n_features = survey.X.shape
-    rules = (
-        (f"HedgerowClassifier, private, epsilon {epsilon:g}", found.hedgerow),
-        (f"eDPRF, private, epsilon {epsilon:g}", found.edprf),
-        ("majority rule", found.majority),
-        ("logistic regression, not private", found.logistic),
-        ("gradient boosting, not private", found.boosting),
-    )
-    width = max(len(name) for name, _ in rules)
-    table = [f"  {name:<{width}}   {_cell(figures.accuracy)}   {_cell(figures.auc)}" for name, figures in rules]
+    n_records, n_features = records.X.shape
+    splits = len(found.scores)
+    names = [_with_privacy(subject, name, epsilon) for name in found.rules]
+    width, cell = max(map(len, names)), max(14, *map(len, subject.figures))
+    table = [
+        f"  {name:<{width}}   {'   '.join(f'{_cell(column):<{cell}}' for column in rule.T)}".rstrip()
+        for name, rule in zip(names, found.scores.transpose(1, 0, 2), strict=True)
+    ]
     return [
-        f"Fair's survey of extramarital affairs: {n_records} answers, {n_features} features; who had one?",
+        f"{subject.title}: {n_records} records, {n_features} features; {subject.question}",
         f"Mean +- standard error over {splits} random splits, 80 % for training and 20 % for testing.",
         "",
-        f"  {'':<{width}}   {'test accuracy':<14}   ROC AUC",
+        f"  {'':<{width}}   {'   '.join(f'{name:<{cell}}' for name in subject.figures)}".rstrip(),
         *table,
         "",
-        f"  {_lead(found)}",
+        f"  {_lead(subject, found)}",
         "",
-        "  HedgerowClassifier  the library's own ensemble: a sum of curves of one feature each.",
-        "  eDPRF               a forest by permute-and-flip (Wang et al., 2025). Both private rules are",
-        "                      fitted once per split, each with the whole epsilon; new noise at each run.",
-        "  majority rule       always answers what most training answers are; it ranks nobody: AUC 0.5.",
-        "  logistic regression and gradient boosting (HistGradientBoostingClassifier) are scikit-learn's,",
-        "                      at their defaults and with no privacy at all: what privacy is to be judged by.",
+        *(f"  {line}" for line in subject.notes),
         "",
-        "These figures are measured on held-out answers of a survey that is public. On private records",
+        "These figures are measured on held-out records of a set that is public. On private records",
         "such figures are answers about the records too: they would need budget of their own, and the",
-        f"epsilons of the {2 * splits} fits would add up.",
+        f"epsilons of the {len(subject.private) * splits} fits would add up.",
         "",
         str(found.model.certificate_),
     ]
 
 
-def _next() -> list[str]:
+def _with_privacy(subject: Subject, name: str, epsilon: float) -> str:
+    if name == subject.baseline:
+        return name
+    return f"{name}, private, epsilon {epsilon:g}" if name in subject.private else f"{name}, not private"
+
+
+def _next(regression: bool) -> list[str]:
+    name, target, outcome = ("prices", "price", " --outcome") if regression else ("people", "income", "")
     return [
         "Next, with your own CSV file and a schema of what is public about it (see hedgerow train --help):",
-        "  hedgerow schema init people.csv --target income --out people.toml",
-        "  hedgerow train people.csv --schema people.toml --epsilon 1 --out people.hedgerow",
-        "  hedgerow predict people.hedgerow new.csv --keep id --out predictions.csv",
+        f"  hedgerow schema init {name}.csv --target {target}{outcome} --out {name}.toml",
+        f"  hedgerow train {name}.csv --schema {name}.toml --epsilon 1 --out {name}.hedgerow",
+        f"  hedgerow predict {name}.hedgerow new.csv --keep id --out predictions.csv",
     ]
 
 
-def _lead(found: Comparison) -> str:
-    """Say by how many standard errors the ensemble beats the majority rule; both answer for the same records."""
-    mean, error = _mean_and_error(found.hedgerow.accuracy - found.majority.accuracy)
+def _lead(subject: Subject, found: Comparison) -> str:
+    """Say by how many standard errors the ensemble beats the baseline; both answer for the same records."""
+    baseline = found.rules.index(subject.baseline)
+    figure = next(iter(subject.figures)).removeprefix("test ")
+    mean, error = _mean_and_error(found.scores[:, 0, 0] - found.scores[:, baseline, 0])
+    whose = f"{found.rules[0]}'s {figure} is"
     if error <= 1e-12:  # the same difference in every split, but for the rounding of its mean
-        return f"HedgerowClassifier's accuracy is {mean:+.3f} from the majority rule's in every split."
+        return f"{whose} {mean:+.3f} from the {subject.baseline}'s in every split."
     side = "above" if mean >= 0 else "below"
-    return (
-        f"HedgerowClassifier's accuracy is {abs(mean) / error:.1f} standard errors {side} the majority rule's, paired."
-    )
+    return f"{whose} {abs(mean) / error:.1f} standard errors {side} the {subject.baseline}'s, paired."

@@ -14,7 +14,7 @@ __all__ = ["claim_folder", "fill_folder"]
 
 MARK = "written-by-hedgerow-demo.txt"
 MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"
-CURVES, CARD, MODEL = "curves.png", "card.html", "affairs.hedgerow"
+CURVES, CARD, MODEL = "curves.png", "card.html", "model.hedgerow"
 
 
 def claim_folder(folder: Path) -> None:
@@ -32,29 +32,29 @@ def claim_folder(folder: Path) -> None:
         raise click.UsageError(f"{folder} is no folder; name another one by --out FOLDER.") from error
 
 
-def fill_folder(folder: Path, model: PrivateEstimator) -> list[str]:
+def fill_folder(folder: Path, model: PrivateEstimator, title: str) -> list[str]:
     """Write what the model learned into the demo's folder, and return what to say of it."""
     from hedgerow.plots import Page
     from hedgerow.plots.axes import png_bytes
-    from hedgerow.plots.card import panels_figure, write_card
-    from hedgerow.plots.features import feature_panels
+    from hedgerow.plots.card import curves_figure, write_card
 
     model.save(folder / MODEL)
-    page = Page("Fair's survey of extramarital affairs")
+    page = Page(title)
     write_card(model, page)
     page.write(folder / CARD)
     said = [
         f"What the last fit learned is in the folder {folder}; showing it costs nothing:",
-        f"  {CARD:<17} its card: guarantee, schema, what it learned, limits",
-        f"  {MODEL:<17} the model itself, for hedgerow predict, inspect and export",
+        f"  {CARD:<15} its card: guarantee, schema, what it learned, limits",
+        f"  {MODEL:<15} the model itself, for hedgerow predict, inspect and export",
     ]
     try:
-        picture = png_bytes(panels_figure(feature_panels(model), model.schema_))
+        figure, words = curves_figure(model)
+        picture = png_bytes(figure)
     except ConfigurationError as error:
         (folder / CURVES).unlink(missing_ok=True)  # of an earlier model
         return [*said, f"  There is no {CURVES}: {error}"]
     _write(folder / CURVES, picture)
-    return [*said, f"  {CURVES:<17} what each feature adds to the log-odds, and what noise leaves open of it"]
+    return [*said, f"  {CURVES:<15} {words}"]
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -10,6 +10,7 @@ from hedgerow.datasets.bank import load_bank
 from hedgerow.datasets.census_income import load_census_income
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.datasets.diabetes import load_diabetes_prediction
+from hedgerow.datasets.visits import load_doctor_visits
 from hedgerow.datasets.wall_following import load_wall_following
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "load_bank",
     "load_census_income",
     "load_diabetes_prediction",
+    "load_doctor_visits",
     "load_wall_following",
 ]

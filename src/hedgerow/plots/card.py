@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,14 +17,13 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.ledgers.store import StoredLedger
 from hedgerow.plots.axes import new_figure
-from hedgerow.plots.features import FeatureDisplay, FeaturePanel, PairPanel, feature_panels
+from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
 from hedgerow.plots.importances import ImportancesDisplay
 from hedgerow.plots.report import CalibrationDisplay, ConfusionMatrixDisplay, PrecisionRecallDisplay, ROCDisplay
 from hedgerow.plots.residuals import PredictionErrorDisplay, ResidualDisplay
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.schema import Schema
 
-__all__ = ["Report", "panels_figure", "write_card"]
+__all__ = ["Report", "curves_figure", "write_card"]
 
 PANELS_IN_A_ROW = 3
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
@@ -183,29 +182,27 @@ def _pictures(estimator: PrivateEstimator, page: Report) -> None:
 
 def _curves(estimator: PrivateEstimator, page: Report) -> None:
     try:
-        panels = feature_panels(estimator, _used(estimator))
-    except ConfigurationError:  # trees of several features have no curves
+        figure, words = curves_figure(estimator)
+    except ConfigurationError:  # trees of several features have no curves, and a model that uses no feature neither
         return
-    if panels:
-        to = "the log-odds" if estimator.schema_.classes else estimator.schema_.target or "the outcome"
-        words = f"What each feature adds to {to}, the most important first, with bands of 90 % for the noise where it is known."
-        page.figure(panels_figure(panels, estimator.schema_), words)
+    page.figure(figure, f"{words[0].upper()}{words[1:]}.")
 
 
-def _used(estimator: PrivateEstimator) -> list[str]:
-    """Return the features that a model uses, the most important first, up to as many as are listed."""
+def curves_figure(estimator: PrivateEstimator) -> tuple[Any, str]:
+    """Return a figure for files, with the curve of each feature that a model uses, and what it shows in words."""
     importances, names = estimator.feature_importances_, estimator.schema_.names
-    return [names[j] for j in np.argsort(-importances, kind="stable")[:MOST_FEATURES] if importances[j] > 0]
-
-
-def panels_figure(panels: Sequence[FeaturePanel | PairPanel], schema: Schema) -> Any:
-    """Return a figure for files, with some panels of ``feature_panels`` in rows."""
+    ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES]
+    panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
+    if not panels:
+        raise ConfigurationError("the model uses no feature.")
     wide = min(len(panels), PANELS_IN_A_ROW)
     rows = -(-len(panels) // PANELS_IN_A_ROW)
     figure = new_figure(WIDTH * wide, HEIGHT * rows)
     places = [figure.add_subplot(rows, wide, place + 1) for place in range(len(panels))]
-    FeatureDisplay(panels, schema.classes, target=schema.target).plot(places)
-    return figure
+    target = outcome_words(estimator)
+    FeatureDisplay(panels, estimator.schema_.classes, target=target).plot(places)
+    to = target or "the log-odds"
+    return figure, f"what each feature adds to {to}, with 90 % bands for noise, where known"
 
 
 def _spent(ledger: Ledger, page: Report) -> None:

@@ -18,7 +18,7 @@ from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
 
-__all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels"]
+__all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels", "outcome_words"]
 
 
 FIRST = 6  # panels where no features are named
@@ -104,6 +104,14 @@ def feature_panels(
     return tuple(_panel(model, names, one) for one in asked)
 
 
+def outcome_words(estimator: Any) -> str | None:
+    """Return what the curves of a regressor add to, in words; None for a classifier."""
+    if estimator.schema_.classes:
+        return None
+    target = estimator.schema_.target or "the outcome"
+    return target if getattr(estimator.model_, "scale", "outcome") == "outcome" else f"the log of {target}"
+
+
 def _panel(
     model: AdditiveModel | BoostedModel, names: list[str], asked: str | tuple[str, str]
 ) -> FeaturePanel | PairPanel:
@@ -150,11 +158,12 @@ class FeatureDisplay:
     panels : sequence of FeaturePanel or PairPanel
         What to draw.
     classes : tuple
-        The classes; of two, the log-odds are the second's. None for a regressor, whose curves are in the outcome's unit.
+        The classes; of two, the log-odds are the second's. None for a regressor, whose curves are in the outcome's unit or
+        its log.
     confidence : float
         The share of bands that are to hold.
     target : str or None
-        The name of a regressor's outcome.
+        What a regressor's curves add to: the name of its outcome, or the log of it.
 
     Attributes
     ----------
@@ -211,7 +220,7 @@ class FeatureDisplay:
             Where to draw, an axes for each panel. None: a new figure.
         """
         panels, schema = feature_panels(estimator, features), estimator.schema_
-        return cls(panels, schema.classes, confidence=confidence, target=schema.target).plot(ax)
+        return cls(panels, schema.classes, confidence=confidence, target=outcome_words(estimator)).plot(ax)
 
     @property
     def sureness(self) -> float:

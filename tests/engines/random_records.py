@@ -9,6 +9,7 @@ import hedgerow as hr
 from hedgerow.systems import system_class
 
 DELTA = {"delta": 1e-6}
+STARTED = "hedgerow, from a model"
 CASES = {
     **{info.name: (info.name, {}) for info in hr.list_systems()},
     "hedgerow, delta": ("hedgerow", DELTA),
@@ -17,6 +18,7 @@ CASES = {
     "forest, poisson": ("forest", {"assignment": "poisson", "n_estimators": 3}),
     "dpada": ("dpada", {"n_estimators": 4}),
     "edprf, replace-one": ("edprf", {"adjacency": "replace-one"}),
+    STARTED: ("hedgerow", DELTA),
 }
 
 
@@ -62,4 +64,19 @@ def saved(model, path) -> bytes:
 
 def estimator(case: str, schema: hr.Schema, **more):
     name, settings = CASES[case]
+    if case == STARTED:
+        settings = {**settings, "init": start(schema)}
     return system_class(name)(epsilon=3.0, schema=schema, random_state=7, **settings, **more)
+
+
+def start(schema: hr.Schema) -> hr.HedgerowClassifier:
+    """A model of this schema, of records that have nothing to do with those of a test."""
+    generator = np.random.default_rng(8)
+    columns = {
+        name: generator.uniform(kind.low, kind.high, 300)
+        if isinstance(kind, hr.Numeric)
+        else generator.choice(list(kind.values), 300)
+        for name, kind in schema.features.items()
+    }
+    labels = generator.choice(list(schema.classes), 300)
+    return hr.HedgerowClassifier(20.0, schema=schema, n_estimators=4, random_state=8).fit(columns, labels)

@@ -14,7 +14,7 @@ import pytest
 from full_disks import full_disk
 from interruption import interrupted_at
 from products import thinned
-from random_records import CASES, estimator, random_batches, random_records, saved
+from random_records import CASES, STARTED, estimator, random_batches, random_records, saved
 
 import hedgerow as hr
 from hedgerow.engines import local
@@ -56,7 +56,7 @@ def small_samples(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_partitions", "small_samples")
-@pytest.mark.parametrize("case", ["hedgerow", "hedgerow, delta"])
+@pytest.mark.parametrize("case", ["hedgerow", "hedgerow, delta", STARTED])
 def test_a_sample_is_the_same_in_any_parts(case, tmp_path):
     schema, X, y = random_records(3, 2000)
     whole = saved(estimator(case, schema).fit(X, y), tmp_path / "whole")

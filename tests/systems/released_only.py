@@ -136,6 +136,8 @@ def said(value, curator):
         return value.dtype.str, value.shape, value.tobytes()
     if value is None or isinstance(value, bool | int | float | str | Fraction | type | np.generic):
         return repr(value)
+    if isinstance(value, np.dtype):
+        return value.str
     if isinstance(value, list | tuple):
         return tuple(said(item, curator) for item in value)
     if isinstance(value, dict):

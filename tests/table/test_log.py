@@ -463,7 +463,9 @@ def test_the_records_of_a_partition_are_not_shown():
 def test_a_thinned_table_answers_in_partitions_as_in_memory():
     parted, memory = both()
     for table in (parted, memory):
+        table.update_margins(learn)
         table.merge(INTO)
+        table.update_margins(learn)
     coins = Randomness(4).coins(PerRecordCoin(4))
     some, same = parted.thinned(coins), memory.thinned(coins)
     for votes in (None, learn, None):

@@ -227,9 +227,11 @@ def test_a_thinned_table_holds_the_records_that_the_coins_choose_alone():
     assert 0 < chosen.sum() < 60
     table.update_margins(learn)
     some = table.thinned(coins)
-    assert np.array_equal(some.sums(OneChannel()), table_of(codes[chosen], labels[chosen]).sums(OneChannel()))
+    alone = table_of(codes[chosen], labels[chosen])
+    alone.update_margins(learn)
+    assert np.array_equal(some.sums(OneChannel()), alone.sums(OneChannel()))
     some.update_margins(learn)
-    assert np.array_equal(some.margins[:, 0], codes[chosen, 1])
+    assert np.array_equal(some.margins[:, 0], 2 * codes[chosen, 1])
     assert np.array_equal(table.margins[:, 0], codes[:, 1])  # its own margins
 
 

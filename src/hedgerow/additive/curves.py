@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
+from hedgerow.additive.starts import codes_in
 from hedgerow.additive.terms import AdditiveModel, Term, joined
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
@@ -96,15 +97,19 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
     values = sum(
         (row @ steps_of(model, term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns))
     )
+    values -= mass @ values
+    if model.own is not model:  # the band is of what this fit's noise adds
+        own, part = curve_of(model.own, feature), list(codes_in(model.own.encoder, model.encoder))[feature]
+        return Curve(values, None if own.deviation is None else own.deviation[part], mass, own.seen[part])
     deviation = None
     if knows_noise(model) and codes <= MOST_CELLS:
         deviation = np.sqrt(of_centred_classes(curve_variance(model, feature, rows, mass))) / model.vote_steps
-    return Curve(values - mass @ values, deviation, mass, seen)
+    return Curve(values, deviation, mass, seen)
 
 
 def knows_noise(model: AdditiveModel) -> bool:
-    """Return whether the noise of all sums behind the terms is known."""
-    return all(term.sums is not None and term.noise > 0 for term in model.terms)
+    """Return whether the noise of all sums behind the fit's own terms is known."""
+    return all(term.sums is not None and term.noise > 0 for term in model.own.terms)
 
 
 def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, Truth]:
@@ -122,7 +127,7 @@ def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, 
 def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
     """Return what two features add together beyond what each adds by itself, with its noise; zeros where no term reads both."""
     shape = (*(int(model.encoder.n_codes[feature]) for feature in (first, second)), len(model.start))
-    values, known = np.zeros(shape), knows_noise(model)
+    values, known = np.zeros(shape), knows_noise(model) and model.own is model
     variance = np.zeros(shape)
     for term in model.terms:
         if not {first, second} <= set(term.features):
@@ -140,7 +145,11 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
                 for k in range(term.columns)
             ]
             variance += np.stack(own, axis=1).reshape(*parts, -1)[at]
-    return Pair(first, second, values, np.sqrt(of_centred_classes(variance)) if known else None)
+    deviation = np.sqrt(of_centred_classes(variance)) if known else None
+    if model.own is not model:
+        codes, part = list(codes_in(model.own.encoder, model.encoder)), pair_of(model.own, first, second)
+        deviation = None if part.deviation is None else part.deviation[np.ix_(codes[first], codes[second])]
+    return Pair(first, second, values, deviation)
 
 
 def _centred(term: Term, first: int, second: int) -> Floats:

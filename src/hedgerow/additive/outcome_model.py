@@ -63,10 +63,7 @@ class RegressionModel(AdditiveModel):
 
     def staged_predictions(self, X: Any) -> Iterator[Floats]:
         """Yield ``predictions`` of the first terms, one more each time; the mean of what is left is in all of them."""
-        codes = self.encoder.transform(X)
-        margins = np.tile(self.start, (len(codes), 1))
-        for term in self.terms:
-            term(codes, margins)
+        for margins in self.staged(self.encoder.transform(X)):
             yield self._outcomes(margins)
 
     def _outcomes(self, margins: npt.NDArray[np.int64]) -> Floats:

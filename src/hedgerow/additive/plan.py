@@ -13,14 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from hedgerow.additive.estimate import estimated
 from hedgerow.additive.files import restored
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MOST_SUMS, MOST_VALUES, Fit, OneRound
+from hedgerow.additive.starts import StartVotes, restored_parts, start_on, together
 from hedgerow.additive.terms import AdditiveModel, Term
 from hedgerow.class_weights import ClassWeights
 from hedgerow.curator import Queryable
-from hedgerow.mechanisms import Budget, PublicChoice
+from hedgerow.margins import UNIT
+from hedgerow.mechanisms import Budget, Noise, PublicChoice
 from hedgerow.privacy.accounting import Cost, cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, OneOf, Pure, Sequence
@@ -45,6 +48,8 @@ class Rules:
     ----------
     opening : Fraction
         The share of the budget that the opening of the loss gets.
+    lacks : Fraction
+        The share of the question for what a start lacks.
     rounds, pure_rounds : (float, float)
         Rounds with and without a delta: a factor, and the power of the precision times the spread of the outcome.
     bins, pure_bins : (float, float)
@@ -64,6 +69,7 @@ class Rules:
     """
 
     opening: Fraction = Fraction(1, 50)
+    lacks: Fraction = Fraction(1, 50)
     rounds: tuple[float, float] = (0.8, 0.45)
     pure_rounds: tuple[float, float] = (0.15, 0.45)
     bins: tuple[float, float] = (2.5, 0.3)
@@ -90,11 +96,12 @@ class Opening:
     budget: Budget
     share: Fraction
     survey: Survey
+    lacks: Fraction  # the share of what a start lacks; 0 without one
 
     @property
     def left(self) -> Budget:
         """What it leaves of the budget."""
-        return self.budget * (self.survey.left - self.share)
+        return self.budget * (self.survey.left - self.share - self.lacks)
 
     @cached_property
     def _noise(self) -> Any:
@@ -104,7 +111,18 @@ class Opening:
     def event(self) -> Sequence:
         """What it costs."""
         asked = self._noise.event("what the model starts with", draws=self.loss.opening.channels)
-        return Sequence((asked, *self.survey.event.parts))
+        return Sequence((asked, *self.survey.event.parts, *self._lacking))
+
+    @property
+    def _lacking(self) -> tuple[Event, ...]:
+        """What the question for what a start lacks costs."""
+        if not self.lacks:
+            return ()
+        return (self._lack.event("what the start lacks", draws=self.loss.channels),)
+
+    @cached_property
+    def _lack(self) -> Noise:
+        return (self.budget * self.lacks).noise_for(self.loss.l1, self.loss.l2_squared)
 
     def act(self, curator: Queryable) -> Start:
         """Return what the model starts with."""
@@ -112,6 +130,15 @@ class Opening:
         start = self.loss.start(released, self._noise.deviation)
         curator.doubts += too_few(int(released.sum()), self._noise, self.loss.opening.channels)
         return start
+
+    def beyond(self, curator: Queryable, votes: StartVotes, start: Start) -> Start:
+        """Return what a model starts with beyond what ``votes`` say of records, which are their margins from now on."""
+        loss, noise = self.loss, self._lack
+        sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
+        gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
+        deviations = noise.deviation / UNIT, noise.deviation / (UNIT * loss.curvature)
+        found = estimated(gradient[None, None], curvature[None, None], *deviations, numeric=False, prior=loss.prior)
+        return replace(start, margins=loss.votes(found.steps[0, 0]), curvature=loss.curvature_of(curvature))
 
     @property
     def _n_counts(self) -> int:
@@ -194,6 +221,10 @@ class AdditivePlan:
         How the margin may go with each feature.
     weights : ClassWeights or None
         What the classes count in the decision, which moves the start by a constant.
+    init : AdditiveModel or None
+        The model that it starts from.
+    started : bool
+        Whether there is one; a plan that only restores need not have it.
     fine : Encoder or None
         The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
     """
@@ -209,11 +240,13 @@ class AdditivePlan:
         most_cuts: int | None = None,
         signs: tuple[int, ...] = (),
         weights: ClassWeights | None = None,
+        init: AdditiveModel | None = None,
+        started: bool = False,
         fine: Encoder | None = None,
     ) -> None:
         self._schema, self._claim = schema, claim
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
-        self._rounds = rounds
+        self._rounds, self._init, self._started = rounds, init, started or init is not None
         self._encoder = fine_encoder(schema) if fine is None else fine
         limit = rules.most_cuts if most_cuts is None else min(most_cuts, rules.most_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
@@ -221,6 +254,7 @@ class AdditivePlan:
         self._budget = Budget.of_whole(claim, self._event)
         self._opening, self._stage = self._stages(self._budget)
         self._loss = self._opening.loss
+        self._start = None if init is None else start_on(init, self._encoder, self._loss, signs, most_cuts)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
@@ -235,6 +269,8 @@ class AdditivePlan:
             most_cuts=self._most_cuts,
             signs=self._signs,
             weights=self._weights,
+            init=self._init,
+            started=self._started,
             fine=encoder,
         )
 
@@ -252,7 +288,16 @@ class AdditivePlan:
 
     def _opening_of(self, budget: Budget) -> Opening:
         survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
-        return Opening(self._loss_of(budget), budget, self._rules.opening, survey)
+        return Opening(self._loss_of(budget), budget, self._rules.opening, survey, self._lacks)
+
+    @property
+    def _lacks(self) -> Fraction:
+        return self._rules.lacks if self._started else Fraction(0)
+
+    @cached_property
+    def _votes(self) -> StartVotes | None:
+        """What the start says of records as they are read."""
+        return None if self._start is None else StartVotes.of(self._start, self._encoder)
 
     def _loss_of(self, budget: Budget) -> Logistic:
         return Logistic(len(self._encoder.schema.classes), normal=budget.concentrated)
@@ -278,6 +323,8 @@ class AdditivePlan:
     def fit(self, curator: Queryable) -> AdditiveModel:
         """Boost by asking a curator."""
         start = self._opening.act(curator)
+        if self._votes is not None:
+            start = self._opening.beyond(curator, self._votes, start)
         precision = self._precision(start.records)
         encoder = self._opening.merge(curator, self._bins_at(precision), start.records)
         fit = Fit(encoder, start.curvature, self._halvings(curator, start.records))
@@ -292,7 +339,11 @@ class AdditivePlan:
         margins = start.margins
         if self._weights:
             margins = margins + self._loss.weighted(self._weights.array())
-        return AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs)
+        return self._whole(AdditiveModel(fit.encoder, self._loss, margins, tuple(fit.terms), self._signs))
+
+    def _whole(self, own: AdditiveModel) -> AdditiveModel:
+        """Return the start, where there is one, and what was learned beyond it."""
+        return own if self._start is None else together(self._start, own)
 
     def _kept(self, term: Term, fit: Fit) -> Term:
         """Return a round's term as it is kept."""
@@ -335,7 +386,11 @@ class AdditivePlan:
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
         """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
-        return restored(arrays, self._encoder, self._loss, self._stage.units, self._signs)
+        return restored_parts(arrays, self._restored, self._stage.units, started=self._started)
+
+    def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> AdditiveModel:
+        """Return one part of a model."""
+        return restored(arrays, self._encoder, self._loss, most_terms, self._signs)
 
 
 class Course:

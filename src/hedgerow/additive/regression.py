@@ -18,12 +18,20 @@ from hedgerow.additive.links import Link
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
 from hedgerow.additive.round import Fit
-from hedgerow.additive.squared import Counts, Spread, Squared, counts_of_outcomes, counts_of_residuals
-from hedgerow.additive.terms import Term
+from hedgerow.additive.squared import (
+    Counts,
+    Spread,
+    Squared,
+    counts_of_outcomes,
+    counts_of_residuals,
+    counts_of_signed_residuals,
+)
+from hedgerow.additive.starts import StartVotes
+from hedgerow.additive.terms import AdditiveModel, Term
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Sequence
+from hedgerow.privacy.events import Event, Sequence
 from hedgerow.survey import SurveyRecipe, too_few
 
 __all__ = ["RegressionPlan", "RegressionRules"]
@@ -105,7 +113,7 @@ class OutcomeOpening(Opening):
     @property
     def left(self) -> Budget:
         """What it leaves of the budget."""
-        return self.budget * (self.survey.left - self.share - self.renewals * self.renewal)
+        return self.budget * (self.survey.left - self.share - self.lacks - self.renewals * self.renewal)
 
     @cached_property
     def _watching(self) -> Noise:
@@ -116,7 +124,27 @@ class OutcomeOpening(Opening):
         """What it costs."""
         asked = self._noise.event("histogram of the outcome", draws=self.of_outcomes.channels)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
-        return Sequence((asked, *self.survey.event.parts, *(watched,) * self.renewals))
+        return Sequence((asked, *self.survey.event.parts, *self._lacking, *(watched,) * self.renewals))
+
+    @property
+    def _lacking(self) -> tuple[Event, ...]:
+        if not self.lacks:
+            return ()
+        return (self._lack.event("histogram of residuals of the start", draws=self._of_start.channels),)
+
+    @cached_property
+    def _lack(self) -> Noise:
+        return (self.budget * self.lacks).noise()
+
+    @cached_property
+    def _of_start(self) -> Counts:
+        return counts_of_signed_residuals(self.loss.link.grid.steps, self.loss.link)
+
+    def left_by(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
+        """Return how residuals spread where ``votes`` are the margins, as they are from now on; None where noise hides that."""
+        released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._lack)
+        found = Spread.of(self._of_start, released, self._lack.deviation)
+        return found if found.clear > outcome.records / 2 else None
 
     @property
     def _n_counts(self) -> int:
@@ -153,6 +181,7 @@ class RegressionPlan(AdditivePlan):
             budget=budget,
             share=share,
             survey=survey,
+            lacks=self._lacks,
             of_outcomes=counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0]), loss.link),
             of_residuals=counts_of_residuals(grid.steps, loss.link),
             renewals=rules.renewals,
@@ -169,21 +198,21 @@ class RegressionPlan(AdditivePlan):
     def _final_units(self, units: int) -> int:
         return math.ceil(units * self._final)
 
-    def fit(self, curator: Queryable) -> RegressionModel:
+    def fit(self, curator: Queryable) -> AdditiveModel:
         """Boost by asking a curator."""
         opening = self._opening
         outcome = opening.outcome(curator)
         precision = self._precision(outcome.clear)
+        loss = opening.loss.about(outcome.mean)
+        start, spread = self._begin(curator, loss, outcome)
         encoder = opening.merge(curator, self._bins_at(precision), outcome.records)
         fit = Fit(encoder, np.array([outcome.records]), self._halvings(curator, outcome.records))
-        loss = opening.loss.about(outcome.mean)
-        start = loss.link.margin(outcome.mean)
         fit.begin(np.array([start]))
         units = self._stage.units - self._final_units(self._stage.units)
         if precision < self._rules.learns_from:
             units = 0
         course = Course(self, precision, units, may_cut=precision >= self._rules.cuts_from)
-        clips = Clips(self, course.size, outcome.around(outcome.mean), loss)
+        clips = Clips(self, course.size, spread, loss)
         while size := course.next_units():
             clips.renew(curator, fit)
             cuts = min(course.next_cuts(), self._affordable(fit))
@@ -193,7 +222,18 @@ class RegressionPlan(AdditivePlan):
             course.saw(found.evidence, term.feature, offered=cuts > 0)
             fit.add(self._kept(term if precision >= self._rules.trusts_from else trusted(term, found), fit))
         start += self._shift(curator, fit, clips, self._stage.units - units)
-        return RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs)
+        return self._whole(RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))
+
+    def _begin(self, curator: Queryable, loss: Squared, outcome: Spread) -> tuple[int, Spread]:
+        """Return the margin that every record begins with beyond the start's, and how absolute residuals spread then."""
+        if self._votes is None:
+            start = loss.link.margin(outcome.mean)
+            return start, outcome.around(outcome.mean)
+        found = self._opening.left_by(curator, self._votes, outcome)
+        if found is None:
+            return 0, outcome.around(outcome.mean)
+        steps = loss.link.grid.steps
+        return loss.clipped_at(steps).shift(found.mean / steps, 1.0), found.around(found.mean)
 
     def _shift(self, curator: Queryable, fit: Fit, clips: Clips, units: int) -> int:
         """Return the votes by which all margins are too low, by what so many units leave when nothing is selected.
@@ -205,9 +245,8 @@ class RegressionPlan(AdditivePlan):
         total, mass = curator.open_round(loss, whole=True).whole_sums(noise)
         return loss.shift(total / UNIT, max(max(mass, noise.deviation) / (UNIT * loss.curvature), 1.0))
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> RegressionModel:
-        """Return the model whose terms and cut points stand in the arrays, or raise FileFormatError."""
-        model = super().restore(arrays)
+    def _restored(self, arrays: Mapping[str, npt.NDArray[Any]], most_terms: int) -> RegressionModel:
+        model = super()._restored(arrays, most_terms)
         return RegressionModel(model.encoder, self._opening.loss, model.start, model.terms, model.signs)
 
 

@@ -24,7 +24,15 @@ from hedgerow.schema.outcome import STEPS, Grid
 from hedgerow.shapes import check_shape
 from hedgerow.table.rules import Margins
 
-__all__ = ["Counts", "Poisson", "Spread", "Squared", "counts_of_outcomes", "counts_of_residuals"]
+__all__ = [
+    "Counts",
+    "Poisson",
+    "Spread",
+    "Squared",
+    "counts_of_outcomes",
+    "counts_of_residuals",
+    "counts_of_signed_residuals",
+]
 
 Labels = npt.NDArray[np.signedinteger]
 
@@ -215,11 +223,14 @@ class Counts:
         Whether the absolute residual is counted, or the outcome.
     link : Link
         What margins say.
+    signed : bool
+        Whether residuals have their signs.
     """
 
     edges: tuple[int, ...]
     residuals: bool
     link: Link = PLAIN
+    signed: bool = False
 
     columns = 1
     scored = 0
@@ -235,7 +246,8 @@ class Counts:
     def __call__(self, margins: Margins, labels: Labels) -> Integers:
         """Return the channels (records, bins) of ``margins`` (records, 1) and ``labels`` (records,; -1: nothing)."""
         known = self.link.read(labels).astype(np.int64)
-        values = np.abs(known - self.link.expected(margins[:, 0])) if self.residuals else known
+        values = known - self.link.expected(margins[:, 0]) if self.residuals else known
+        values = np.abs(values) if self.residuals and not self.signed else values
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
         found = np.zeros((len(labels), self.channels), dtype=np.int64)
         found[np.arange(len(labels)), place] = labels >= 0
@@ -246,6 +258,12 @@ def counts_of_residuals(steps: int, link: Link = PLAIN) -> Counts:
     """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
     above = np.ceil(2.0 ** (np.arange(PARTS * NARROWEST, PARTS * steps.bit_length() + 1) / PARTS))
     return Counts((0, *map(int, above)), True, link)
+
+
+def counts_of_signed_residuals(steps: int, link: Link = PLAIN) -> Counts:
+    """Return the counts of residuals, in the bins of ``counts_of_residuals`` on both sides of zero."""
+    above = counts_of_residuals(steps, link).edges[1:]
+    return Counts((*(-edge for edge in reversed(above)), *above), True, link, signed=True)
 
 
 def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:

@@ -30,6 +30,7 @@ __all__ = ["AdditiveModel", "Measured", "Term", "joined"]
 
 Codes = npt.NDArray[np.unsignedinteger]
 
+OF_START = "init_"  # begins the names of the arrays of a start
 USUAL = Logistic.tenths  # of a loss whose cap is not written to files
 
 
@@ -139,6 +140,9 @@ class AdditiveModel:
     start: Integers  # (columns,), the margin of every record before the first term
     terms: tuple[Term, ...]  # in the order of their rounds
     signs: tuple[int, ...] = ()  # how the margin may go with each feature: 1 rising, -1 falling, 0 either
+    parts: tuple[AdditiveModel, AdditiveModel] | None = (
+        None  # a start, and what was learned beyond it, of which it is the sum
+    )
 
     importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
 
@@ -166,6 +170,11 @@ class AdditiveModel:
             if term.feature == feature and not term.cuts:
                 total += term.votes[0]
         return np.asarray(total / self.vote_steps)
+
+    @property
+    def own(self) -> AdditiveModel:
+        """What a fit learned itself: the model, or what it holds beyond its start."""
+        return self if self.parts is None else self.parts[1]
 
     @cached_property
     def packed(self) -> Packed:
@@ -198,12 +207,19 @@ class AdditiveModel:
         return self.answers(X, lambda margins: self._logistic.probabilities(margins / VOTE_STEPS))
 
     def staged_margins(self, X: Any) -> Iterator[Floats]:
-        """Yield the margins (records, columns), in log-odds, after each of the terms."""
+        """Yield the margins (records, columns), in log-odds, after each of the fit's own terms."""
         codes = self.encoder.transform(X)
-        margins = np.tile(self.start, (len(codes), 1))
-        for term in self.terms:
-            term(codes, margins)
+        for margins in self.staged(codes):
             yield margins / self.vote_steps
+
+    def staged(self, codes: Codes) -> Iterator[Integers]:
+        """Yield the margins of records by their codes, in votes, after each of the fit's own terms; the array is used again."""
+        margins = np.tile(self.start, (len(codes), 1))
+        given = len(self.terms) - len(self.own.terms)
+        for number, term in enumerate(self.terms):
+            term(codes, margins)
+            if number >= given:
+                yield margins
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision`` after each of the terms."""
@@ -232,7 +248,10 @@ class AdditiveModel:
         return {} if self._logistic.tenths == USUAL else {"cap": np.array([self._logistic.cap], dtype=np.int64)}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the named arrays of format 3 of the model files, which ``files.restored`` reads."""
+        """Return the named arrays of format 3 of the model files, or 4 with a start, which ``files.restored`` reads."""
+        if self.parts is not None:
+            start, own = (part.to_arrays() for part in self.parts)
+            return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
         about = [(term.feature, len(term.cuts), term.sums is not None, term.noise) for term in self.terms]
         cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes.reshape(-1, term.columns) for term in self.terms]

@@ -121,7 +121,8 @@ def _check_fitted(model: PrivateEstimator) -> list[Finding]:
     ]
     if saved is not None:
         for name in ("model_", "classes_", "schema_", "certificate_"):
-            words += surplus(getattr(model, name), getattr(saved, name), name)
+            if hasattr(model, name):  # a regressor has no classes
+                words += surplus(getattr(model, name), getattr(saved, name), name)
     return [*found, *_findings(model.certificate_, words)]
 
 

@@ -367,7 +367,7 @@ class Queryable:
     def draw_sample(self, halvings: int) -> None:
         """Choose the records that ``sampled`` rounds read, each by a coin of its own with probability 2**-halvings; it is free.
 
-        They have margins of their own, which start at zero, and the codes that records have now. Nothing is amplified.
+        They have margins of their own, from what these are now on, and the codes that records have now. Nothing is amplified.
         """
         with self._lock, self._scan_of_records():
             self._sample = self._table.thinned(self._randomness.coins(PerRecordCoin(1 << halvings)))

@@ -326,7 +326,8 @@ class PrivateEstimator(Exported, Planned):
         """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.
 
         A file that stands there is replaced. When this returns, the model is on disk.
-        All parameters are in it but for two, which come back as None: the ledger, and a ``random_state`` that is a generator.
+        All parameters are in it but for three, which come back as None: the ledger, ``init``, and a ``random_state`` that is a
+        generator.
         What ``fit_curator`` took from the curator (schema, bins, adjacency) comes back as parameters.
 
         Raises

@@ -16,8 +16,8 @@ from hedgerow.privacy.unit import RECORD
 
 __all__ = ["FORMATS", "Exported", "format_of"]
 
-FORMATS = (1, 2, 3)  # versions of the model files
-SINCE = {"cap": 2, "terms": 3}  # arrays that a reader of earlier formats would pass over
+FORMATS = (1, 2, 3, 4)  # versions of the model files
+SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would pass over
 
 
 def format_of(names: Iterable[str]) -> int:

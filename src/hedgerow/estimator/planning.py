@@ -131,6 +131,10 @@ class Planned(BaseEstimator):  # type: ignore[misc]
         """Return what the plan depends on by public coins; no record has been read."""
         return ()
 
+    def _starts(self) -> tuple[str, ...]:
+        """Return what the certificate says of the model that a fit starts from, and of those that this one started from."""
+        return ()
+
     @classmethod
     def _rules(cls) -> dict[str, Constraint]:
         return {**COMMON, **cls._constraints}
@@ -177,7 +181,8 @@ def certificate_of(
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded where it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant
-    return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person)
+    starts = estimator._starts()
+    return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person, starts=starts)
 
 
 @without_sizes()

@@ -32,7 +32,7 @@ from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_of_epsilon"]
 
-LISTS = ("releases", "assumptions", "warnings")
+LISTS = ("releases", "assumptions", "starts", "warnings")
 MOST_LISTED = 1000
 NEXT_TO_NOTHING = 20  # an epsilon above it warns
 
@@ -64,6 +64,8 @@ class Certificate:
         owner's promise is that nobody has more.
     ids_as_text : bool
         Whether ids of persons were compared as they are written. False where version 0.2 read them (SECURITY.md, *Advisories*).
+    starts : tuple of str
+        What the model says of itself that the fit started from, then what that one says of its own start, and so on.
     warnings : tuple of str
         What released values say against the fit, such as a column that was hardly read. They change neither the claim nor the
         digest, which is known before anything is drawn, and certificates that differ in them alone are equal.
@@ -100,6 +102,7 @@ class Certificate:
     records_per_person: int = 1
     person: str | None = None
     ids_as_text: bool = True
+    starts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -258,10 +261,11 @@ def certify(
     seeded: bool,
     assumptions: tuple[str, ...] = (),
     person: str | None = None,
+    starts: tuple[str, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run; ``schema`` is None where records are read by none.
 
-    ``person`` names the column whose values are the persons, None where there is none.
+    ``person`` names the column whose values are the persons, None where there is none; ``starts`` say where a fit starts from.
 
     Raises
     ------
@@ -280,6 +284,7 @@ def certify(
         assumptions,
         claim.records_per_person,
         person,
+        starts=starts,
     )
     if not certificate.unprotected and not certificate.covers_its_steps:
         raise BudgetExceeded(

@@ -27,9 +27,10 @@ from hedgerow.texts import shortened
 if TYPE_CHECKING:
     from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["WEAK_DELTA", "CertificateLine", "details", "facts", "steps", "summary", "title_of"]
+__all__ = ["WEAK_DELTA", "CertificateLine", "details", "facts", "origin_in_words", "steps", "summary", "title_of"]
 
 MOST_REASONS = 3
+MOST_ORIGIN = 400  # letters of what is said of a start
 LONGEST_LINE = 150  # of a summary, so that twelve lines stay below 2000 characters
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on the certificate says what it is worth
@@ -86,6 +87,16 @@ def facts(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
             "certificate.details(), or hedgerow inspect MODEL --details: every step, its cost, and what the guarantee rests on"
         ],
     )
+
+
+def origin_in_words(certificate: Certificate) -> str:
+    """Return what a certificate says of its model to whoever starts from that."""
+    claim = (
+        f"which promises {_claim(certificate)}"
+        if certificate.holds
+        else f"which promises nothing: {certificate.reasons[0]}"
+    )
+    return shortened(f"a {certificate.system} of certificate {certificate.digest[:16]}, {claim}", MOST_ORIGIN)
 
 
 def details(certificate: Certificate) -> str:
@@ -180,6 +191,8 @@ def _foundations_in_short(certificate: Certificate) -> Iterator[str]:
     else:
         yield "a public schema, but for released entries" if certificate.releases else "a public schema"
         yield "records as given to fit"
+    if certificate.starts:
+        yield "the model that it starts from"
     yield "a seed" if certificate.seeded else "random bits of the operating system"
     unit = certificate.unit
     if unit.person is None:
@@ -193,6 +206,11 @@ def _foundations(certificate: Certificate) -> Iterator[str]:
         yield from certificate.assumptions
     else:
         yield "the schema (ranges, categories, classes) being public knowledge, as its owner declared"
+    for place, start in enumerate(certificate.starts):
+        yield (
+            f"{'it' if place == 0 else 'that one'} starts from {start}. What that one cost the same records adds to this one's "
+            "cost, in sequence; that its records are public, or others, is its owner's statement"
+        )
     for release in certificate.releases:
         yield f"but for the entries that certificate {release[:16]} released: its cost stands there, and adds to this one's"
     if not certificate.assumptions:

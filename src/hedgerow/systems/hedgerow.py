@@ -14,7 +14,7 @@ from hedgerow.additive.terms import AdditiveModel, joined
 from hedgerow.arrays import Floats
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Explanation, Plan, PublicCoins
+from hedgerow.estimator import Explanation, Plan, PrivateEstimator, PublicCoins
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource, Signs
@@ -22,6 +22,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.booster import BoostingClassifier
+from hedgerow.systems.starting import STARTED, StartingEstimator
 
 __all__ = ["CellCurves", "HedgerowClassifier", "Interaction"]
 
@@ -71,7 +72,7 @@ class Interaction:
     parts: tuple[CellCurves, ...]
 
 
-class HedgerowClassifier(BoostingClassifier):
+class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     """The library's own ensemble: boosting with few noisy queries, one term a round.
 
     First it measures how many records each class has, where the model starts, and a histogram of each number, which places the
@@ -107,6 +108,11 @@ class HedgerowClassifier(BoostingClassifier):
         Released margins move by a constant, in log-odds, and curves keep their shapes: of two classes ``predict`` returns the
         one whose probability without weights, times its weight, is larger (docs/log-odds.md). It is post-processing, so it
         costs nothing, and it must be public knowledge: "balanced" is refused. ``ForestClassifier`` takes it too.
+    init : HedgerowClassifier or None
+        A fitted model to start from, such as one of public records or last year's release (docs/guide/start.md). Rounds learn
+        what it lacks, and the model holds its terms beside its own. Features have the same names and kinds, and classes are the
+        same; ranges and categories may differ. What it cost the same records adds to what this fit costs them. Files hold its
+        terms, and not the parameter.
 
     Attributes
     ----------
@@ -134,6 +140,7 @@ class HedgerowClassifier(BoostingClassifier):
         "monotonic_cst": Signs(),
         "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
         "class_weight": ClassNumbers(),
+        "init": StartingEstimator._init_rule,
     }
 
     def __init__(
@@ -145,6 +152,7 @@ class HedgerowClassifier(BoostingClassifier):
         monotonic_cst: dict[str, int] | list[int] | None = None,
         interaction_cst: str | None = None,
         class_weight: dict[Any, float] | None = None,
+        init: PrivateEstimator | None = None,
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
@@ -166,6 +174,7 @@ class HedgerowClassifier(BoostingClassifier):
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.class_weight = class_weight
+        self.init = init
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         weights = ClassWeights.of(self.class_weight, schema)
@@ -178,6 +187,8 @@ class HedgerowClassifier(BoostingClassifier):
             most_cuts=MOST_CUTS[self.interaction_cst],
             signs=signs_of(self.monotonic_cst, schema),
             weights=weights,
+            init=self._initial(),
+            started=coins == STARTED,
         )
 
     @property

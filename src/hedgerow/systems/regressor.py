@@ -14,7 +14,7 @@ from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.squared import Poisson
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
-from hedgerow.estimator import Explanation, Plan, PrivateRegressor, PublicCoins
+from hedgerow.estimator import Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.parameters import Choice, Constraint, Exact, Integer, RandomSource, Signs
 from hedgerow.privacy.claim import Claim
@@ -22,6 +22,7 @@ from hedgerow.privacy.exact import exact_delta
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
 from hedgerow.systems.hedgerow import MOST_CUTS
+from hedgerow.systems.starting import STARTED, StartingEstimator
 
 __all__ = ["HedgerowRegressor"]
 
@@ -31,7 +32,7 @@ COUNTS = replace(RULES, loss=Poisson, link=LogLink)
 LOGS = replace(RULES, link=LogOutcome)
 
 
-class HedgerowRegressor(PrivateRegressor):
+class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     """The library's own ensemble for numbers: boosting with few noisy queries, one term a round.
 
     First it measures a histogram of the outcome, where the model starts, and one of each numeric feature, which places the bins.
@@ -68,6 +69,9 @@ class HedgerowRegressor(PrivateRegressor):
     monotonic_cst : dict of str to int, list of int, or None
         How the outcome may go with a feature, by its name, or for all in the schema's order: 1 for rising, -1 for falling, 0 for
         either. It is post-processing of released steps: it costs nothing, and must be public knowledge.
+    init : HedgerowRegressor or None
+        A fitted model to start from, as in ``HedgerowClassifier``; it has the same ``loss`` and ``outcome_transform``, and the
+        range of its outcome may differ.
 
     Attributes
     ----------
@@ -94,6 +98,7 @@ class HedgerowRegressor(PrivateRegressor):
         "max_bins": Integer(2, FINE, or_none=True),
         "monotonic_cst": Signs(),
         "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
+        "init": StartingEstimator._init_rule,
     }
 
     def __init__(
@@ -106,6 +111,7 @@ class HedgerowRegressor(PrivateRegressor):
         max_bins: int | None = None,
         monotonic_cst: dict[str, int] | list[int] | None = None,
         interaction_cst: str | None = None,
+        init: PrivateEstimator | None = None,
         delta: float = 0.0,
         schema: Schema | None = None,
         adjacency: str = "add-remove",
@@ -128,6 +134,7 @@ class HedgerowRegressor(PrivateRegressor):
         self.max_bins = max_bins
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.init = init
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:
@@ -141,6 +148,8 @@ class HedgerowRegressor(PrivateRegressor):
             bins=self.max_bins,
             most_cuts=MOST_CUTS[self.interaction_cst],
             signs=signs_of(self.monotonic_cst, schema),
+            init=self._initial(),
+            started=coins == STARTED,
         )
 
     @property

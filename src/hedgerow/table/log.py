@@ -123,8 +123,11 @@ class Records:
 
     def thin(self, coins: Coins) -> None:
         """Keep those records alone whose coins fell on part 0."""
+        self.update_margins()
         chosen = coins.parts(self._partition.first_row, len(self.labels)) == 0
         self._arrays[CODES], self._arrays[LABELS] = self.codes[chosen], self.labels[chosen]
+        if MARGINS in self._arrays:
+            self._arrays[MARGINS] = self._arrays[MARGINS][chosen]
         for name in ("codes", "labels", "_table"):
             self.__dict__.pop(name, None)
 

@@ -135,9 +135,12 @@ class MemoryTable:
         return other
 
     def thinned(self, coins: Coins) -> MemoryTable:
-        """Return a table of those records alone that the coins send to part 0, with their codes as they are now."""
+        """Return a table of those records alone that the coins send to part 0, with codes and margins as they are now."""
         chosen = coins.parts(self._first_row, len(self)) == 0
-        return MemoryTable(self._codes[chosen], self._labels[chosen], np.diff(self._offsets), self._n_classes)
+        margins = None if self._margins is None else self._margins[chosen]
+        return MemoryTable(
+            self._codes[chosen], self._labels[chosen], np.diff(self._offsets), self._n_classes, margins=margins
+        )
 
     def merge(self, into: Sequence[Integers]) -> None:
         """Replace the codes of each feature by ``into[feature][code]``, the numbers from 0 to some number."""

@@ -94,7 +94,7 @@ class PartitionedTable:
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
         self._engine, self._n_classes = engine, n_classes
         self._samples: tuple[Sample, ...] = ()
-        self._merges: list[Merge] = []
+        self._changes: list[Merge | AddVotes] = []
         self._first_codes = self._n_codes = np.asarray(n_codes, dtype=np.int64)
         self._log = secrets.token_hex(8)
         self._end = 0
@@ -129,11 +129,14 @@ class PartitionedTable:
         return other
 
     def thinned(self, coins: Coins) -> PartitionedTable:
-        """Return a table of those records alone that the coins send to part 0, with the codes that they have now."""
+        """Return a table of those records alone that the coins send to part 0, with the codes and margins that they have now."""
         with self._lock:
             other = self._with(self._samples)
-            for merge in self._merges:
-                other.merge(merge.into)
+            for change in self._changes:
+                if isinstance(change, Merge):
+                    other.merge(change.into)
+                else:
+                    other.update_margins(change.votes)
         other._tell(Thin(coins))
         return other
 
@@ -142,13 +145,14 @@ class PartitionedTable:
         with self._lock:
             merge = Merge(tuple(np.array(codes, dtype=np.int64) for codes in into))
             self._tell(merge)
-            self._merges.append(merge)
+            self._changes.append(merge)
             self._n_codes = np.array([int(codes.max()) + 1 for codes in into], dtype=np.int64)
 
     def update_margins(self, votes: RecordVotes) -> None:
         """Add what released trees say of each record to its margins."""
         with self._lock:
-            self._tell(AddVotes(votes))
+            self._changes.append(AddVotes(votes))
+            self._tell(self._changes[-1])
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> Frontier:
         """Return a frontier with a node for each part of the coins."""

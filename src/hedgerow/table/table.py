@@ -61,10 +61,9 @@ class Table(Protocol):
         """
 
     def thinned(self, coins: Coins) -> Table:
-        """Return a table of those records alone that the coins send to part 0, with the codes that they have now.
+        """Return a table of those records alone that the coins send to part 0, with the codes and margins that they have now.
 
-        Its margins are zero. It answers ``sums`` and takes votes, and is asked nothing else: its records have lost their row
-        numbers.
+        It answers ``sums`` and takes votes, and is asked nothing else: its records have lost their row numbers.
         """
 
     def merge(self, into: Sequence[Integers]) -> None:

@@ -1,0 +1,73 @@
+"""What estimators that may start from a model share."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, ClassVar, Self
+
+from sklearn.base import clone
+
+from hedgerow.additive.terms import AdditiveModel
+from hedgerow.errors import ConfigurationError
+from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
+from hedgerow.parameters import Instance
+from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.certificate_text import origin_in_words
+from hedgerow.privacy.claim import Claim
+
+__all__ = ["STARTED", "StartingEstimator"]
+
+
+STARTED = (1,)  # stored with a model that began with another one, so that whoever loads it plans as the fit did
+RULE = (
+    "a fitted model of the same class, to start from: a public one or one that was released before; pass what fit or hr.load "
+    "returned, or None"
+)
+
+
+class StartingEstimator(PrivateEstimator):
+    """An estimator with the parameter ``init``, a fitted one of the same class that it starts from."""
+
+    init: PrivateEstimator | None
+    _init_rule: ClassVar[Instance] = Instance(PrivateEstimator, RULE)
+
+    def _initial(self) -> AdditiveModel | None:
+        """Return the model to start from, or raise ConfigurationError where it is none of this class."""
+        if self.init is None:
+            return None
+        if type(self.init) is not type(self):
+            raise ConfigurationError(
+                f"init is {type(self.init).__name__}, but it must be {type(self).__name__}: {RULE}."
+            )
+        if not hasattr(self.init, "_fitted"):
+            raise ConfigurationError(f"init is not fitted, but it must be {RULE}.")
+        model = result_of(self.init).model
+        assert isinstance(model, AdditiveModel)
+        return model
+
+    def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
+        return () if self.init is None else STARTED
+
+    def _check_coins(self, coins: PublicCoins, certificate: Certificate) -> None:
+        if coins != (STARTED if certificate.starts else ()):
+            raise ValueError("the certificate names a start if and only if there is one.")
+
+    def _starts(self) -> tuple[str, ...]:
+        if self.init is None:
+            return ()
+        certificate = result_of(self.init).certificate
+        return origin_in_words(certificate), *certificate.starts
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; those of ``init`` are no parameters of this one, whatever ``deep`` says."""
+        parameters: dict[str, Any] = super().get_params(deep=False)
+        return parameters
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted estimator with the same parameters and the same fitted ``init``."""
+        parameters = self.get_params()
+        others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "init"}
+        made = type(self)(**{**parameters, **others})
+        if "_metadata_request" in vars(self):  # which scikit-learn's own clones keep
+            made._metadata_request = deepcopy(self._metadata_request)
+        return made

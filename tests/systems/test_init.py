@@ -1,0 +1,395 @@
+"""A fit that starts from a model: what it says, costs, promises and leaves behind."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from released_only import World, fit_in
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+
+import hedgerow as hr
+from hedgerow.additive.plan import AdditivePlan
+from hedgerow.archive import read_archive, write_archive
+from hedgerow.audit import check_model
+from hedgerow.engines import local
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+
+pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:epsilon is")
+
+GENERATOR = np.random.default_rng(3)
+ROWS = 6000
+X = {
+    "a": GENERATOR.uniform(0, 1, ROWS),
+    "b": GENERATOR.uniform(0, 1, ROWS),
+    "c": GENERATOR.choice(["x", "y", "z", "?"], ROWS),
+}
+SIGNAL = 6 * (X["a"] - 0.5) + 4 * (X["a"] > 0.5) * (X["b"] - 0.5) + (X["c"] == "x")
+LABELS = np.where(GENERATOR.random(ROWS) < 1 / (1 + np.exp(-SIGNAL)), "yes", "no").astype(object)
+OUTCOMES = SIGNAL + GENERATOR.normal(0, 0.5, ROWS)
+FEATURES = {"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1), "c": hr.Categorical(["x", "y", "z"])}
+CLASSES = hr.Schema(FEATURES, classes=["no", "yes"])
+NUMBERS = hr.Schema(FEATURES, outcome=hr.Numeric(-8, 8))
+KINDS = {"classes": (hr.HedgerowClassifier, CLASSES, LABELS), "numbers": (hr.HedgerowRegressor, NUMBERS, OUTCOMES)}
+
+
+def some(first, last):
+    return {name: column[first:last] for name, column in X.items()}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def task(request):
+    kind, schema, y = KINDS[request.param]
+    return kind, y, kind(30.0, schema=schema, random_state=1).fit(some(0, 3000), y[:3000])
+
+
+@pytest.fixture(scope="module")
+def started(task):
+    kind, y, init = task
+    return kind(1.0, delta=1e-6, schema=init.schema_, init=init, random_state=2).fit(some(3000, 4500), y[3000:4500])
+
+
+def quality(model, y, first=4500):
+    held_out = some(first, ROWS)
+    if isinstance(model, hr.HedgerowRegressor):
+        return model.score(held_out, y[first:])
+    return roc_auc_score(y[first:] == "yes", model.predict_proba(held_out)[:, 1])
+
+
+def said(model, first=4500):
+    held_out = some(first, ROWS)
+    return model.predict(held_out) if isinstance(model, hr.HedgerowRegressor) else model.predict_proba(held_out)
+
+
+def test_a_small_budget_is_worth_more_with_a_start(task):
+    kind, y, init = task
+    with_start, without = [], []
+    for seed in range(3):
+        given = {"epsilon": 0.1, "delta": 1e-6, "schema": init.schema_, "random_state": seed}
+        records = some(3000, 4500), y[3000:4500]
+        with_start.append(quality(kind(**given, init=init).fit(*records), y))
+        without.append(quality(kind(**given).fit(*records), y))
+    assert np.mean(with_start) > np.mean(without) + 0.03
+
+
+def test_where_nothing_can_be_learned_the_model_is_nearly_the_start(task):
+    kind, y, init = task
+    model = kind(0.001, schema=init.schema_, init=init, random_state=0).fit(some(3000, 3200), y[3000:3200])
+    if kind is hr.HedgerowRegressor:
+        assert not model.model_.own.terms
+    else:
+        assert quality(model, y) > quality(init, y) - 0.005
+
+
+def test_rounds_learn_what_the_start_lacks(task):
+    """Of these records another feature says the most, of which the start knows little."""
+    kind, _, init = task
+    signal = 6 * (X["b"] - 0.5)
+    outcome = np.where(signal > 0, "yes", "no").astype(object) if kind is hr.HedgerowClassifier else signal
+    model = kind(3.0, schema=init.schema_, init=init, random_state=0).fit(some(3000, 4500), outcome[3000:4500])
+    assert quality(model, outcome) > quality(init, outcome) + 0.1
+    assert len(model.model_.own.terms) > 2
+
+
+def test_the_start_is_what_the_model_holds_before_its_own_terms(task, started):
+    _, _, init = task
+    whole = started.model_
+    start, own = whole.parts
+    records = some(4500, 4700)
+    before = init.model_.margins(init.model_.encoder.transform(records))
+    assert np.array_equal(start.margins(start.encoder.transform(records)), before)
+    together = before + own.margins(own.encoder.transform(records))
+    assert np.array_equal(whole.margins(whole.encoder.transform(records)), together)
+
+
+def test_margins_of_rounds_are_those_of_the_model(task, monkeypatch):
+    """What rounds read of records, at the end, is what the model says of them."""
+    kind, y, init = task
+    tables, made = [], AdditivePlan._cut_by
+
+    def noted(plan, curator, fit):
+        tables.append(curator._table)
+        return made(plan, curator, fit)
+
+    monkeypatch.setattr(AdditivePlan, "_cut_by", noted)
+    records, labels = some(3000, 4000), y[3000:4000]
+    model = kind(20.0, schema=init.schema_, init=init, n_estimators=20, random_state=0).fit(records, labels)
+    whole = model.model_
+    given = len(whole.terms) - len(whole.own.terms)
+    codes = whole.encoder.transform(records)
+    margins, stages = np.tile(whole.start, (1000, 1)), []
+    for number, term in enumerate(whole.terms, 1):
+        term(codes, margins)
+        if number >= given:
+            stages.append(margins.copy())
+    last = tables[-1].margins  # but for the constant of a final mean, with all terms or all but the last
+    assert any(len(np.unique(last - stage)) == 1 for stage in stages[-2:])
+
+
+# What it promises.
+
+
+def test_the_certificate_holds_and_says_where_the_start_comes_from(task):
+    kind, y, init = task
+    model = kind(1.0, schema=init.schema_, init=init).fit(some(3000, 4000), y[3000:4000])
+    certificate = model.certificate_
+    assert certificate.holds
+    assert certificate.covers_its_steps
+    (start,) = certificate.starts
+    assert init.certificate_.digest[:16] in start
+    assert "promises nothing: the noise came from random_state" in start
+    assert "the model that it starts from" in str(certificate)
+    assert "adds to this one's cost, in sequence" in certificate.details()
+    assert type(certificate).from_dict(certificate.to_dict()) == certificate
+    again = kind(2.0, schema=init.schema_, init=model).fit(some(4000, 5000), y[4000:5000])
+    assert again.certificate_.starts[1:] == certificate.starts
+    assert "which promises epsilon = 1, delta = 0, for one record added or removed" in again.certificate_.starts[0]
+    assert "that one starts from" in again.certificate_.details()
+
+
+def test_a_certificate_without_a_start_is_what_it_was(task):
+    _, _, init = task
+    assert "starts" not in init.certificate_.to_dict()
+    assert "starts from" not in init.certificate_.details()
+
+
+def test_a_ledger_has_both_fits_of_the_same_records(task):
+    kind, y, init = task
+    ledger = hr.Ledger(epsilon=1.5)
+    records = some(0, 2000), y[:2000]
+    first = kind(1.0, schema=init.schema_, ledger=ledger).fit(*records)
+    kind(0.5, schema=init.schema_, ledger=ledger, init=first).fit(*records)
+    assert ledger.spent == 1.5
+    with pytest.raises(BudgetExceeded):
+        kind(0.1, schema=init.schema_, ledger=ledger, init=first).fit(*records)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_follows_from_what_is_released(task, seed, delta):
+    kind, y, init = task
+    model = kind(delta=delta, schema=init.schema_, init=init, n_estimators=3)
+    empty = np.array([None], dtype=object)
+    lies = World({name: column[:60] for name, column in X.items()}, y[:60], lies=10)
+    large = World({name: column[:5] for name, column in X.items()}, y[:5], lies=10**6)
+    expected, asked = fit_in(World({name: column[:1] for name, column in X.items()}, empty), model, seed)
+    for world in (lies, large, World(X, y)):
+        found, questions = fit_in(world, model, seed)
+        assert questions == asked
+        assert found == expected
+    without, others = fit_in(World(X, y), kind(delta=delta, schema=init.schema_, n_estimators=3), seed)
+    assert len(others) < len(asked)
+    assert without != expected
+
+
+# What it leaves behind.
+
+
+def test_files_hold_the_start_and_not_the_parameter(started, tmp_path):
+    started.save(tmp_path / "model")
+    loaded = hr.load(tmp_path / "model")
+    assert loaded.init is None
+    assert loaded.certificate_ == started.certificate_
+    assert loaded.model_.parts is not None
+    assert np.array_equal(said(loaded), said(started))
+    assert np.array_equal(loaded.feature_importances_, started.feature_importances_)
+    assert np.array_equal(loaded.explain(some(0, 50)).deviation, started.explain(some(0, 50)).deviation)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    assert read_archive(tmp_path / "model")[0]["format"] == 4
+    (tmp_path / "text.json").write_text(started.to_json())
+    assert np.array_equal(said(hr.load(tmp_path / "text.json")), said(started))
+
+
+def test_a_model_with_a_start_is_what_its_certificate_explains(started, tmp_path):
+    started.save(tmp_path / "model")
+    for model in (started, tmp_path / "model"):
+        words = [finding.words for finding in check_model(model) if finding.attack == "contents"]
+        assert words == []
+
+
+def rewritten(model, path, change):
+    model.save(path)
+    document, arrays = read_archive(path)
+    document, arrays = change(document, dict(arrays))
+    write_archive(path, document, arrays)
+    return path
+
+
+DAMAGE = {
+    "no start": lambda document, arrays: (
+        {**document, "format": 3},
+        {name: array for name, array in arrays.items() if not name.startswith("init_")},
+    ),
+    "no public coin": lambda document, arrays: ({**document, "coins": []}, arrays),
+    "no words": lambda document, arrays: (
+        {**document, "certificate": {name: part for name, part in document["certificate"].items() if name != "starts"}},
+        arrays,
+    ),
+    "an earlier format": lambda document, arrays: ({**document, "format": 3}, arrays),
+    "half a start": lambda document, arrays: (
+        document,
+        {name: array for name, array in arrays.items() if name != "init_votes"},
+    ),
+    "cut points": lambda document, arrays: (document, {**arrays, "init_edges": arrays["init_edges"] + 1e-9}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_files_are_refused(started, damage, tmp_path):
+    path = rewritten(started, tmp_path / "model", DAMAGE[damage])
+    with pytest.raises(FileFormatError):
+        hr.load(path)
+
+
+def test_contributions_are_exact_and_have_bands(started):
+    found = started.explain(some(4500, 4600))
+    total = found.baseline + found.contributions.sum(axis=1)
+    if isinstance(started, hr.HedgerowRegressor):
+        assert np.allclose(total.clip(-8, 8), started.predict(some(4500, 4600)))
+    else:
+        assert np.array_equal(total, started.decision_function(some(4500, 4600)))
+    assert found.deviation is not None
+    labels, curve = started.feature_curve("a")
+    assert len(labels) == len(curve)
+
+
+def test_the_form_of_exports_says_what_the_model_says(started):
+    form, whole = started.model_.scoring(), started.model_
+    records = some(4500, 5500)
+    codes = whole.encoder.transform(records)
+    found = form.link(form.sums(codes))
+    expected = said(started)[:1000]
+    np.testing.assert_allclose(found if found.ndim == expected.ndim else found[:, 0], expected, rtol=1e-12)
+
+
+def test_the_same_bits_in_parts(task, tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    kind, y, init = task
+    monkeypatch.setattr(local, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(local, "MOST_ROWS", 211)
+    given = {"epsilon": 3.0, "schema": init.schema_, "init": init, "random_state": 7}
+    kind(**given).fit(some(3000, 4500), y[3000:4500]).save(tmp_path / "whole")
+    table = pa.table({**{name: list(column) for name, column in some(3000, 4500).items()}, "label": list(y[3000:4500])})
+    kind(**given).fit(hr.Records.from_batches(table.to_reader(max_chunksize=97), label="label")).save(
+        tmp_path / "parts"
+    )
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_persons_are_protected_with_a_start(task):
+    kind, y, init = task
+    model = kind(1.0, schema=init.schema_, init=init, records_per_person=2)
+    model.fit(some(3000, 4500), y[3000:4500], groups=np.arange(1500) // 3)
+    assert model.certificate_.holds
+    assert model.certificate_.records_per_person == 2
+
+
+def test_a_curator_answers_a_fit_with_a_start(task):
+    kind, y, init = task
+    curator = hr.Curator(some(3000, 4500), y[3000:4500], init.schema_, epsilon=1.0, max_bins=255)
+    model = kind(1.0, init=init).fit_curator(curator)
+    assert model.certificate_.holds
+    assert model.model_.parts is not None
+    assert curator.remaining < 1e-6
+
+
+# The parameter.
+
+
+def test_clones_keep_the_fitted_start(task, started):
+    kind, _, init = task
+    for copied in (clone(started), clone(clone(started))):
+        assert copied.init is init
+        assert not hasattr(copied, "_fitted")
+        assert copied.get_params() == started.get_params()
+    assert "init__epsilon" not in started.get_params(deep=True)
+    unpickled = pickle.loads(pickle.dumps(kind(init=init)))
+    assert np.array_equal(said(unpickled.init), said(init))
+    assert np.array_equal(said(copy.deepcopy(started)), said(started))
+
+
+def test_clones_keep_what_is_routed():
+    from sklearn import config_context
+
+    with config_context(enable_metadata_routing=True):
+        model = hr.HedgerowClassifier(schema=CLASSES).set_fit_request(groups=True)
+        assert clone(model).get_metadata_routing().fit.requests["groups"] is True
+
+
+def test_a_search_fits_every_candidate_with_the_start(task):
+    kind, y, init = task
+    search = GridSearchCV(kind(schema=init.schema_, init=init, random_state=0), {"epsilon": [0.5, 1.0]}, cv=2)
+    import pandas as pd
+
+    search.fit(pd.DataFrame(some(3000, 4000)), y[3000:4000])
+    assert search.best_estimator_.init is init
+    assert search.best_estimator_.model_.parts is not None
+
+
+def schema_with(**features):
+    return hr.Schema(features, classes=["no", "yes"])
+
+
+OTHERS = {
+    "other features": ({"schema": schema_with(a=hr.Numeric(0, 1))}, "only init has 'b'"),
+    "more features": (
+        {"schema": CLASSES.replace(features={**FEATURES, "d": hr.Numeric(0, 1)})},
+        "only this fit has 'd'",
+    ),
+    "another kind": (
+        {"schema": schema_with(**{**FEATURES, "a": hr.Categorical(["x"])})},
+        "feature 'a' is hr.Numeric in init, but hr.Categorical",
+    ),
+    "other classes": ({"schema": CLASSES.replace(classes=["yes", "no"])}, "predicts the classes no, yes, but"),
+    "interactions": ({"interaction_cst": "no_interactions"}, "interaction_cst forbids"),
+    "another way": ({"monotonic_cst": {"a": -1}}, "do not go as monotonic_cst says"),
+}
+
+
+@pytest.fixture(scope="module")
+def initial():
+    return hr.HedgerowClassifier(30.0, schema=CLASSES, random_state=1).fit(some(0, 3000), LABELS[:3000])
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_does_not_agree_is_named_before_anything_is_booked(initial, other):
+    given, words = OTHERS[other]
+    ledger = hr.Ledger(epsilon=1.0)
+    model = hr.HedgerowClassifier(**{"schema": CLASSES, "init": initial, "ledger": ledger, **given})
+    with pytest.raises(ConfigurationError, match=words):
+        model.fit({name: X.get(name, X["a"])[:100] for name in model.schema.names}, LABELS[:100])
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("init", "words"),
+    [
+        (hr.HedgerowClassifier(schema=CLASSES), "init is not fitted"),
+        (hr.EDPRFClassifier(schema=CLASSES), "init is EDPRFClassifier, but it must be HedgerowClassifier"),
+        ("model.hedgerow", "init is str, but it must be a fitted model of the same class"),
+    ],
+    ids=["unfitted", "another class", "a path"],
+)
+def test_what_is_no_start_is_refused(init, words):
+    with pytest.raises(ConfigurationError, match=words):
+        hr.HedgerowClassifier(schema=CLASSES, init=init).fit(some(0, 100), LABELS[:100])
+
+
+def test_another_loss_is_refused():
+    init = hr.HedgerowRegressor(schema=NUMBERS.replace(outcome=hr.Numeric(0, 9)), loss="poisson", random_state=0)
+    init.fit(some(0, 500), OUTCOMES[:500])
+    with pytest.raises(ConfigurationError, match="what adds up in init is the log outcome"):
+        hr.HedgerowRegressor(schema=NUMBERS, init=init).fit(some(0, 500), OUTCOMES[:500])
+
+
+def test_curves_go_as_they_may_with_a_start():
+    given = {"schema": CLASSES, "monotonic_cst": {"a": 1}, "random_state": 0}
+    init = hr.HedgerowClassifier(20.0, **given).fit(some(0, 3000), LABELS[:3000])
+    model = hr.HedgerowClassifier(1.0, init=init, **given).fit(some(3000, 6000), LABELS[3000:])
+    _, curve = model.feature_curve("a")
+    assert (np.diff(curve[:-1]) >= 0).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from hedgerow.published.branching import Branching, BranchingRule
 from hedgerow.published.case import Case
 from hedgerow.published.kernels import CUT
 from hedgerow.published.records import RawRecords
-from hedgerow.threads import for_each
+from hedgerow.threads import available_threads, for_each
 
 __all__ = ["Fitter", "Learner", "Ranked", "midpoint", "tested_codes"]
 
@@ -78,12 +79,12 @@ class Ranked:
     @classmethod
     def of(cls, data: RawRecords) -> Ranked:
         """Return the records with the ranks of their values."""
-        pairs = [np.unique(column, return_inverse=True) for column in data.columns]
-        start = np.cumsum([0, *(len(values) for values, _ in pairs)])
-        ranks = [rank + first for (_, rank), first in zip(pairs, start, strict=False)]
-        shape = data.columns.shape
-        values = np.concatenate([value for value, _ in pairs])
-        return cls(data, np.array(ranks, dtype=np.int32).reshape(shape), start, values)
+        values = [np.unique(column) for column in data.columns]
+        start = np.cumsum([0, *map(len, values)])
+        ranks = np.empty(data.columns.shape, dtype=np.int32)
+        for own, first, column, rank in zip(values, start, data.columns, ranks, strict=False):
+            rank[:] = first + np.searchsorted(own, column)
+        return cls(data, ranks, start, np.concatenate(values))
 
     @classmethod
     def of_codes(cls, data: RawRecords) -> Ranked:
@@ -98,7 +99,7 @@ class Ranked:
         """Which features are numbers that are cut."""
         return np.asarray(self.data.branching.bins == CUT)
 
-    @property
+    @cached_property
     def candidates(self) -> Integers:
         """How many tests each feature has: cuts between its numbers, or one for each code."""
         missing = np.add.reduceat(np.isnan(self.values), self.start[:-1])
@@ -109,10 +110,12 @@ class Ranked:
         out = np.zeros((len(self.values), 2), dtype=weights.dtype)
         labels = self.data.labels
         few = len(self.ranks) * len(records) < FEW_CELLS
+        threads = 1 if few else available_threads()
+        step = -(-len(self.ranks) // threads)
         for_each(
-            range(len(self.ranks)),
-            lambda i: kernels.class_weights(self.ranks[i], records, labels, weights, out),
-            threads=1 if few else None,
+            range(0, len(self.ranks), step),
+            lambda i: kernels.class_weights(self.ranks[i : i + step], records, labels, weights, out),
+            threads,
         )
         return out
 

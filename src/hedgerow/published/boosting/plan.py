@@ -191,8 +191,6 @@ class PublishedBoostingPlan(RawPlan):
             trees.append(tree)
             if recipe.step.ends_without_error and self._is_right(tree, holdout):
                 break
-            if recipe.step.ends_without_error and self._is_right(tree, holdout):
-                break
             weights = weights * np.exp(-alphas[-1] * sign * vote)
             weights /= weights.sum()
             if number in self._marked and recipe.perturbation is not None:

@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 import sys
 from dataclasses import replace
 
@@ -91,6 +92,10 @@ def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
     said = [line for line in text.splitlines() if line.startswith("| 4.2 | the tree is above the rule | fig1 | ")]
     assert len(said) == 1
     assert said[0].count("above in ") == 2
+    assert "clearly in" not in said[0]
+    more = text.partition("## paper/fig1")[2].partition(pages.MORE)[2]
+    for claim in ("the tree is above the rule", "the rule is above the tree (ours)"):
+        assert re.search(rf"- {re.escape(claim)}: as printed, clearly in .*private\s+form, clearly in", more, re.DOTALL)
     assert (
         "| our own check | as printed | private form |\n| -- | -- | -- |\n| the rule is above the tree (ours) | "
         in text

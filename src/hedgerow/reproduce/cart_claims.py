@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from hedgerow.reproduce.claims import Contrast, cells_of, combined, difference, judged, less_flat, trend
+from hedgerow.reproduce.claims import Contrast, cells_of, combined, counted, difference, judged, less_flat, trend
 from hedgerow.reproduce.experiment import Cell, Check, Form, Measured, Verdict
 
 __all__ = [
@@ -57,13 +58,9 @@ def _counted(contrasts: Sequence[Contrast], sizes: Sequence[float], what: str, *
     """Return the verdict with how many contrasts are clear, and between what the sizes are."""
     if not contrasts:
         return Verdict("not measured")
-    right = sum(contrast.holds for contrast in contrasts)
-    wrong = sum(contrast.fails(len(contrasts)) for contrast in contrasts)
-    words = (
-        f"{what} {min(sizes):+.3f} to {max(sizes):+.3f}; clearly so in {right} of {len(contrasts)} places, clearly not in "
-        f"{wrong}"
-    )
-    return judged(contrasts, words, [what] * len(contrasts) if pool else ())
+    words = f"{what} {min(sizes):+.3f} to {max(sizes):+.3f}"
+    details = f"of {len(contrasts)} places {counted(contrasts)}"
+    return judged(contrasts, words, [what] * len(contrasts) if pool else (), details)
 
 
 def rise(places: Sequence[Place]) -> Check:
@@ -129,7 +126,7 @@ def best_everywhere(places: Sequence[Place], x: float) -> Check:
         if not contrasts:
             return Verdict("not measured")
         verdict = _counted(contrasts, [contrast.gap for contrast in contrasts], "ahead of another by", pool=False)
-        return Verdict(verdict.answer, f"highest at {', '.join(f'{one:g}' for one in best)}; {verdict.words}")
+        return replace(verdict, details=f"highest at {', '.join(f'{one:g}' for one in best)}; {verdict.details}")
 
     return check
 
@@ -162,7 +159,7 @@ def less_than_sampling(pairs: Pairs) -> Check:
                 spread = _mean([without.spread for _, without in rows])
                 contrasts.append(Contrast(spread - abs(gap.gap), gap.error, gap.freedom))
                 words.append(f"{gap.gap:+.4f} against {spread:.4f}")
-        return judged(contrasts, f"noise against sampling: {', '.join(words)}")
+        return judged(contrasts, "", details=f"noise against sampling: {', '.join(words)}")
 
     return check
 
@@ -218,7 +215,7 @@ def overfits_beyond(test: Place, training: Place, x: float) -> Check:
                 parts = combined((1.0, -1.0, -1.0, 1.0), (there[1], there[0], here[1], here[0]))
                 contrasts += [falls, parts]
                 words.append(f"{at:g}: testing {-falls.gap:+.3f}, distance {parts.gap:+.3f}")
-        return judged(contrasts, f"against {x:g}, {'; '.join(words)}")
+        return judged(contrasts, "", details=f"against {x:g}, {'; '.join(words)}")
 
     return check
 

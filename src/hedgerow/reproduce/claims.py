@@ -34,6 +34,7 @@ __all__ = [
     "cells_of",
     "closest",
     "combined",
+    "counted",
     "difference",
     "fact",
     "falls",
@@ -176,27 +177,38 @@ def pooled(contrasts: Sequence[Contrast]) -> Contrast:
     return Contrast(gap, error, min(contrast.freedom for contrast in noisy))
 
 
-def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = ()) -> Verdict:
-    """Return what contrasts say of a statement that needs all of them to be positive.
+def judged(contrasts: Sequence[Contrast], words: str, pool: Sequence[str] = (), details: str = "") -> Verdict:
+    """Return the verdict on a statement that needs all contrasts to be positive.
 
-    ``pool`` names what each contrast may be pooled with, such as its rival; without it none has a mean that means anything.
+    ``pool`` names what each contrast may be pooled with, such as its rival; without it none has a mean that means anything. The
+    figures that decide follow the ``words``; ``details`` are kept apart.
     """
     if not contrasts:
         return Verdict("not measured")
     wholes = _pools(contrasts, pool) if len(contrasts) > 1 else []
     if wholes:
-        words += f"; pooled {'' if len(wholes) == 1 else 'least '}{min(wholes, key=_clarity)}"
+        words = _joined(words, f"pooled {'' if len(wholes) == 1 else 'least '}{min(wholes, key=_clarity)}")
     failing = [contrast for contrast in contrasts if contrast.fails(len(contrasts))]
     if failing:
-        return Verdict("does not", f"{words}; worst place {min(failing, key=_clarity)}")
+        return Verdict("does not", _joined(words, f"worst place {min(failing, key=_clarity)}"), details)
     if any(whole.fails(len(wholes)) for whole in wholes):
-        return Verdict("does not", words)
+        return Verdict("does not", words, details)
     clear = sum(contrast.holds for contrast in contrasts) >= MOST * len(contrasts)
     if clear and all(contrast.gap > 0 for contrast in contrasts):
-        return Verdict("holds", words)
+        return Verdict("holds", words, details)
     if wholes and all(whole.holds for whole in wholes):
-        return Verdict("holds", words)
-    return Verdict("cannot be told", f"{words}; {_settled(contrasts, wholes)}")
+        return Verdict("holds", words, details)
+    return Verdict("cannot be told", _joined(words, _settled(contrasts, wholes)), details)
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def counted(contrasts: Sequence[Contrast]) -> str:
+    """Return in how many places contrasts are clear."""
+    right, wrong = sum(c.holds for c in contrasts), sum(c.fails(len(contrasts)) for c in contrasts)
+    return f"clearly in {right}, clearly not in {wrong}"
 
 
 def _pools(contrasts: Sequence[Contrast], pool: Sequence[str]) -> list[Contrast]:
@@ -254,12 +266,9 @@ def compared(gaps: Sequence[Contrast], by: float = 0.0, rivals: Sequence[str] = 
         return Verdict("not measured")
     contrasts = [gap + -by for gap in gaps]
     sizes = [gap.gap for gap in gaps]
-    words = (
-        f"above in {sum(size > by for size in sizes)} of {len(sizes)} places (clearly in {sum(c.holds for c in contrasts)}, "
-        f"clearly not in {sum(c.fails(len(gaps)) for c in contrasts)}); {min(sizes):+.3f} to {max(sizes):+.3f}, "
-        f"{sum(sizes) / len(sizes):+.3f} on average"
-    )
-    return judged(contrasts, words, rivals or ["all"] * len(gaps))
+    words = f"above in {sum(size > by for size in sizes)} of {len(sizes)} places"
+    details = f"{counted(contrasts)}; {min(sizes):+.3f} to {max(sizes):+.3f}, {sum(sizes) / len(sizes):+.3f} on average"
+    return judged(contrasts, words, rivals or ["all"] * len(gaps), details)
 
 
 def _pairs(results: Measured, form: Form, first: str, other: str, panels: Sequence[str]) -> Iterator[tuple[Cell, Cell]]:
@@ -309,7 +318,7 @@ def _trend(label: str, panels: Sequence[str], sign: float) -> Check:
                 f"{panel.name}: {cells[0].mean:.3f} to {cells[-1].mean:.3f}, fitted change {change.gap:+.3f} ± "
                 f"{change.error:.3f}{sure}"
             )
-        return judged(contrasts, "; ".join(words), [label] * len(contrasts))
+        return judged(contrasts, "", [label] * len(contrasts), "; ".join(words))
 
     return check
 
@@ -340,8 +349,8 @@ def closest(label: str, others: Sequence[str], target: str, *, panels: Sequence[
         if not contrasts:
             return Verdict("not measured")
         ranks = ", ".join(f"{name} {count}" for name, count in Counter(nearest).most_common())
-        words = f"closest in {nearest.count(label)} of {len(nearest)} places ({ranks}); {min(own):.3f} to {max(own):.3f} away"
-        return judged(contrasts, words, pool)
+        words = f"closest in {nearest.count(label)} of {len(nearest)} places"
+        return judged(contrasts, words, pool, f"{ranks}; {min(own):.3f} to {max(own):.3f} away")
 
     return check
 

@@ -12,6 +12,7 @@ from hedgerow.reproduce.claims import (
     Contrast,
     cells_of,
     compared,
+    counted,
     difference,
     judged,
     less_flat,
@@ -73,12 +74,9 @@ def _changed(changes: Sequence[Contrast], sign: float) -> Verdict:
         return Verdict("not measured")
     contrasts = [less_flat(change if sign > 0 else -change, len(changes)) for change in changes]
     sizes = [change.gap for change in changes]
-    words = (
-        f"{'up' if sign > 0 else 'down'} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves (clearly in "
-        f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); fitted changes "
-        f"{min(sizes):+.3f} to {max(sizes):+.3f}"
-    )
-    return judged(contrasts, words, ["all"] * len(contrasts))
+    words = f"{'up' if sign > 0 else 'down'} in {sum(size * sign > 0 for size in sizes)} of {len(sizes)} curves"
+    details = f"{counted(contrasts)}; fitted changes {min(sizes):+.3f} to {max(sizes):+.3f}"
+    return judged(contrasts, words, ["all"] * len(contrasts), details)
 
 
 def above_in_panel(first: str, others: Sequence[str], labels: Sequence[str]) -> Check:
@@ -151,12 +149,9 @@ def steadier(steady: Iterable[Place], others: Iterable[Place]) -> Check:
         if not found:
             return Verdict("not measured")
         contrasts = [difference(wild, calm) for calm, wild, _ in found]
-        words = (
-            f"less in {sum(c.gap > 0 for c in contrasts)} of {len(contrasts)} comparisons (clearly in "
-            f"{sum(c.holds for c in contrasts)}, clearly not in {sum(c.fails(len(contrasts)) for c in contrasts)}); "
-            f"{_range(calm for calm, _, _ in found)} against {_range(wild for _, wild, _ in found)}"
-        )
-        return judged(contrasts, words, [rival for _, _, rival in found])
+        words = f"less in {sum(c.gap > 0 for c in contrasts)} of {len(contrasts)} comparisons"
+        sizes = f"{_range(calm for calm, _, _ in found)} against {_range(wild for _, wild, _ in found)}"
+        return judged(contrasts, words, [rival for _, _, rival in found], f"{counted(contrasts)}; {sizes}")
 
     return check
 

@@ -66,7 +66,7 @@ def moves_less(label: str, others: Sequence[str], *, panels: Sequence[str] = EVE
             contrasts += [combined((1.0, -1.0, -1.0, 1.0), (*ends[name], *ends[label])) for name in there]
             moves = ", ".join(f"{name} {ends[name][0].mean - ends[name][1].mean:.3f}" for name in (label, *there))
             words.append(f"{panel.name}: {moves}")
-        return judged(contrasts, f"moves by {'; '.join(words)}")
+        return judged(contrasts, "", details=f"moves by {'; '.join(words)}")
 
     return check
 

@@ -138,10 +138,11 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of a claim, one of ``ANSWERS``, and by how much."""
+    """The answer to a claim, one of ``ANSWERS``, the figures that decide it, and more figures for who wants to know more."""
 
     answer: Answer
     words: str = ""
+    details: str = ""
 
     def __str__(self) -> str:
         return f"{self.answer}: {self.words}" if self.words else self.answer

@@ -36,6 +36,7 @@ __all__ = [
 WIDTH = 130
 SHARED = "Notes on several experiments"
 SAID = "What the paper says, sentence by sentence"
+MORE = "Sentence by sentence, what else was measured:"
 EITHER = "without runs"  # of an experiment that has none
 PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
@@ -80,9 +81,15 @@ class Finding:
     text: str
     verdicts: Mapping[str, Verdict]
 
-    def said(self, form: str) -> str:
-        """Return the answer for a form and what it rests on, or nothing where the form was not asked."""
+    def answer(self, form: str) -> str:
+        """Return the answer for a form and the figures that decide it, or nothing where the form has no answer."""
         return str(self.verdicts[form]) if form in self.verdicts else ""
+
+    @property
+    def details(self) -> str:
+        """What else was measured of the claim, form by form."""
+        found = [f"{form}, {verdict.details}" for form, verdict in self.verdicts.items() if verdict.details]
+        return f"{self.text}: {'. '.join(found)}." if found else ""
 
 
 @dataclass(frozen=True)
@@ -166,7 +173,7 @@ def claims_table(sections: Sequence[Section]) -> TextTable:
     findings = sentences(sections)
     forms = _asked(findings)
     rows = tuple(
-        (finding.section, finding.text, short_name(finding.experiment), *map(finding.said, forms))
+        (finding.section, finding.text, short_name(finding.experiment), *map(finding.answer, forms))
         for finding in findings
     )
     return TextTable(("section", "the paper says", "run in", *forms), rows)
@@ -176,7 +183,7 @@ def own_table(section: Section) -> TextTable | None:
     """Return the checks of an experiment that are ours and not the paper's; None where there is none."""
     findings = [finding for finding in section.findings if not finding.section]
     forms = _asked(findings)
-    rows = tuple((finding.text, *map(finding.said, forms)) for finding in findings)
+    rows = tuple((finding.text, *map(finding.answer, forms)) for finding in findings)
     return TextTable(("our own check", *forms), rows) if rows else None
 
 
@@ -275,6 +282,10 @@ def _markdown_section(section: Section) -> Iterator[Sequence[str]]:
     if section.numbers is not None:
         yield ["The paper's numbers beside ours:"]
         yield list(pipes(section.numbers))
+    details = [finding.details for finding in section.findings if finding.details]
+    if details:
+        yield [MORE]
+        yield bullets(details)
     yield bullets(section.notes)
 
 
@@ -346,7 +357,7 @@ def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str]
             page.table(own.headers, own.rows)
         if section.numbers is not None:
             page.table(section.numbers.headers, section.numbers.rows)
-        page.items(section.notes)
+        page.items(finding.details for finding in section.findings if finding.details).items(section.notes)
     page.heading("What the guarantees are worth").text(WORTH).table(found.table.headers, found.table.rows)
     page.items(f"{number}. {reason}." for number, reason in enumerate(found.reasons, 1)).text(_proofs(paper))
     return page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from functools import cache
 
@@ -16,17 +17,24 @@ from test_sql_export import ENGINES, table_of
 import hedgerow as hr
 
 TYPES = ("DOUBLE", "VARCHAR", "DOUBLE")
-OUTCOMES = {"number": hr.Numeric(-3.7, 12.1), "count": hr.Integer(0, 15)}
+OUTCOMES = {
+    "number": hr.Numeric(-3.7, 12.1),
+    "count": hr.Integer(0, 15),
+    "log link": hr.Integer(0, 15),
+    "log": hr.Numeric(0.3, 700),
+}
+LINKS = {"log link": {"loss": "poisson"}, "log": {"outcome_transform": "log"}}
 
 
 @cache
 def regressor(kind="number", outcome=None):
     """A model that is at the ends of its range somewhere, with terms of cuts."""
     outcome = outcome or OUTCOMES[kind]
+    options = LINKS.get(kind, {})
     X, _ = training()
     age, nurse = np.nan_to_num(X["age"]), X["job"] == "nurse"
     y = outcome.low + (outcome.high - outcome.low) * np.where((age > 60) ^ nurse, 1.4, -0.4)
-    return hr.HedgerowRegressor(20.0, schema=SCHEMA.replace(outcome=outcome), random_state=0).fit(X, y)
+    return hr.HedgerowRegressor(20.0, schema=SCHEMA.replace(outcome=outcome), random_state=0, **options).fit(X, y)
 
 
 def predictions(connection, statement):
@@ -40,8 +48,9 @@ def test_the_form_says_what_the_model_says(kind):
     assert any(term.cuts for term in model.model_.terms)
     X, form = odd_records(model, 3000), model.model_.scoring()
     found = form.link(form.sums(codes_of(form, X)))
-    np.testing.assert_array_equal(found, model.predict(X))
-    assert {model.schema_.outcome.low, model.schema_.outcome.high} <= set(found)
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-14 if kind in LINKS else 0)
+    ends = {"log link": {15}}.get(kind, {model.schema_.outcome.low, model.schema_.outcome.high})
+    assert ends <= set(found)
     np.testing.assert_array_equal(form.merged().sums(codes_of(form, X)), form.sums(codes_of(form, X)))
 
 
@@ -51,13 +60,22 @@ def test_sql_predicts_as_the_model_does(kind, engine):
     model = regressor(kind)
     X = odd_records(model, ROWS)
     found = predictions(table_of(engine, X, TYPES), model.to_sql("people", engine, keep=["#"]))
-    np.testing.assert_allclose(found, model.predict(X), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-13, atol=1e-12)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("outcome", [hr.Numeric(0, 1e300), hr.Numeric(-1e-7, 1e-7), hr.Integer(0, 2**40)])
-def test_sql_predicts_outcomes_of_any_size(outcome, engine):
-    model = regressor(outcome=outcome)
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        ("number", hr.Numeric(0, 1e300)),
+        ("number", hr.Numeric(-1e-7, 1e-7)),
+        ("number", hr.Integer(0, 2**40)),
+        ("log link", hr.Numeric(0, 1e300)),
+        ("log", hr.Numeric(1e-9, 1e-7)),
+    ],
+)
+def test_sql_predicts_outcomes_of_any_size(kind, outcome, engine):
+    model = regressor(kind, outcome)
     X = odd_records(model, 500)
     found = predictions(table_of(engine, X, TYPES), model.to_sql("people", engine, keep=["#"]))
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
@@ -83,18 +101,19 @@ def test_onnx_predicts_as_the_model_does(kind):
     for rows in (ROWS, 1, 0):
         X = {name: cells[:rows] for name, cells in odd_records(model).items()}
         (found,) = session.run(None, {one.name: X[one.name].reshape(-1, 1) for one in session.get_inputs()})
-        np.testing.assert_allclose(found, model.predict(X) if rows else np.zeros(0), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found, model.predict(X) if rows else np.zeros(0), rtol=1e-13, atol=1e-12)
 
 
-def test_json_is_loaded_and_other_programs_can_predict_with_it(tmp_path):
-    model = regressor()
+@pytest.mark.parametrize("kind", ["number", *LINKS])
+def test_json_is_loaded_and_other_programs_can_predict_with_it(tmp_path, kind):
+    model = regressor(kind)
     (tmp_path / "model.json").write_text(text := model.to_json(), "utf-8")
     loaded, X = hr.load(tmp_path / "model.json"), odd_records(model, 300)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.to_json() == text
     answers = json.loads(text)["answers"]
     found = [predicted(answers, {name: cells[i] for name, cells in X.items()}) for i in range(300)]
-    np.testing.assert_allclose(found, model.predict(X), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-13, atol=1e-12)
 
 
 def predicted(answers, record):
@@ -108,12 +127,16 @@ def predicted(answers, record):
             node = answers["nodes"][node["children"][test["branches"][codes[test["feature"]]]]]
         total += node["votes"][0]
     outcome = answers["outcome"]
+    if "base" in outcome:
+        value = outcome["base"] * math.exp(min(max(total, outcome["first"]), outcome["last"]) / outcome["steps"])
+        return min(max(value, outcome["low"]), outcome["high"])
     share = min(max(total, 0), outcome["steps"]) / outcome["steps"]
     return outcome["low"] * (1 - share) + outcome["high"] * share
 
 
-def test_a_text_of_other_answers_is_refused(tmp_path):
-    document = json.loads(regressor().to_json())
+@pytest.mark.parametrize("kind", ["number", *LINKS])
+def test_a_text_of_other_answers_is_refused(tmp_path, kind):
+    document = json.loads(regressor(kind).to_json())
     document["answers"]["outcome"]["high"] += 1
     (tmp_path / "model.json").write_text(json.dumps(document), "utf-8")
     with pytest.raises(hr.FileFormatError, match="something else"):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError
+from hedgerow.export import OutcomeLog, OutcomeRange
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema.outcome import Grid
 
@@ -63,6 +64,10 @@ class Link:
     def outcomes(self, margins: Signed) -> Floats:
         """Return the outcomes that margins (records,) say, in the outcome's unit and within its range."""
         return self.grid.values(np.clip(margins, 0, self.grid.steps))
+
+    def exported(self) -> OutcomeLog | OutcomeRange:
+        """Return ``outcomes`` for programs that do not know this library."""
+        return OutcomeRange(float(self.grid.low), float(self.grid.high), self.grid.steps)
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,11 @@ class LogOutcome(Link):
         within = np.clip(margins, 0, self.grid.steps)
         return np.clip(np.exp(self.origin + within / self.vote_steps), self.grid.low, self.grid.high)
 
+    def exported(self) -> OutcomeLog:
+        """Return ``outcomes`` for programs that do not know this library."""
+        low, high = float(self.grid.low), float(self.grid.high)
+        return OutcomeLog(low, self.vote_steps, 0, self.grid.steps, low, high)
+
 
 @dataclass(frozen=True)
 class LogLink(Link):
@@ -155,3 +165,8 @@ class LogLink(Link):
     def outcomes(self, margins: Signed) -> Floats:
         """Return expected counts, above 0."""
         return np.asarray(self.grid.high * np.exp(np.clip(margins, -LOWEST, 0) / VOTE_STEPS))
+
+    def exported(self) -> OutcomeLog:
+        """Return ``outcomes`` for programs that do not know this library."""
+        high = float(self.grid.high)
+        return OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, 0.0, high)

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.links import Link, Scale
+from hedgerow.additive.links import Scale
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.terms import AdditiveModel, joined
 from hedgerow.additive.trees import scoring
 from hedgerow.arrays import Floats
-from hedgerow.errors import ConfigurationError
-from hedgerow.export import OutcomeRange, ScoringForm
+from hedgerow.export import ScoringForm
 from hedgerow.texts import short_repr
 
 __all__ = ["RegressionModel"]
@@ -46,12 +45,7 @@ class RegressionModel(AdditiveModel):
 
     def scoring(self) -> ScoringForm:
         """Return how the model answers, for programs that do not know this library."""
-        if type(self.loss.link) is not Link:
-            raise ConfigurationError(f"a model of the {self.scale} is not exported yet; save it with save(path).")
-        grid = self.encoder.schema.outcome_grid
-        return scoring(
-            self.encoder, self.start, joined(self.terms), OutcomeRange(float(grid.low), float(grid.high), grid.steps)
-        )
+        return scoring(self.encoder, self.start, joined(self.terms), self.loss.link.exported())
 
     def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         units = [(term.unit, term.deviation) for term in self.terms]

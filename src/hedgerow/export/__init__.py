@@ -4,7 +4,16 @@ The form stands below the learners, whose models say it of themselves; the write
 """
 
 from hedgerow.export.dialects import DIALECTS
-from hedgerow.export.form import Link, Mean, OutcomeRange, ScoringForm, Softmax, shares_of_votes, whole_votes_of_labels
+from hedgerow.export.form import (
+    Link,
+    Mean,
+    OutcomeLog,
+    OutcomeRange,
+    ScoringForm,
+    Softmax,
+    shares_of_votes,
+    whole_votes_of_labels,
+)
 from hedgerow.export.readings import NumberReading, Reading, ValueReading, readings_of
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "Link",
     "Mean",
     "NumberReading",
+    "OutcomeLog",
     "OutcomeRange",
     "Reading",
     "ScoringForm",

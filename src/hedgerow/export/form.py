@@ -17,7 +17,16 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.export.readings import Reading
 from hedgerow.schema.features import Value
 
-__all__ = ["Link", "Mean", "OutcomeRange", "ScoringForm", "Softmax", "shares_of_votes", "whole_votes_of_labels"]
+__all__ = [
+    "Link",
+    "Mean",
+    "OutcomeLog",
+    "OutcomeRange",
+    "ScoringForm",
+    "Softmax",
+    "shares_of_votes",
+    "whole_votes_of_labels",
+]
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
@@ -70,7 +79,27 @@ class OutcomeRange:
         return np.asarray(self.low * (1 - share) + self.high * share)
 
 
-Link = Mean | OutcomeRange | Softmax
+@dataclass(frozen=True)
+class OutcomeLog:
+    """A sum of votes, at least ``first`` and at most ``last``, over ``steps`` is the log of a prediction over ``base``.
+
+    No prediction is outside ``low`` and ``high``.
+    """
+
+    base: float
+    steps: float
+    first: int
+    last: int
+    low: float
+    high: float
+
+    def __call__(self, sums: Integers) -> Floats:
+        """Return the predictions of sums of votes (records, 1), (records,)."""
+        factors = np.exp(np.clip(sums[:, 0], self.first, self.last) / self.steps)
+        return np.asarray(np.clip(self.base * factors, self.low, self.high))
+
+
+Link = Mean | OutcomeLog | OutcomeRange | Softmax
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, FileFormatError
-from hedgerow.export.form import Link, Mean, OutcomeRange, ScoringForm
+from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm
 from hedgerow.export.readings import NumberReading, Reading
 
 __all__ = ["JSON_FORMAT", "JsonArrays", "answers_of", "json_text", "plain_answers"]
@@ -35,6 +36,10 @@ CLASSES = (
 OUTCOME = (
     "The prediction is low * (1 - share) + high * share, where share is the sum of votes, at least 0 and at most 'steps', "
     "over 'steps'."
+)
+LOG_OUTCOME = (
+    "The prediction is base * exp(sum / steps), where sum is that of votes, at least 'first' and at most 'last'; it is at least "
+    "'low' and at most 'high'."
 )
 
 
@@ -75,7 +80,7 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
     form = form.merged()
     nodes = range(len(form.test))
     return {
-        "rule": TREES + (OUTCOME if isinstance(form.link, OutcomeRange) else CLASSES),
+        "rule": TREES + _rule(form.link),
         "features": [_feature(reading) for reading in form.readings],
         "classes": list(form.classes),
         "roots": form.roots.tolist(),
@@ -98,7 +103,15 @@ def plain_answers(form: ScoringForm) -> Any:
     return json.loads(json.dumps(answers_of(form), allow_nan=False))
 
 
+def _rule(link: Link) -> str:
+    if isinstance(link, OutcomeLog):
+        return LOG_OUTCOME
+    return OUTCOME if isinstance(link, OutcomeRange) else CLASSES
+
+
 def _link(link: Link) -> dict[str, Any]:
+    if isinstance(link, OutcomeLog):
+        return {"outcome": asdict(link)}
     if isinstance(link, OutcomeRange):
         return {"outcome": {"low": link.low, "high": link.high, "steps": link.steps}}
     return {

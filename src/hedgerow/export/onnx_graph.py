@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError, MissingExtraError
-from hedgerow.export.form import Link, Mean, OutcomeRange, ScoringForm, Softmax
+from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.onnx_readings import number_codes, value_codes
 from hedgerow.export.onnx_writer import GraphWriter
 from hedgerow.export.readings import NumberReading, Reading, ValueReading
@@ -53,7 +53,7 @@ def onnx_model(form: ScoringForm, metadata: Mapping[str, str], words: str) -> An
     _check(form)
     writer = GraphWriter(onnx, [reading.name for reading in form.readings])
     sums = _sums(writer, form, _codes(writer, form))
-    if isinstance(form.link, OutcomeRange):
+    if isinstance(form.link, OutcomeLog | OutcomeRange):
         outputs = [
             onnx.helper.make_tensor_value_info(
                 _prediction(writer, form.link, sums), onnx.TensorProto.DOUBLE, ["records"]
@@ -128,12 +128,21 @@ def _of_classes(onnx: Any, writer: GraphWriter, form: ScoringForm, sums: str) ->
     ]
 
 
-def _prediction(writer: GraphWriter, link: OutcomeRange, sums: str) -> str:
+def _prediction(writer: GraphWriter, link: OutcomeLog | OutcomeRange, sums: str) -> str:
     votes = writer.cast(writer.node("Squeeze", sums, writer.constant(np.array([1]))), "DOUBLE")
-    within = writer.node("Min", writer.node("Max", votes, writer.number(0)), writer.number(link.steps))
+    if isinstance(link, OutcomeLog):
+        log = writer.node("Div", _within(writer, votes, link.first, link.last), writer.number(link.steps))
+        value = writer.node("Mul", writer.number(link.base), writer.node("Exp", log))
+        return _within(writer, value, link.low, link.high, name="prediction")
+    within = _within(writer, votes, 0, link.steps)
     share = writer.node("Div", within, writer.number(link.steps))
     below = writer.node("Mul", writer.number(link.low), writer.node("Sub", writer.number(1), share))
     return writer.node("Add", below, writer.node("Mul", writer.number(link.high), share), name="prediction")
+
+
+def _within(writer: GraphWriter, values: str, low: float, high: float, name: str | None = None) -> str:
+    """Return values that are no less than ``low`` and no more than ``high``."""
+    return writer.node("Min", writer.node("Max", values, writer.number(low)), writer.number(high), name=name)
 
 
 def _probabilities(writer: GraphWriter, link: Link, sums: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.dialects import DIALECTS, Dialect
-from hedgerow.export.form import Mean, OutcomeRange, ScoringForm, Softmax
+from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax
 from hedgerow.export.readings import NumberReading, Reading, ValueReading
 from hedgerow.export.sql_dates import count_of, moments, zones
 from hedgerow.schema.features import Value
@@ -176,7 +176,7 @@ class Writer:
     def _shares(self) -> list[tuple[str, list[str], str]]:
         """Return the steps from sums of votes to probabilities p0, p1 and so on, beside the largest sum m."""
         link, number = self._form.link, self.sql.number
-        if isinstance(link, OutcomeRange):
+        if isinstance(link, OutcomeLog | OutcomeRange):
             return self._prediction(link)
         sums, odds, shares = ([f"{letter}{i}" for i in self._columns] for letter in "sop")
         most = self.sql.greatest(sums) if len(sums) > 1 else sums[0]
@@ -204,17 +204,22 @@ class Writer:
             steps += [("weighed", [*passed, *capped], "shares"), ("calibrated", [*passed, *divided], "weighed")]
         return steps
 
-    def _prediction(self, link: OutcomeRange) -> list[tuple[str, list[str], str]]:
+    def _prediction(self, link: OutcomeLog | OutcomeRange) -> list[tuple[str, list[str], str]]:
         """Return the steps from a sum of votes to a prediction y."""
         number = self.sql.number
-        within = f"CASE WHEN s0 < 0 THEN 0 WHEN s0 > {link.steps} THEN {link.steps} ELSE s0 END"
+        if isinstance(link, OutcomeLog):
+            log = f"CAST({_within('s0', link.first, link.last)} AS DOUBLE) / {number(link.steps)}"
+            value = f"{number(link.base)} * exp({log}) AS p"
+            y = f"{_within('p', number(link.low), number(link.high))} AS y"
+            return [("values", [*self._kept, value], "votes"), ("predictions", [*self._kept, y], "values")]
+        within = _within("s0", 0, link.steps)
         share = f"CAST({within} AS DOUBLE) / {number(link.steps)} AS p"
         value = f"{number(link.low)} * ({number(1)} - p) + {number(link.high)} * p AS y"
         return [("shares", [*self._kept, share], "votes"), ("predictions", [*self._kept, value], "shares")]
 
     def _answers(self) -> list[str]:
         """Return the columns of the result: what is kept, and the prediction, or the label and the probabilities by class."""
-        if isinstance(self._form.link, OutcomeRange):
+        if isinstance(self._form.link, OutcomeLog | OutcomeRange):
             return [*self._named_kept(), f"y AS {self.sql.identifier('prediction')}"]
         labels = [_label(self.sql, label) for label in self._form.labels]
         rules = "".join(f" WHEN s{i} THEN {label}" for i, label in enumerate(labels))  # among equals the first
@@ -236,6 +241,11 @@ def _added(terms: list[str]) -> str:
         return terms[0]
     half = len(terms) // 2
     return f"({_added(terms[:half])} + {_added(terms[half:])})"
+
+
+def _within(value: str, low: int | str, high: int | str) -> str:
+    """Return a value that is no less than one and no more than another."""
+    return f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
 
 
 def _label(sql: Dialect, label: Value) -> str:

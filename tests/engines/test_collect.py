@@ -34,8 +34,8 @@ def test_counts_are_sent_in_the_fewest_bytes_that_hold_them_and_sums_as_they_are
 
 def test_partial_sums_are_widened_before_they_are_added_and_know_whose_they_are():
     many = [Partial((place,), np.array([200, 1], dtype=np.uint8)) for place in range(3)]
-    both = combined(COUNTS, [*many[:2], Partial((), None, (5,)), many[2], Partial((), None, (7, 8))])
-    assert (both.places, both.behind) == ((0, 1, 2), (5, 7, 8))
+    both = combined(COUNTS, [*many[:2], Partial((), None, (5,)), many[2], Partial((), None, (7, 8), (6,))])
+    assert (both.places, both.behind, both.absent) == ((0, 1, 2), (5, 7, 8), (6,))
     assert both.sum.tolist() == [600, 3]
     assert both.sum.dtype == np.uint16
     assert many[0].sum.tolist() == [200, 1]
@@ -108,4 +108,4 @@ def test_answers_may_come_from_any_thread():
 
 
 def test_nothing_was_sent_before_it_is_counted():
-    assert (Wire().sent, Wire().received) == (0, 0)
+    assert (Wire().sent, Wire().received, Wire().tasks) == (0, 0, 0)

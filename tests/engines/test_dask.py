@@ -17,7 +17,7 @@ from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
-from hedgerow.engines.remote import _MEMOS
+from hedgerow.engines.held import _TABLES
 from hedgerow.systems import hedgerow
 
 dask = pytest.importorskip("dask")
@@ -110,7 +110,12 @@ def test_many_answers_are_added_up_on_the_workers(client, tmp_path, monkeypatch)
 
 
 def remembered():
-    return len(_MEMOS)
+    """How many partitions a worker holds with what a fit made of them."""
+    return sum(len(memos) for table in _TABLES.values() for memos in table._memos.values())
+
+
+def held():
+    return len(_TABLES)
 
 
 @pytest.mark.full
@@ -118,7 +123,7 @@ def test_workers_forget_a_fit_that_ended(client):
     schema, X, y = random_records(5)
     estimator("edprf", schema).fit(on_dask(X, y, 1, client))
     for _ in range(100):
-        if not any(client.run(remembered).values()):
+        if not any([*client.run(remembered).values(), *client.run(held).values()]):
             break
         time.sleep(0.1)
     else:

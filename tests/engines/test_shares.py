@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from hedgerow.engines.shares import TOGETHER, WorkerShares, groups_of, shared_out
+from hedgerow.engines.patience import Patience
+from hedgerow.engines.shares import WorkerShares, shared_out
 
 
 @st.composite
@@ -50,22 +51,11 @@ def test_a_worker_with_more_threads_counts_more():
     assert [len(share) for share in shared_out([None] * 9, [1] * 9, [1, 2])] == [3, 6]
 
 
-@settings(deadline=None)
-@given(st.integers(0, 40), st.integers(1, 5))
-def test_groups_are_few_small_and_of_equal_size(partitions, threads):
-    groups = groups_of(range(partitions), threads, TOGETHER)
-    assert sorted(place for group in groups for place in group) == list(range(partitions))
-    sizes = [len(group) for group in groups]
-    assert not sizes or (min(sizes) > 0 and max(sizes) <= min(TOGETHER, min(sizes) + 1))
-    assert len(groups) >= min(partitions, threads)
-    assert len(groups) < threads + partitions / TOGETHER + 1
+class Future:
+    """Stands for something that a worker made."""
 
-
-def test_groups_of_many_partitions_are_several_a_thread():
-    assert [len(group) for group in groups_of(range(24), 2, 8)] == [6, 6, 6, 6]
-    assert groups_of([3, 5, 8, 9], 1, 8) == [[3, 5, 8, 9]]
-    assert groups_of([3, 5, 8, 9], 2, 8) == [[3, 8], [5, 9]]
-    assert groups_of([3, 5, 8], 1, 1) == [[3], [5], [8]]
+    def __init__(self, key, found=None):
+        self.key, self.found = key, found
 
 
 class Cluster:
@@ -73,26 +63,67 @@ class Cluster:
 
     def __init__(self, **threads):
         self.threads, self.scheduler = threads, SimpleNamespace(ncores="threads", who_has="holders")
+        self.again = []
 
     def sync(self, asked, keys=(), callback_timeout=None):
-        first = next(iter(self.threads))
-        return dict(self.threads) if asked == "threads" else {key: [first] for key in keys}
+        return dict(self.threads) if asked == "threads" else {key: list(self.threads)[:1] for key in keys}
 
-    def submit(self, act, row, **where):
-        return row
+    def submit(self, act, table, facts, row, workers=(None,), **more):
+        assert row.key == str(facts)
+        return Future("held", workers[0])
+
+    def encoded(self, places):
+        self.again.append(list(places))
+        return [Future(str(place)) for place in places]
 
 
-def test_partitions_are_shared_out_again_where_a_worker_comes_or_goes():
-    cluster, places = Cluster(a=1, b=1), list(range(6))
-    shares = WorkerShares(cluster, [SimpleNamespace(key=str(place)) for place in places], [1] * 6)
+@pytest.fixture
+def held(monkeypatch):
+    """A cluster of two workers, and the shares of six partitions there."""
+    monkeypatch.setattr("hedgerow.engines.shares.gathered", lambda futures, *_: [(one, one.found) for one in futures])
+    cluster = Cluster(a=1, b=1)
+    rows = [Future(str(place)) for place in range(6)]
+    return cluster, WorkerShares(cluster, "table", range(6), [1] * 6, rows, cluster.encoded)
 
-    def asked():
-        groups = shares.groups(places, 1.0)
-        assert sorted(place for _, group in groups for place in group) == places
-        return {worker for worker, _ in groups}
 
-    assert asked() == {"a", "b"}
+def groups(shares, *, together=True):
+    found = shares.groups(range(6), Patience(1.0), together=together)
+    assert sorted(place for group in found for place in group.places) == list(range(6))
+    return found
+
+
+def test_partitions_are_shared_out_again_where_a_worker_comes_or_goes(held):
+    cluster, shares = held
+    assert {group.worker for group in groups(shares)} == {"a", "b"}
+    assert not cluster.again
     cluster.threads = {"b": 1}
-    assert asked() == {"b"}
+    assert {group.worker for group in groups(shares)} == {"b"}
     cluster.threads = {"b": 1, "c": 1, "d": 1}
-    assert asked() == {"b", "c", "d"}
+    assert {group.worker for group in groups(shares)} == {"b", "c", "d"}
+    assert list(map(len, cluster.again)) == [3, 4]  # what a had; then what c and d get
+
+
+def test_a_question_is_one_task_a_worker_and_afterwards_one_a_partition(held):
+    cluster, shares = held
+    cluster.threads = {"a": 1, "b": 2}
+    assert sorted((group.worker, len(group.places), group.threads) for group in groups(shares)) == [
+        ("a", 2, 1),
+        ("b", 4, 2),
+    ]
+    assert sorted(group.places for group in groups(shares, together=False)) == [(place,) for place in range(6)]
+
+
+def test_partitions_that_are_not_there_are_encoded_again_and_no_other(held):
+    cluster, shares = held
+    groups(shares)
+    shares.absent([1, 4])
+    groups(shares)
+    groups(shares)
+    assert cluster.again == [[1, 4]]
+
+
+def test_without_workers_no_task_waits_for_one_of_them(held):
+    cluster, shares = held
+    groups(shares)
+    cluster.threads = {}
+    assert [group.worker for group in groups(shares)] == [None]

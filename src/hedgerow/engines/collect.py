@@ -18,11 +18,12 @@ __all__ = ["Partial", "Total", "Wire", "combined", "narrowed"]
 
 @dataclass(frozen=True, eq=False)
 class Partial:
-    """The sum of what some partitions answered, and those that need the whole log before they can."""
+    """The sum of what some partitions answered; those that need the whole log before they can, and those that were not there."""
 
     places: tuple[int, ...]
     sum: npt.NDArray[np.integer] | None
     behind: tuple[int, ...] = ()
+    absent: tuple[int, ...] = ()
 
 
 def narrowed(question: Question, answer: Integers) -> npt.NDArray[np.integer]:
@@ -36,15 +37,17 @@ def combined(question: Question, partials: Iterable[Partial]) -> Partial:
     """Return several partial sums as one, widened before they are added up; raise EngineError where a partition is in two."""
     places: list[int] = []
     behind: list[int] = []
+    absent: list[int] = []
     total: Integers | None = None
     for partial in partials:
         places += partial.places
         behind += partial.behind
+        absent += partial.absent
         if partial.sum is not None:
             total = partial.sum.astype(np.int64) if total is None else _added(total, partial.sum)
     if len(set(places)) < len(places):
         raise _twice()
-    return Partial(tuple(places), None if total is None else narrowed(question, total), tuple(behind))
+    return Partial(tuple(places), None if total is None else narrowed(question, total), tuple(behind), tuple(absent))
 
 
 def _added(total: Integers, answer: npt.NDArray[np.integer]) -> Integers:
@@ -90,7 +93,7 @@ class Total:
 
 
 class Wire:
-    """How many bytes of tasks went to workers, and of answers came from them; for ``benchmarks/scaling.py``."""
+    """How many tasks and bytes of them went to workers, and bytes of answers came back; for ``benchmarks/scaling.py``."""
 
     def __init__(self) -> None:
-        self.sent = self.received = 0
+        self.sent = self.received = self.tasks = 0

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
+import secrets
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
 from itertools import count
 from typing import Any
 
 from hedgerow.arrays import Integers
-from hedgerow.engines import remote
+from hedgerow.engines import held, remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums, changed
 from hedgerow.engines.patience import GATHER, Patience, gathered, lost_scheduler, silent
 from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent
-from hedgerow.engines.remote import Chosen, Fact, Facts, Rows
-from hedgerow.engines.shares import RETRIES, TOGETHER, WorkerShares, sent_to
+from hedgerow.engines.remote import Chosen, Fact, Rows
+from hedgerow.engines.shares import RETRIES, Group, WorkerShares, sent_to
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, MissingExtraError
 from hedgerow.schema import Schema
@@ -33,6 +36,7 @@ __all__ = ["DaskEngine", "DaskSource"]
 Future = Any
 
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
+TOGETHER = 8  # partial sums that one task adds up
 
 
 def _distributed() -> Any:
@@ -90,28 +94,38 @@ class DaskSource:
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a reading has them; codes stay on the workers."""
         whose = None if keep is None else self._whose(layout, keep)
-        made = rows = self._each(_encode, (reading, layout, self.checksums.key, whose))
+        encode = partial(self._each, _encode, (reading, layout, self.checksums.key, whose))
+        made = rows = encode()
         try:
             found: list[Fact] = self._once_each(made, _fact, progress)
             for place, fact in enumerate(found):
                 self.checksums.check(reading, place, fact.digest)
-            facts = remote.placed(found)
+            facts, again = remote.placed(found), encode
             if keep is not None:
                 chosen = self._chosen(made, keep, found)
-                rows = [
-                    self.client.submit(remote.kept, one, mine, pure=False, retries=RETRIES)
-                    for one, mine in zip(made, chosen, strict=True)
-                ]
-                self._once_each(
-                    rows, _fact, Silent()
-                )  # now nothing but lost workers needs the ids, and Dask drops them
+                again = partial(self._kept, encode, chosen)
+                rows = self._each_kept(made, chosen)
+                self._once_each(rows, _fact, Silent())  # now nothing needs the ids, and Dask drops them
                 facts = [mine.after for mine in chosen]
-            shares = WorkerShares(self.client, rows, [fact.rows for fact in found])
-            engine = DaskEngine(self.client, shares, facts, self.timeout, progress, self.wire)
+            table = secrets.token_hex(8)
+            shares = WorkerShares(self.client, table, facts, [fact.rows for fact in found], rows, again)
+            engine = DaskEngine(self.client, table, shares, len(facts), self.timeout, progress, self.wire)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
             self.client.cancel([*made, *rows])
             raise
+
+    def _kept(
+        self, encode: Callable[..., list[Future]], chosen: Sequence[Chosen], places: Sequence[int]
+    ) -> list[Future]:
+        """Return some partitions, encoded again, without the classes of records that do not count."""
+        return self._each_kept(encode(places), [chosen[place] for place in places])
+
+    def _each_kept(self, made: Sequence[Future], chosen: Sequence[Chosen]) -> list[Future]:
+        return [
+            self.client.submit(remote.kept, one, mine, pure=False, retries=RETRIES)
+            for one, mine in zip(made, chosen, strict=True)
+        ]
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
         """Return how many records have each value, of those that ``keep`` does not leave out; workers count them."""
@@ -119,7 +133,7 @@ class DaskSource:
         if keep is not None:
             whose = self._whose(layout, keep)
             chosen = self._chosen_values(asked, layout, whose, keep)
-        found = self._each(_count, (asked, layout, self.checksums.key, whose), chosen)
+        found = self._each(_count, (asked, layout, self.checksums.key, whose), own=chosen)
         try:
             return reduce(asked.sum, self._once_each(found, _same, progress), asked.nothing)
         finally:
@@ -155,15 +169,21 @@ class DaskSource:
             raise other_unicode()
 
     def _each(
-        self, work: Callable[..., Any], arguments: tuple[Any, ...], own: Sequence[Any] | None = None
+        self,
+        work: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        places: Sequence[int] | None = None,
+        own: Sequence[Any] | None = None,
     ) -> list[Future]:
-        """Return what workers make of each partition, with an argument of its ``own`` where there are any."""
+        """Return what workers make of each partition, or of some, with an argument of its ``own`` where there are any."""
         delayed = import_module("dask").delayed
         given, parts = delayed(arguments, pure=False), self.frame.to_delayed()
         if own is not None and len(own) != len(parts):
             raise changed()
-        each = [None] * len(parts) if own is None else own
-        made = [delayed(work, pure=False)(given, mine, part) for mine, part in zip(each, parts, strict=True)]
+        made = [
+            delayed(work, pure=False)(given, None if own is None else own[place], parts[place])
+            for place in (range(len(parts)) if places is None else places)
+        ]
         futures: list[Future] = self.client.compute(made, retries=RETRIES)
         return futures
 
@@ -193,112 +213,125 @@ class DaskSource:
 class DaskEngine:
     """Asks the workers of a cluster; what a lost worker held is read and carried out anew by another one.
 
-    A task asks several partitions of a worker, and is sent the commands that they have not seen yet. A worker that lacks earlier
-    ones says so, and is sent all.
+    Workers hold the partitions. A question is one task for each worker, which gets the commands that it has not seen yet and adds
+    up what its partitions answer. Partitions that lack earlier commands say so, and are sent all; those that are not there are
+    encoded again.
 
     Parameters
     ----------
     client : distributed.Client
         The client.
+    table : str
+        The name by which workers know the partitions.
     shares : WorkerShares
-        The codes of each partition, and which worker counts it.
-    facts : sequence of Facts
-        What each partition's records must be.
+        Which worker holds each partition.
+    partitions : int
+        How many there are.
     timeout : float
         Seconds without an answer after which the fit ends with an EngineError.
     progress : Progress
         Whoever shows how far questions are.
     wire : Wire
-        Where bytes are counted.
+        Where bytes and tasks are counted.
     """
 
     def __init__(
         self,
         client: Any,
+        table: str,
         shares: WorkerShares,
-        facts: Sequence[Facts],
+        partitions: int,
         timeout: float,
         progress: Progress,
         wire: Wire,
     ) -> None:
-        self._client, self._shares, self._facts = client, shares, list(facts)
+        self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
         self._timeout, self._progress, self._wire = timeout, progress, wire
-        self._sent: dict[str, int] = {}
+        self._sent: dict[str, int] = {}  # the last command of each log that workers were told
         self._asked: list[Future] = []
         self._questions, self._tasks = count(1), count(1)
+        self._closed = weakref.finalize(self, _tell, client, held.close, table)
+        self._closed.atexit = False
 
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
-        total, question = Total(len(self._facts)), next(self._questions)
-        news, patience, together = task.after(self._sent.get(task.log, 0)), Patience(self._timeout), TOGETHER
+        total, question = Total(self._partitions), next(self._questions)
+        news, patience, together = task.after(self._sent.get(task.log, 0)), Patience(self._timeout), True
         while total.missing:  # those that lack commands, and answers that were lost with their worker, are asked again
-            for partial in self._answers(news, sorted(total.missing), patience, together):
-                total.add(partial)
-                self._wire.received += 0 if partial.sum is None else partial.sum.nbytes
-                self._progress.counted(question, 1 - len(total.missing) / len(self._facts))
-            news, together = task, 1  # the whole log takes long: an answer of each partition shows that they get on
+            for partial_sum in self._answers(news, sorted(total.missing), patience, together):
+                total.add(partial_sum)
+                self._shares.absent(partial_sum.absent)
+                self._wire.received += 0 if partial_sum.sum is None else partial_sum.sum.nbytes
+                self._progress.counted(question, 1 - len(total.missing) / self._partitions)
+            news, together = task, False  # the whole log takes long: an answer of each partition shows that they get on
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers(self, task: Task, places: Sequence[int], patience: Patience, together: int) -> Iterable[Partial]:
+    def _answers(self, task: Task, places: Sequence[int], patience: Patience, together: bool) -> Iterable[Partial]:
         """Yield partial sums of the answers of some partitions, each of them once at most."""
         packed = pickle.dumps(task)
+        groups = self._shares.groups(places, patience, together=together)
         try:
-            groups = self._shares.groups(places, patience.left, together)
             futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=patience.left)
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
         self._wire.sent += len(packed) * len(futures)
+        self._wire.tasks += len(futures)
         self._asked = made = list(
             futures
         )  # lets go of the last question's futures; their release goes out with these tasks
         try:
-            cells = _cells(task)
+            workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
+            cells = task.question.cells(task.n_codes, task.n_classes)
             while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
                 parts = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
                 futures = [
                     self._client.submit(_combined, task.question, *part, pure=False, retries=RETRIES) for part in parts
                 ]
+                workers |= {
+                    future: set().union(*(workers[one] for one in part))
+                    for future, part in zip(futures, parts, strict=True)
+                }
                 made += futures
-            for _, partial in gathered(futures, patience):
-                yield partial
+            for _, partial_sum in gathered(futures, patience, workers, lambda: self._shares.present(patience)):
+                yield partial_sum
         except BaseException:
             self._client.cancel(made)
             raise
 
-    async def _submitted(self, log: str, groups: Sequence[tuple[str | None, list[int]]], packed: bytes) -> list[Future]:
+    async def _submitted(self, log: str, groups: Sequence[Group], packed: bytes) -> list[Future]:
         """Return the answers that workers are asked for; where the client's own loop asks, they are told in one message."""
         return [
             self._client.submit(
-                remote.answered,
-                [self._facts[place] for place in group],
-                [self._shares.rows[place] for place in group],
+                held.answered,
+                self._table,
+                group.places,
                 packed,
+                group.threads,
                 key=f"hedgerow-{log}-{next(self._tasks)}",
                 pure=False,
                 retries=RETRIES,
-                **sent_to(worker),
+                **sent_to(group.worker),
             )
-            for worker, group in groups
+            for group in groups
         ]
 
     def forget(self, log: str) -> None:
         """Drop what workers remember of a log."""
         if self._sent.pop(log, None) is not None:
-            run_on_workers(self._client, _forget, log).join(
-                GATHER
-            )  # a scheduler that does not answer is not waited for
+            _tell(self._client, held.forget, log)
 
     def close(self) -> None:
         """Drop everything."""
-        for log in list(self._sent):
-            self.forget(log)
+        self._sent.clear()
         self._asked.clear()
         self._shares.close()
+        self._closed()
 
 
-def _cells(task: Task) -> int:
-    return task.question.cells(task.n_codes, task.n_classes)
+def _tell(client: Any, work: Callable[[str], None], name: str) -> None:
+    """Let every worker do something; a scheduler that does not answer is not waited for."""
+    run_on_workers(client, _aside, work, name).join(GATHER)
 
 
 def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
@@ -336,8 +369,9 @@ def _same(found: Any) -> Any:
     return found
 
 
-async def _forget(log: str) -> None:  # waited for by nobody, which Dask allows for coroutines alone
-    remote.forget(log)
+async def _aside(work: Callable[[str], None], name: str) -> None:
+    """Do something that may wait for a task; nobody waits for it, which Dask allows for coroutines alone."""
+    await asyncio.to_thread(work, name)
 
 
 async def _prepare() -> None:

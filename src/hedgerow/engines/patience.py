@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +14,7 @@ __all__ = ["GATHER", "Patience", "gathered", "lost", "lost_scheduler", "silent"]
 Future = Any
 
 GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
+LOOK = 1.0  # seconds between two looks at whether workers are still there
 
 
 class Patience:
@@ -35,19 +36,29 @@ class Patience:
         return left
 
 
-def gathered(futures: Iterable[Future], patience: Patience) -> Iterable[tuple[Future, Any]]:
+def gathered(
+    futures: Iterable[Future],
+    patience: Patience,
+    workers: Mapping[Future, Collection[str | None]] | None = None,
+    present: Callable[[], Collection[str]] = tuple,
+) -> Iterable[tuple[Future, Any]]:
     """Yield futures as they finish, with what they made.
 
     A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
-    moment may wait for ever. Whoever needs it asks anew, which changes nothing, as tasks are functions.
+    moment may wait for ever. So is one that waits for ``workers`` that are not ``present`` any more: where none was left when
+    they were lost, Dask forgets to send their tasks to those that come. Whoever needs a result asks anew, which changes nothing:
+    tasks are functions.
     """
     distributed = import_module("distributed")
     waiting = set(futures)
     while waiting:
         try:
-            done = distributed.wait(waiting, timeout=patience.left, return_when="FIRST_COMPLETED").done
+            done = distributed.wait(waiting, timeout=min(LOOK, patience.left), return_when="FIRST_COMPLETED").done
         except TimeoutError:
-            continue  # no patience is left
+            if workers:
+                now = set(present())
+                waiting = {future for future in waiting if now.issuperset(workers.get(future, ()))}
+            continue
         except distributed.CancelledError:
             raise lost() from None
         waiting -= done

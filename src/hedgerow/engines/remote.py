@@ -40,6 +40,7 @@ __all__ = [
     "persons",
     "placed",
     "prepare",
+    "writable",
 ]
 
 NO_IDS: Ids = np.empty((0, 2), dtype=np.uint64)
@@ -228,7 +229,7 @@ def _check(facts: Facts, rows: Rows) -> None:
 
 def _answered(task: Task, facts: Facts, rows: Rows) -> Partial:
     _check(facts, rows)
-    arrays: dict[str, npt.NDArray[Any]] = {"codes": _writable(rows.codes), "labels": _writable(rows.labels)}
+    arrays: dict[str, npt.NDArray[Any]] = {"codes": writable(rows.codes), "labels": writable(rows.labels)}
     try:
         answer = task.answer(Partition(facts.first_row, arrays), memo_of(task.log, facts.place))
     except Behind:
@@ -236,6 +237,6 @@ def _answered(task: Task, facts: Facts, rows: Rows) -> Partial:
     return Partial((facts.place,), answer)
 
 
-def _writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return an array as kernels know it: what came over the wire may be read-only, which numba takes for another type."""
     return np.require(array, requirements=["C", "A", "W"])

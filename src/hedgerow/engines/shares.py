@@ -1,22 +1,37 @@
-"""Which worker of a Dask cluster counts which partitions."""
+"""Which worker of a Dask cluster holds which partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
-from hedgerow.engines.remote import Rows
+from hedgerow.engines import held
+from hedgerow.engines.patience import Patience, gathered, lost_scheduler
+from hedgerow.engines.remote import Facts, Rows
 
-__all__ = ["RETRIES", "TOGETHER", "WorkerShares", "groups_of", "sent_to", "shared_out"]
+__all__ = ["RETRIES", "Group", "WorkerShares", "sent_to", "shared_out"]
 
 Future = Any
 
-TOGETHER = 8  # partitions that one task asks, and partial sums that one task adds up
 RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
+SHARE_OF_MEMORY = 0.4  # of a worker's, for partitions; from 0.7 on Dask itself puts on disk what it has
+
+
+@dataclass(frozen=True)
+class Group:
+    """Partitions that one task asks together, on so many threads of the worker that holds them; None: none holds them now."""
+
+    worker: str | None
+    places: tuple[int, ...]
+    threads: int
 
 
 class WorkerShares:
-    """Which worker counts which partitions: shared out once by their records, and again where workers came or went.
+    """Which worker holds which partitions: shared out once by their records, and again where workers came or went.
 
     What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
 
@@ -24,53 +39,115 @@ class WorkerShares:
     ----------
     client : distributed.Client
         The client.
-    rows : sequence of Future
-        The codes of each partition, wherever they are.
+    table : str
+        The name by which workers know these partitions.
+    facts : sequence of Facts
+        What each partition's records must be.
     sizes : sequence of int
         How many records each has.
+    rows : sequence of Future
+        The codes of each partition, wherever they are; let go of once a worker holds them.
+    again : callable
+        Returns the codes of some partitions, encoded again.
     """
 
-    def __init__(self, client: Any, rows: Sequence[Future], sizes: Sequence[int]) -> None:
-        self.rows = list(rows)
-        self._client, self._sizes = client, sizes
-        self._threads: dict[str | None, int] = {}
-        self._settled = False
-        self._shares: list[list[int]] = []
+    def __init__(
+        self,
+        client: Any,
+        table: str,
+        facts: Sequence[Facts],
+        sizes: Sequence[int],
+        rows: Sequence[Future],
+        again: Callable[[Sequence[int]], Sequence[Future]],
+    ) -> None:
+        self._client, self._table, self._facts, self._sizes = client, table, list(facts), sizes
+        self._rows, self._again = dict(enumerate(rows)), again
+        self._threads: dict[str, int] = {}
+        self._holders: list[str | None] = [None] * len(facts)
 
-    def groups(self, places: Sequence[int], seconds: float, most: int = TOGETHER) -> list[tuple[str | None, list[int]]]:
-        """Return partitions that one task asks together, and the worker that shall run it if it is there; None for any.
+    def groups(self, places: Sequence[int], patience: Patience, *, together: bool) -> list[Group]:
+        """Return partitions that one task asks together: all of a worker, or each by itself; those that nobody holds are encoded.
 
-        Raises OSError, or TimeoutError after so many seconds, where the scheduler is gone or does not answer.
+        Raises EngineError where the scheduler is gone, or nothing comes from it or from any worker for too long.
         """
-        ask, scheduler = self._client.sync, self._client.scheduler
-        threads = ask(scheduler.ncores, callback_timeout=seconds) or {None: 1}
-        if threads != self._threads or not self._settled:
-            keys = [row.key for row in self.rows]
-            self._share_out(threads, ask(scheduler.who_has, keys=keys, callback_timeout=seconds))
-        asked = set(places)
-        return [
-            (worker, group)
-            for (worker, at_once), share in zip(threads.items(), self._shares, strict=True)
-            for group in groups_of([place for place in share if place in asked], at_once, most)
-        ]
+        threads = self.present(patience)
+        if threads != self._threads or None in self._holders:
+            self._hold(self._wanted(threads, patience), patience)
+            self._threads = dict(threads)
+        shares: dict[str | None, list[int]] = {}
+        for place in places:
+            holder = self._holders[place]
+            shares.setdefault(holder if holder in threads else None, []).append(place)
+        if together:
+            return [Group(worker, tuple(share), threads.get(worker or "", 1)) for worker, share in shares.items()]
+        return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
 
-    def _share_out(self, threads: dict[str | None, int], known: Mapping[str, Sequence[str]]) -> None:
-        """Give each worker its partitions; codes move to it where they are elsewhere. ``known`` has the workers of each key."""
-        self._threads, workers = threads, list(threads)
-        holders = [[worker for worker in known.get(row.key, ()) if worker in threads] for row in self.rows]
-        holder = [workers.index(found[0]) if found else None for found in holders]
-        self._shares = shared_out(holder, self._sizes, list(threads.values()))
-        for worker, share in zip(workers, self._shares, strict=True):
-            for place in share:
-                if holders[place] and worker not in holders[place]:
-                    row = self.rows[place]
-                    self.rows[place] = self._client.submit(_same, row, pure=False, retries=RETRIES, **sent_to(worker))
-        self._settled = all(holders)  # what is nowhere yet may come to be elsewhere than it was shared out to
+    def present(self, patience: Patience) -> Mapping[str, int]:
+        """Return the workers that are there, with their threads."""
+        threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, patience)
+        return threads
+
+    def absent(self, places: Iterable[int]) -> None:
+        """Take note that partitions were not where they should be."""
+        for place in places:
+            self._holders[place] = None
+
+    def _ask(self, asked: Callable[..., Any], patience: Patience, **more: Any) -> Any:
+        try:
+            return self._client.sync(asked, callback_timeout=patience.left, **more)
+        except (OSError, TimeoutError):
+            raise lost_scheduler() from None
+
+    def _wanted(self, threads: Mapping[str, int], patience: Patience) -> dict[int, str | None]:
+        """Return the partitions that are not where they shall be, and the worker that shall hold each; None for any."""
+        if not threads:
+            return {place: None for place, holder in enumerate(self._holders) if holder is None}
+        workers = list(threads)
+        keys = [row.key for row in self._rows.values()]
+        known = self._ask(self._client.scheduler.who_has, patience, keys=keys) if keys else {}
+        there = [
+            [holder] if holder else list(known.get(self._rows[place].key, ())) if place in self._rows else []
+            for place, holder in enumerate(self._holders)
+        ]
+        present = [[workers.index(worker) for worker in found if worker in threads] for found in there]
+        shares = shared_out([found[0] if found else None for found in present], self._sizes, list(threads.values()))
+        wanted = {place: worker for worker, share in zip(workers, shares, strict=True) for place in share}
+        return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
+
+    def _hold(self, wanted: Mapping[int, str | None], patience: Patience) -> None:
+        """Let workers hold partitions; what was encoded for that is let go of."""
+        lacking = [place for place in wanted if place not in self._rows]
+        self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
+        left = dict(wanted)
+        while left:  # what a worker said and took along when it was lost is asked for again
+            futures = {
+                self._client.submit(
+                    _hold,
+                    self._table,
+                    self._facts[place],
+                    self._rows[place],
+                    pure=False,
+                    retries=RETRIES,
+                    **sent_to(worker),
+                ): place
+                for place, worker in left.items()
+            }
+            workers = {future: {left[place]} - {None} for future, place in futures.items()}
+            try:
+                for future, holder in gathered(futures, patience, workers, lambda: self.present(patience)):
+                    self._holders[futures[future]] = holder
+                    del left[futures[future]]
+            except BaseException:
+                self._client.cancel(list(futures))
+                raise
+        for place in wanted:
+            del self._rows[place]
 
     def close(self) -> None:
-        """Drop all codes."""
-        self._client.cancel(self.rows)
-        self.rows.clear()
+        """Drop what was not held yet."""
+        with suppress(Exception):
+            self._client.cancel(list(self._rows.values()))
+        self._rows.clear()
 
 
 def shared_out(holder: Sequence[int | None], sizes: Sequence[int], threads: Sequence[int]) -> list[list[int]]:
@@ -101,16 +178,18 @@ def shared_out(holder: Sequence[int | None], sizes: Sequence[int], threads: Sequ
     return [sorted(share) for share in shares]
 
 
-def groups_of(share: Sequence[int], threads: int, most: int) -> list[list[int]]:
-    """Return a worker's partitions in groups of so many at most, as many groups as keep its threads busy."""
-    number = threads * -(-len(share) // (threads * most)) if share else 0
-    return [list(share[first::number]) for first in range(min(number, len(share)))]
-
-
 def sent_to(worker: str | None) -> dict[str, Any]:
     """Return how a task is sent to a worker, or to another one if that is lost."""
     return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
-def _same(rows: Rows) -> Rows:
-    return rows
+# What runs on workers.
+
+
+def _hold(table: str, facts: Facts, rows: Rows) -> str:
+    """Keep a partition here, and return where that is."""
+    worker = import_module("distributed").get_worker()
+    limit = worker.memory_manager.memory_limit
+    memory = int(limit * SHARE_OF_MEMORY) if limit else sys.maxsize
+    held.hold(table, facts, rows, worker.local_directory, memory)
+    return str(worker.address)

@@ -1,0 +1,135 @@
+"""Partitions that a worker process keeps between questions, with what logs made of them."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import pickle
+import threading
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from hedgerow.engines.collect import Partial, combined
+from hedgerow.engines.encode import changed
+from hedgerow.engines.remote import Facts, Rows, writable
+from hedgerow.engines.spill import Spill
+from hedgerow.table import Behind, Memo, Partition, Task
+from hedgerow.threads import for_each, single
+
+__all__ = ["answered", "close", "forget", "hold"]
+
+MOST_TABLES = 4  # that a process keeps: the oldest gives way, as a driver that died never closes its own
+MOST_LOGS = 4  # of a table
+
+
+class Held:
+    """The partitions of one table that this process holds: their codes and classes, and a memo for each log.
+
+    All of it stays in memory while that fits the budget of the process, and goes to files otherwise. Nothing rests on it: a
+    partition that is gone is encoded again, and a memo that is gone is made again from the whole log.
+    """
+
+    def __init__(self, spill: Spill) -> None:
+        self._spill = spill
+        self._partitions: dict[int, Partition] = {}
+        self._arrays: dict[int, MutableMapping[str, npt.NDArray[Any]]] = {}  # of the partitions
+        self._memos: dict[str, dict[int, Memo]] = {}
+        self._lock = threading.RLock()
+
+    def put(self, facts: Facts, rows: Rows) -> None:
+        """Keep a partition, or raise EngineError if its records are not those that the driver knows."""
+        if not hmac.compare_digest(facts.digest, rows.digest):
+            raise changed()
+        with self._lock:
+            if facts.place not in self._partitions:
+                arrays = self._spill.arrays()
+                arrays["codes"], arrays["labels"] = writable(rows.codes), writable(rows.labels)
+                self._arrays[facts.place] = arrays
+                self._partitions[facts.place] = Partition(facts.first_row, arrays)
+
+    def answer(self, task: Task, place: int) -> Partial:
+        """Return what one partition answers, or why it cannot."""
+        partition = self._partitions.get(place)
+        if partition is None:
+            return Partial((), None, absent=(place,))
+        try:
+            return Partial((place,), task.answer(partition, self._memo(task.log, place)))
+        except Behind:
+            return Partial((), None, behind=(place,))
+
+    def _memo(self, log: str, place: int) -> Memo:
+        with self._lock:
+            if log not in self._memos:
+                for old in list(self._memos)[: -MOST_LOGS + 1]:
+                    self.forget(old)
+            memos = self._memos.setdefault(log, {})
+            return memos.setdefault(place, Memo(self._spill.arrays()))
+
+    def forget(self, log: str) -> None:
+        """Drop what a log made of the partitions."""
+        with self._lock:
+            memos = self._memos.pop(log, {})
+        for memo in memos.values():
+            with memo.lock:  # a task that nobody waits for any more may still use it
+                memo.arrays.clear()
+                memo.position = 0
+
+    def close(self) -> None:
+        """Drop everything."""
+        for log in list(self._memos):
+            self.forget(log)
+        for place in list(self._partitions):
+            del self._partitions[place]
+            self._arrays.pop(place).clear()
+
+
+_TABLES: dict[str, Held] = {}
+_SPILLS: list[Spill] = []
+_LOCK = threading.RLock()
+
+
+def _held(table: str, folder: str | os.PathLike[str] | None, memory: int) -> Held:
+    """Return what this process holds of a table; older tables give way to a new one."""
+    with _LOCK:
+        if table not in _TABLES:
+            for old in list(_TABLES)[: -MOST_TABLES + 1]:
+                close(old)
+            if not _SPILLS:
+                _SPILLS.append(Spill(folder, memory))
+            _TABLES[table] = Held(_SPILLS[0])
+        return _TABLES[table]
+
+
+def hold(table: str, facts: Facts, rows: Rows, folder: str | os.PathLike[str] | None, memory: int) -> None:
+    """Keep a partition of a table; all tables of this process share so many bytes of memory, and then a folder."""
+    _held(table, folder, memory).put(facts, rows)
+
+
+def answered(table: str, places: Sequence[int], packed: bytes, threads: int) -> Partial:
+    """Return what some partitions of a table answer together, on so many threads: a function of their records and the task."""
+    task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
+    held, partials = _TABLES.get(table), list[Partial]()
+    if held is None:
+        return Partial((), None, absent=tuple(places))
+
+    def work(group: Sequence[int]) -> None:
+        with single():
+            partials.append(combined(task.question, (held.answer(task, place) for place in group)))
+
+    for_each([places[first::threads] for first in range(min(threads, len(places)))], work, threads)
+    return combined(task.question, partials)
+
+
+def forget(log: str) -> None:
+    """Drop what this process made of partitions under a log."""
+    for held in list(_TABLES.values()):
+        held.forget(log)
+
+
+def close(table: str) -> None:
+    """Drop all that this process holds of a table."""
+    held = _TABLES.pop(table, None)
+    if held is not None:
+        held.close()

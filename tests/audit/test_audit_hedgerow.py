@@ -321,3 +321,63 @@ class ForAQuarter(Geometric):
 def test_noise_for_a_quarter_of_what_a_record_adds_is_caught(monkeypatch):
     monkeypatch.setattr("hedgerow.mechanisms.budget.Geometric", ForAQuarter)
     assert worst(1, TYPES[::7]) > 1
+
+
+# A fit that starts from a model: features have codes for missing and undeclared cells too, as the model was fitted with them.
+
+
+@pytest.fixture
+def encoders_as_they_are(monkeypatch):
+    from hedgerow import survey
+    from hedgerow.schema import Encoder
+
+    monkeypatch.setattr(survey, "Encoder", Encoder)
+
+
+def start_law(records, init, **given):
+    boosted = plan_at(
+        hr.HedgerowClassifier(epsilon=1.0, schema=SCHEMA, n_estimators=1, init=init, **given), SCHEMA, Fraction(1)
+    )
+
+    def fit(source):
+        curator = Queryable(make_table(records, (4, 4)), Fraction(1), source)
+        boosted.fit(curator)
+        assert curator.spent <= cost(boosted.event).epsilon <= 1
+
+    found = open_law(fit, Grid((0,), (0, 8 * UNIT)))
+    assert total(found) == pytest.approx(1, abs=1e-9)
+    return found
+
+
+@pytest.fixture(scope="module")
+def init():
+    generator = np.random.default_rng(0)
+    X = {f"f{i}": generator.choice(["a", "b"], 400) for i in range(2)}
+    y = np.where((X["f0"] == "a") ^ (generator.random(400) < 0.1), "yes", "no")
+    return hr.HedgerowClassifier(20.0, schema=SCHEMA, n_estimators=3, random_state=0).fit(X, y)
+
+
+@pytest.mark.usefixtures("encoders_as_they_are")
+def test_a_fit_with_a_start_loses_at_most_epsilon_and_a_fair_part_of_it(init):
+    """One record more: of any code, also a missing or an undeclared one, and either class."""
+    kinds = [(a, b, y) for a in (0, 1, 3) for b in (0, 2) for y in (0, 1)]
+    some = ((0, 1, 1),)
+    laws = {records: start_law(records, init) for records in [(), *((kind,) for kind in kinds), some]}
+    losses = [worst_loss(laws[()], laws[(kind,)]) for kind in kinds]
+    losses += [worst_loss(laws[some], start_law((*some, kind), init)) for kind in kinds[::4]]
+    assert 0.4 < max(losses) <= 1
+
+
+@pytest.mark.usefixtures("encoders_as_they_are")
+def test_a_margin_of_a_start_that_follows_another_record_is_caught(init, monkeypatch):
+    """Where every record had the margin of the first one, a record more would move all of them."""
+    from hedgerow.additive.starts import StartVotes
+
+    honest = StartVotes.__call__
+
+    def of_the_last(votes, codes, margins):
+        honest(votes, codes[-1:].repeat(len(codes), axis=0), margins)
+
+    monkeypatch.setattr(StartVotes, "__call__", of_the_last)
+    before = ((0, 1, 1),) * 5
+    assert worst_loss(start_law(before, init), start_law((*before, (1, 1, 0)), init)) > 1

@@ -35,6 +35,35 @@ def files(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore:the noisy number of records")
+def test_a_model_starts_from_the_one_of_a_file(folder, run, train):
+    own = "--system", "hedgerow"
+    assert train(*own, "--param", "n_estimators=3", out="first.hedgerow").exit_code == 0
+    trained = train(*own, "--init", "first.hedgerow", out="second.hedgerow")
+    assert trained.exit_code == 0, trained.output
+    first, second = hr.load("first.hedgerow"), hr.load("second.hedgerow")
+    assert first.certificate_.digest[:16] in second.certificate_.starts[0]
+    assert len(second.model_.parts[0].terms) == 3
+    assert "the model that it starts from" in trained.output
+
+
+def test_what_is_no_start_is_refused_before_the_fit(folder, run, train):
+    assert train(out="first.hedgerow").exit_code == 0
+    for more, words in (
+        (("--init", "first.hedgerow"), "EDPRFClassifier starts from no model"),
+        (("--init", "first.hedgerow", "--system", "hedgerow"), "init is EDPRFClassifier, but it must be"),
+        (("--init", "people.csv", "--system", "hedgerow"), "is not a model file"),
+        (("--init", "none.hedgerow", "--system", "hedgerow"), "does not exist"),
+        (("--param", "init=first.hedgerow", "--system", "hedgerow"), "write --init"),
+    ):
+        refused = train(*more, out="second.hedgerow")
+        assert refused.exit_code == 2, refused.output
+        assert words in refused.stderr
+    overwriting = train("--init", "first.hedgerow", "--system", "hedgerow", "--force", out="first.hedgerow")
+    assert "a file that this command reads" in overwriting.stderr
+    assert files(folder) == ["first.hedgerow", "people.csv", "people.toml"]
+
+
 def test_train_and_predict(folder, run, train):
     trained = train()
     assert trained.exit_code == 0, trained.output

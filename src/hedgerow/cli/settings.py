@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.systems import load
 
-__all__ = ["own_parameters", "read_delta", "read_parameters", "read_variant"]
+__all__ = ["own_parameters", "read_delta", "read_init", "read_parameters", "read_variant"]
 
 ELSEWHERE = (
     "epsilon",
@@ -21,6 +23,7 @@ ELSEWHERE = (
     "adjacency",
     "records_per_person",
     "ledger",
+    "init",
 )  # these have options of their own, or none
 
 
@@ -66,6 +69,17 @@ def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, f
             f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
         )
     return {"delta": delta}
+
+
+def read_init(kind: type[PrivateEstimator], path: Path | None) -> dict[str, PrivateEstimator]:
+    """Return the model of a file as the setting to start from, if one is given; most systems start from none."""
+    if path is None:
+        return {}
+    if "init" not in inspect.signature(kind).parameters:
+        raise click.UsageError(
+            f"{kind.__name__} starts from no model; leave out --init, or take hedgerow or hedgerow-regressor."
+        )
+    return {"init": load(path)}
 
 
 def _text(annotation: Any) -> str:

@@ -9,6 +9,7 @@ import click
 from hedgerow.cli.ledgers import ledger_options
 from hedgerow.cli.options import (
     ADJACENCIES,
+    InputFile,
     OutputFile,
     checked_delta,
     checked_epsilon,
@@ -65,6 +66,12 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     help="What neighboring data sets are.",
 )
 @person_options
+@click.option(
+    "--init",
+    type=InputFile(),
+    metavar="MODEL",
+    help="Start from a model of public records or an earlier release; what it cost the same records adds up.",
+)
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
 @click.option(
     "--holdout",

@@ -16,7 +16,7 @@ from hedgerow.cli.holdout import NOT_COVERED, ErrorScore, Score, ask_privately, 
 from hedgerow.cli.ledgers import ledger_or_none
 from hedgerow.cli.options import refuse_overwriting
 from hedgerow.cli.output import card_values, check_stdout, model_values, write_json
-from hedgerow.cli.settings import read_delta, read_parameters, read_variant
+from hedgerow.cli.settings import read_delta, read_init, read_parameters, read_variant
 from hedgerow.cli.share_progress import ShareProgress
 from hedgerow.cli.spending import Spending
 from hedgerow.engines.records import Records
@@ -44,6 +44,7 @@ def run_training(
     adjacency: str,
     person: str | None,
     records_per_person: int | None,
+    init: Path | None,
     pairs: Sequence[str],
     holdout: float | None,
     holdout_epsilon: float | None,
@@ -59,7 +60,7 @@ def run_training(
         raise click.UsageError(
             "--holdout-epsilon asks about held-out lines, of which there are none; pass --holdout SHARE."
         )
-    refuse_overwriting(out, force, *data, schema_path)
+    refuse_overwriting(out, force, *data, schema_path, *([] if init is None else [init]))
     whole = holdout is not None or variant == "published" or not data[0].is_file()
     if whole and len(data) > 1:
         raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
@@ -69,6 +70,7 @@ def run_training(
         **read_parameters(kind, pairs),
         **read_variant(kind, variant),
         **read_delta(kind, delta),
+        **read_init(kind, init),
     }
     form = CSVFormat.of(schema, separator)
     _warn_of_inferred(schema, schema_path)

@@ -81,10 +81,10 @@ test-all: test $(EXPORTS_STAMP) $(if $(shell command -v java),$(ENGINES_STAMP))
 test-slow: venv
 	$(PYTEST) -m slow
 
-# Ledger stores on PostgreSQL, which other targets skip where it is not installed.
+# Ledger stores and exported statements on PostgreSQL, which other targets skip where it is not installed.
 test-postgres: venv
 	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || { echo "PostgreSQL is not installed: apt-get install postgresql" >&2; exit 1; }
-	$(PYTEST) $(WHOLE) tests/ledgers -k "postgresql or server"
+	$(PYTEST) $(WHOLE) tests/ledgers tests/export -k "postgresql or server"
 
 # Models as ONNX, SQL and JSON in the programs that they are for, which other targets skip where these are not installed.
 test-exports: $(EXPORTS_STAMP)

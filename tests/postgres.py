@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -9,7 +10,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 USER = "postgres"  # Debian's package brings it
@@ -38,6 +41,7 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._made = 0
+        self._connection: Any = None
         self.data = self.folder / "data"
         self._run("initdb", "-D", str(self.data), "-U", "hedgerow", "-A", "trust", "-E", "UTF8", "--locale=C")
         self.start()
@@ -86,6 +90,27 @@ class Server:
         self.execute(f"CREATE DATABASE d{self._made}")
         return f"postgresql+psycopg://hedgerow@127.0.0.1:{self.port}/d{self._made}"
 
+    def connection(self) -> Any:
+        """Return the one connection in a transaction of its own, with an empty schema "main"; what was done before is undone."""
+        import psycopg
+
+        if self._connection is None:
+            self._connection = psycopg.connect(self.url().replace("+psycopg", ""))
+        self._connection.rollback()
+        self._connection.execute("CREATE SCHEMA main")
+        self._connection.execute("SET search_path = main")
+        return self._connection
+
     def stop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
         self.kill()
         shutil.rmtree(self.folder)
+
+
+@cache
+def shared() -> Server:
+    """A server for statements that change nothing outside a database of their own; it stops when the tests end."""
+    server = Server("fsync=off", "jit=off")
+    atexit.register(server.stop)
+    return server

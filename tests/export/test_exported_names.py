@@ -6,6 +6,7 @@ import json
 import sqlite3
 
 import numpy as np
+import postgres
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -109,6 +110,15 @@ def test_duckdb_answers_alike_whatever_names_and_values_are(found):
     pytest.importorskip("duckdb", reason="make test-exports installs it")
     if found is not None:
         check_sql("duckdb", *found)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))
+@slow
+@given(models())
+def test_postgresql_answers_alike_whatever_names_and_values_are(found):
+    if found is not None:
+        check_sql("postgresql", *found)
 
 
 def check_sql(engine, model, X, table):

@@ -12,7 +12,7 @@ import pytest
 from export_records import ROWS, SCHEMA, odd_records, training
 from test_export_form import codes_of
 from test_json_export import code_of
-from test_sql_export import ENGINES, table_of
+from test_sql_export import ENGINES, rows_of, table_of
 
 import hedgerow as hr
 
@@ -58,7 +58,7 @@ def test_the_form_says_what_the_model_says(kind):
 @pytest.mark.parametrize("kind", OUTCOMES)
 def test_sql_predicts_as_the_model_does(kind, engine):
     model = regressor(kind)
-    X = odd_records(model, ROWS)
+    X = odd_records(model, rows_of(engine))
     found = predictions(table_of(engine, X, TYPES), model.to_sql("people", engine, keep=["#"]))
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-13, atol=1e-12)
 

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import datetime
+import re
 import sqlite3
 
 import numpy as np
+import postgres
 import pytest
 from export_records import FORMS, NUMBERS, ROWS, SCHEMA, TEXTS, around, fitted, odd_records, training
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.export.dialects import DIALECTS
+from hedgerow.export.dialects import DECIMAL, DIALECTS
 from hedgerow.export.sql_text import _added
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
-ENGINES = ("sqlite", pytest.param("duckdb", marks=pytest.mark.full))
+POSTGRES = pytest.param(
+    "postgresql",
+    marks=[pytest.mark.full, pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))],
+)
+ENGINES = ("sqlite", pytest.param("duckdb", marks=pytest.mark.full), POSTGRES)
 
 
 def connect(engine):
     if engine == "sqlite":
         return sqlite3.connect(":memory:")
+    if engine == "postgresql":
+        return postgres.shared().connection()
     return pytest.importorskip("duckdb", reason="make test-exports installs it").connect()
+
+
+def rows_of(engine):
+    """How many odd records: PostgreSQL answers a row at a time."""
+    return 5000 if engine == "postgresql" else ROWS
 
 
 def plain(cell):
@@ -34,6 +49,7 @@ def table_of(engine, X, types, name="people"):
     """A connection with a table of records, the columns being of these types, and their number as its key."""
     connection = connect(engine)
     quoted = [DIALECTS[engine].identifier(column) for column in ("#", *X)]
+    types = [kind.replace("DOUBLE", DIALECTS[engine].double) for kind in types]
     columns = ", ".join(f"{column} {kind}" for column, kind in zip(quoted, ("BIGINT", *types), strict=True))
     connection.execute(f"CREATE TABLE {DIALECTS[engine].identifier(name)} ({columns})")
     rows = [tuple(map(plain, row)) for row in zip(range(len(next(iter(X.values())))), *X.values(), strict=True)]
@@ -44,6 +60,10 @@ def table_of(engine, X, types, name="people"):
         frame = pyarrow.table({column: pyarrow.array(cells) for column, cells in columns})
         connection.register("frame of records", frame)
         connection.execute(f'INSERT INTO {DIALECTS[engine].identifier(name)} SELECT * FROM "frame of records"')
+    elif engine == "postgresql":
+        with connection.cursor().copy(f"COPY {DIALECTS[engine].identifier(name)} FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
     else:
         places = ", ".join("?" * len(quoted))
         connection.executemany(f"INSERT INTO {DIALECTS[engine].identifier(name)} VALUES ({places})", rows)
@@ -66,7 +86,7 @@ def check(engine, model, X, types, name="people"):
 @pytest.mark.parametrize(("name", "variant"), thinned(FORMS, 6))
 def test_labels_are_equal_and_probabilities_within_rounding(name, variant, engine):
     model = fitted(name, variant)
-    check(engine, model, odd_records(model, ROWS), ("DOUBLE", "VARCHAR", "DOUBLE"))
+    check(engine, model, odd_records(model, rows_of(engine)), ("DOUBLE", "VARCHAR", "DOUBLE"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -128,6 +148,81 @@ def test_duckdb_reads_columns_of_every_type(kind, cells):
     column = np.array(cells, dtype=object)
     X = {"age": column if number else np.full(len(cells), 50.0), "job": column, "score": np.zeros(len(cells))}
     check("duckdb", model, X, (kind if number else "DOUBLE", kind, "DOUBLE"))
+
+
+@pytest.mark.parametrize("engine", [POSTGRES])
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        ("INTEGER", [1, 0, 2, 7, -9, None]),
+        ("BOOLEAN", [True, False, None]),
+        ("REAL", [1.0, 2.5, 0.0, -0.0, 7.0, float(np.float32(0.1)), float(np.float32(1e30)), float("inf"), None]),
+        ("NUMERIC(400, 3)", [1, 2.5, 7, 10**310, -(10**310), None]),
+        ("CHAR(8)", ["1", " 2.5", "1e999", "nan", "clerk", None]),
+        ("DATE", [datetime.date(2020, 1, 1), None]),
+        ("TIMESTAMP", [datetime.datetime(2020, 1, 1, 12, 30), None]),
+    ],
+)
+def test_postgresql_reads_columns_of_every_type(engine, kind, cells):
+    schema = SCHEMA.replace({"job": hr.Categorical([1, 2.5, 0, 0.1, "2020-01-01", "2020-01-01 12:30:00"])})
+    X, y = training(500)
+    X["job"] = np.random.default_rng(0).choice(np.array([1, 2.5, 0, "2020-01-01", "x"], dtype=object), 500)
+    model = hr.PFDPDTClassifier(epsilon=50.0, schema=schema).fit(X, y)
+    number = kind not in ("DATE", "TIMESTAMP")
+    column = np.array(cells, dtype=object)
+    X = {"age": column if number else np.full(len(cells), 50.0), "job": column, "score": np.zeros(len(cells))}
+    check(engine, model, X, (kind if number else "DOUBLE", kind, "DOUBLE"))
+
+
+@pytest.mark.parametrize("engine", [POSTGRES])
+@pytest.mark.parametrize(
+    "setting", ["standard_conforming_strings = off", "backslash_quote = off", "DateStyle = 'German'"]
+)
+def test_settings_of_a_postgresql_server_change_no_answer(engine, setting):
+    values = ["a\\b", "\\' OR 1=1 --", "it''s", "c"]
+    schema = hr.Schema({"x": hr.Categorical(values), "d": hr.Date("2020-01-01", "2020-12-31")}, classes=["no", "yes"])
+    days = [datetime.date(2020, month, 5) for month in range(1, 13)]
+    X = {"x": np.array(values * 30, dtype=object), "d": np.array(days * 10, dtype=object)}
+    model = hr.PFDPDTClassifier(50.0, schema=schema).fit(X, np.where(X["d"] < days[6], "no", "yes"))
+    connection = table_of(engine, X, ("TEXT", "DATE"))
+    connection.execute(f"SET {setting}")
+    labels, _ = answers(connection, model.to_sql("people", engine, keep=["#"]))
+    np.testing.assert_array_equal(labels, model.predict(X))
+
+
+DECIMALS = st.from_regex(r"[+-]?(0|00)?[0-9]{0,30}\.?[0-9]{0,400}([eE][+-]?0{0,3}[0-9]{0,8})?", fullmatch=True)
+BOUNDS = (
+    "1.7976931348623158e308",
+    "17976931348623159" + "0" * 292,
+    "1e309",
+    "1e-400",
+    "2.4703282292062328e-324",
+    "1e99999999999",
+)
+
+
+@pytest.mark.parametrize("engine", [POSTGRES])
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(DECIMALS | st.text("0123456789.eE+-infa ", max_size=12), min_size=20, max_size=20))
+@example(
+    texts=[*BOUNDS, *(f"-{bound}" for bound in BOUNDS), "0." + "0" * 330 + "1e20", "1" * 20_000, "." + "3" * 20_000]
+)
+def test_postgresql_reads_every_decimal_and_never_ends(engine, texts):
+    connection, sql = connect(engine), DIALECTS[engine]
+    connection.execute("CREATE TABLE t (i INTEGER, x TEXT)")
+    connection.cursor().executemany("INSERT INTO t VALUES (%s, %s)", list(enumerate(texts)))
+    rows = connection.execute(
+        f"SELECT x, {sql.number_of('x')}, {sql.decimal_of('x', sql.text_of('x'))} FROM t ORDER BY i"
+    )
+    for text, number, decimal in rows.fetchall():
+        expected = float(text) if re.fullmatch(DECIMAL + "|[+-]?inf(inity)?", text.strip(" ")) else None
+        assert (number, decimal) == (expected, expected), text
+
+
+def test_a_name_that_postgresql_would_shorten_is_refused():
+    with pytest.raises(hr.ConfigurationError, match="more than 63 bytes"):
+        fitted("forest", "private").to_sql("p" * 64, "postgresql")
+    assert fitted("forest", "private").to_sql("p" * 63, "postgresql")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -223,7 +318,7 @@ def test_sums_are_balanced():
 
 def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
     model = fitted("forest", "private")
-    with pytest.raises(hr.ConfigurationError, match="pass one of 'duckdb', 'sqlite'"):
+    with pytest.raises(hr.ConfigurationError, match="pass one of 'duckdb', 'postgresql', 'sqlite'"):
         model.to_sql("people", "oracle")
     with pytest.raises(hr.ConfigurationError, match="NUL"):
         model.to_sql("peo\0ple")
@@ -233,7 +328,7 @@ def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
         twins.to_sql("people")
 
 
-@pytest.mark.full
+@pytest.mark.parametrize("engine", [pytest.param("duckdb", marks=pytest.mark.full), POSTGRES])
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
@@ -242,13 +337,13 @@ def test_an_unknown_dialect_and_names_that_sql_cannot_hold_are_refused():
         ("TIMESTAMP WITH TIME ZONE", [datetime.datetime(2020, 3, 1, 1, tzinfo=datetime.UTC), None]),
     ],
 )
-def test_duckdb_reads_dates_of_every_type(kind, cells):
+def test_engines_with_dates_read_every_type_of_them(engine, kind, cells):
     schema = hr.Schema({"d": hr.Date("2020-01-01", "2020-12-31")}, classes=["no", "yes"])
     days = np.array(["2020-02-01", "2020-02-29", "2020-03-01", "2020-08-01"] * 50, dtype=object)
     model = hr.PFDPDTClassifier(50.0, schema=schema, max_bins=366).fit(
         {"d": days}, np.where(days < "2020-03-01", "no", "yes")
     )
-    check("duckdb", model, {"d": np.array(cells, dtype=object)}, (kind,))
+    check(engine, model, {"d": np.array(cells, dtype=object)}, (kind,))
 
 
 def test_a_statement_too_large_is_refused(monkeypatch):

@@ -84,8 +84,8 @@ class Exported:
         ----------
         table : str or sequence of str
             The table's name, or its parts, such as ``("main", "people")``; taken as it stands, whatever characters it has.
-        dialect : {"duckdb", "sqlite"}
-            The engine: DuckDB 1, or SQLite 3.35 with its mathematical functions, or later.
+        dialect : {"duckdb", "postgresql", "sqlite"}
+            The engine: DuckDB 1, PostgreSQL 12, SQLite 3.35 with its mathematical functions, or later versions.
         keep : sequence of str
             Columns of the table that the result holds too.
 

@@ -13,9 +13,20 @@ __all__ = ["DIALECTS", "Dialect"]
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_POWER = 62  # of two that is a whole number of 64 bits
 
+# PostgreSQL: decimals whose float64 is neither too large nor too small if they are short, the parts of any, and what rounds to
+# zero or infinity.
+USUAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?"
+PARTS = r"^([+-]?)0*([0-9]*)\.?([0-9]*)(?:[eE]([+-]?)0*([0-9]+))?$"
+MANY_DIGITS = 800  # decide a float64 of any text
+BELOW_HALF, ABOVE_LARGEST = "2.4703282292062327209e-324", "1.7976931348623158079e308"
+DAY = "(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+LONGEST_NAME = 63  # bytes
+
 
 class Dialect(ABC):
     """One engine's SQL."""
+
+    double = "DOUBLE"  # the type float64
 
     def identifier(self, name: str) -> str:
         """Return a name that is taken as it stands."""
@@ -58,6 +69,14 @@ class Dialect(ABC):
     @abstractmethod
     def greatest(self, values: Sequence[str]) -> str:
         """Return the largest of some values."""
+
+    def matches(self, text: str, pattern: str) -> str:
+        """Return whether a text as a whole has a form: letters, and sets of letters in brackets."""
+        return f"{text} GLOB '{pattern}'"
+
+    def exponential(self, value: str) -> str:
+        """Return e to the power of a value that is 0 at most."""
+        return f"exp({value})"
 
     def words(self, text: str, otherwise: str) -> str:
         """Return the number that a word stands for."""
@@ -164,7 +183,91 @@ class SQLite(Dialect):
         return found[0] if len(found) == 1 else self.greatest(found)
 
 
-DIALECTS: Mapping[str, Dialect] = {"duckdb": DuckDB(), "sqlite": SQLite()}
+class PostgreSQL(Dialect):
+    """PostgreSQL 12 and later, with its default settings.
+
+    A cell is read from its text, as the type of the column is not known and each expression has one type. The server ends a
+    statement at a cast or a power that a float64 cannot hold, so each has a guard, in a CASE: nothing else has an order.
+    """
+
+    double = "DOUBLE PRECISION"
+
+    def identifier(self, name: str) -> str:
+        """Return a name; the server would silently shorten a longer one."""
+        if len(name.encode()) > LONGEST_NAME:
+            raise ConfigurationError(
+                f"the name {name!r} has more than {LONGEST_NAME} bytes, to which PostgreSQL shortens names; use a shorter one."
+            )
+        return super().identifier(name)
+
+    def literal(self, text: str) -> str:
+        """Return a text; a backslash is one under each setting of the server."""
+        literal = super().literal(text)
+        return "E" + literal.replace("\\", "\\\\") if "\\" in text else literal
+
+    def number(self, value: float) -> str:
+        """Return exactly this float64; a bare literal would be a decimal."""
+        return f"CAST('{float(value)!r}' AS {self.double})"
+
+    def text_of(self, cell: str) -> str:
+        """Return a cell as text without the white space around it, compared letter by letter."""
+        return f'(btrim(CAST({cell} AS TEXT), {_characters("chr")}) COLLATE "C")'
+
+    def number_of(self, cell: str) -> str:
+        """Return the number that a cell holds, or that its text spells."""
+        return self.decimal_of(cell, self.text_of(cell))
+
+    def decimal_of(self, cell: str, text: str) -> str:
+        """Return the number that the text of a cell spells; a float32 is written with the digits that tell it from others."""
+        number = f"CAST({text} AS {self.double})"
+        single = f"pg_typeof({cell}) = CAST('real' AS regtype)"
+        usual = f"CASE WHEN {single} THEN CAST(CAST({text} AS REAL) AS {self.double}) ELSE {number} END"
+        short = f"length({text}) < 200 AND {self.matches(text, USUAL)}"
+        return self.words(text, f"CASE WHEN {short} THEN {usual} ELSE {self._unusual(text)} END")
+
+    def _unusual(self, text: str) -> str:
+        """Return the number of any decimal: digits after the point and a power of ten, which say whether a float64 holds it."""
+        digits, sign = "ltrim(d[2] || d[3], '0')", "CASE d[4] WHEN '-' THEN -1 ELSE 1 END"
+        power = f"CASE WHEN length(d[5]) > 6 THEN 999999 WHEN d[5] > '' THEN CAST(d[5] AS BIGINT) ELSE 0 END * {sign}"
+        point = f"length(d[2]) - length(d[2] || d[3]) + length({digits})"
+        parts = f"d[1] AS s, left({digits}, {MANY_DIGITS}) AS z, {point} + {power} AS e"
+        size, value = "CAST('0.' || z || 'e' || e AS NUMERIC)", f"CAST(s || '0.' || z || 'e' || e AS {self.double})"
+        zero, infinity = self.number(0), f"CAST(s || 'inf' AS {self.double})"
+        return (  # the quoted parts are ours, and a cell
+            f"(SELECT CASE WHEN z = '' OR e < -323 THEN {zero} WHEN e > 309 THEN {infinity} "  # noqa: S608
+            f"WHEN {size} < {BELOW_HALF} THEN {zero} WHEN {size} > {ABOVE_LARGEST} THEN {infinity} ELSE {value} END "
+            f"FROM (SELECT {parts} FROM regexp_match({text}, '{PARTS}') AS d WHERE {self.matches(text, DECIMAL)} OFFSET 0) AS p)"
+        )
+
+    def moment_text_of(self, cell: str) -> str:
+        """Return the text of a cell, a date in ISO 8601 under each setting of the server."""
+        return f"(btrim(to_jsonb({cell}) #>> '{{}}', {_characters('chr')}) COLLATE \"C\")"
+
+    def day_of(self, text: str) -> str:
+        """Return the days since 1970 of a text: the first of its month exists, and the day is in that month."""
+        day = f"(CAST(substr({text}, 1, 8) || '01' AS DATE) + (CAST(substr({text}, 9, 2) AS INTEGER) - 1))"
+        counted = f"CAST({day} - DATE '1970-01-01' AS BIGINT)"
+        inside = f"CASE WHEN to_char({day}, 'YYYY-MM-DD') = {text} THEN {counted} END"
+        return f"CASE WHEN {self.matches(text, DAY)} THEN {inside} END"
+
+    def whole_of(self, text: str) -> str:
+        """Return the whole number of some digits."""
+        return f"CASE WHEN {self.matches(text, '[0-9]{1,18}')} THEN CAST({text} AS BIGINT) END"
+
+    def greatest(self, values: Sequence[str]) -> str:
+        """Return the largest of some values."""
+        return f"greatest({', '.join(values)})"
+
+    def matches(self, text: str, pattern: str) -> str:
+        """Return whether a text as a whole has a form, a regular expression."""
+        return f"{text} ~ '^({pattern})$'"
+
+    def exponential(self, value: str) -> str:
+        """Return e to the power of a value; e to -700 stands for what is smaller, of which some would end the statement."""
+        return f"exp(greatest({value}, {self.number(-700)}))"
+
+
+DIALECTS: Mapping[str, Dialect] = {"duckdb": DuckDB(), "postgresql": PostgreSQL(), "sqlite": SQLite()}
 
 
 def _steps(power: int) -> list[int]:

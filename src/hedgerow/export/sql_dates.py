@@ -1,7 +1,7 @@
 """Dates and moments in SQL: the text of a cell becomes seconds since 1970, as ``schema.dates`` reads it.
 
 A statement has two steps for it: ``zones`` cuts off what stands behind the digits of the time, ``moments`` counts. Places of
-letters are fixed up to there, so no regular expression is needed, which SQLite has not.
+letters are fixed up to there, so no regular expression is needed: SQLite has none.
 """
 
 from __future__ import annotations
@@ -40,19 +40,22 @@ def moments(sql: Dialect, i: int) -> list[str]:
     count = f"{sql.day_of(f'substr(v{i}, 1, 10)')} * 86400 + {time} - ({signed})"
     fraction = sql.whole_of(f"substr(substr(t{i}, 1, length(t{i}) - length(z{i})) || '000000', 1, 6)")
     return [
-        f"CASE WHEN {_is_moment(i)} AND {offset} < 86400 THEN {count} END AS s{i}",
+        f"CASE WHEN {_is_moment(sql, i)} AND {offset} < 86400 THEN {count} END AS s{i}",
         f"CASE WHEN substr(v{i}, 20, 1) = '.' THEN {fraction} ELSE 0 END AS f{i}",
     ]
 
 
-def _is_moment(i: int) -> str:
+def _is_moment(sql: Dialect, i: int) -> str:
     """Return whether a text has the form of a date or a moment; whether the day exists is the engine's to say."""
     digits = f"length(t{i}) - length(z{i})"
-    zone = " OR ".join(f"z{i} GLOB '{form}'" for form in ZONES)
+    zone = " OR ".join(sql.matches(f"z{i}", form) for form in ZONES)
+    day = sql.matches(f"substr(v{i}, 1, 10)", f"{TWO}{TWO}-{TWO}-{TWO}")
+    minute = sql.matches(f"substr(v{i}, 12, 5)", f"[0-2]{DIGIT}:[0-5]{DIGIT}")
+    second = sql.matches(f"substr(v{i}, 18, 2)", f"[0-5]{DIGIT}")
     return (
-        f"substr(v{i}, 1, 10) GLOB '{TWO}{TWO}-{TWO}-{TWO}' AND substr(v{i}, 1, 4) > '0000' AND (length(v{i}) = 10 OR ("
-        f"substr(v{i}, 11, 1) IN (' ', 'T') AND substr(v{i}, 12, 5) GLOB '[0-2]{DIGIT}:[0-5]{DIGIT}' "
-        f"AND substr(v{i}, 12, 2) < '24' AND (substr(v{i}, 17, 1) <> ':' OR substr(v{i}, 18, 2) GLOB '[0-5]{DIGIT}') "
+        f"{day} AND substr(v{i}, 1, 4) > '0000' AND (length(v{i}) = 10 OR ("
+        f"substr(v{i}, 11, 1) IN (' ', 'T') AND {minute} "
+        f"AND substr(v{i}, 12, 2) < '24' AND (substr(v{i}, 17, 1) <> ':' OR {second}) "
         f"AND CASE WHEN substr(v{i}, 17, 1) = ':' AND substr(v{i}, 20, 1) = '.' THEN {digits} BETWEEN 1 AND 9 "
         f"ELSE {digits} <= 3 END AND (z{i} IN ('', 'Z') OR {zone})))"
     )

@@ -26,7 +26,7 @@ def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, k
         The model.
     table : str or sequence of str
         The table's name, or its parts, such as ("main", "people").
-    dialect : {"duckdb", "sqlite"}
+    dialect : {"duckdb", "postgresql", "sqlite"}
         The engine.
     keep : sequence of str
         Columns of the table that stand before the answers.
@@ -182,14 +182,14 @@ class Writer:
         most = self.sql.greatest(sums) if len(sums) > 1 else sums[0]
         if isinstance(link, Mean):
             given = [
-                f"CAST({one} AS DOUBLE) / {number(link.total)} AS {share}"
+                f"CAST({one} AS {self.sql.double}) / {number(link.total)} AS {share}"
                 for one, share in zip(sums, shares, strict=True)
             ]
             return [("shares", [*self._kept, *sums, f"{most} AS m", *given], "votes")]
         assert isinstance(link, Softmax)
         steps = [("largest", [*self._kept, *sums, f"{most} AS m"], "votes")]
         given = [
-            f"exp(CAST({one} - m AS DOUBLE) / {number(link.steps)}) AS {odd}"
+            f"{self.sql.exponential(f'CAST({one} - m AS {self.sql.double}) / {number(link.steps)}')} AS {odd}"
             for one, odd in zip(sums, odds, strict=True)
         ]
         passed = [*self._kept, *sums, "m"]
@@ -208,12 +208,12 @@ class Writer:
         """Return the steps from a sum of votes to a prediction y."""
         number = self.sql.number
         if isinstance(link, OutcomeLog):
-            log = f"CAST({_within('s0', link.first, link.last)} AS DOUBLE) / {number(link.steps)}"
+            log = f"CAST({_within('s0', link.first, link.last)} AS {self.sql.double}) / {number(link.steps)}"
             value = f"{number(link.base)} * exp({log}) AS p"
             y = f"{_within('p', number(link.low), number(link.high))} AS y"
             return [("values", [*self._kept, value], "votes"), ("predictions", [*self._kept, y], "values")]
         within = _within("s0", 0, link.steps)
-        share = f"CAST({within} AS DOUBLE) / {number(link.steps)} AS p"
+        share = f"CAST({within} AS {self.sql.double}) / {number(link.steps)} AS p"
         value = f"{number(link.low)} * ({number(1)} - p) + {number(link.high)} * p AS y"
         return [("shares", [*self._kept, share], "votes"), ("predictions", [*self._kept, value], "shares")]
 

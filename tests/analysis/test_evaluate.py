@@ -349,6 +349,32 @@ def test_wrong_questions_are_refused_and_not_booked(changes, words):
             ask()
 
 
+def inside(curve, band, truth):
+    """Which points of the true curve are within the band of the released one, along both axes."""
+    return (np.abs(curve.x - truth.x) <= band.x + 1e-12) & (np.abs(curve.y - truth.y) <= band.y + 1e-12)
+
+
+def test_bands_of_curves_cover_what_the_counts_without_noise_say():
+    exact = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=1e6, random_state=0)
+    found, wide = {"roc": [], "pr": [], "calibration": []}, []
+    for seed in range(60):
+        card = evaluate(MODELS[2], *sample(TWO, 3000, 13), epsilon=0.2, random_state=seed)
+        found["roc"].append(inside(card.roc_curve(), card.roc_band(), exact.roc_curve()))
+        found["pr"].append(
+            inside(card.precision_recall_curve(), card.precision_recall_band(), exact.precision_recall_curve())
+        )
+        bins, true = card.calibration(), dict(zip(*exact.calibration()[:2], strict=True))
+        half = card.calibration_band()
+        assert len(half) == len(bins.predicted)
+        for predicted, observed, reach in zip(bins.predicted, bins.observed, half, strict=True):
+            found["calibration"].append(abs(observed - true.get(predicted, observed)) <= reach)
+        wide.append(card.roc_band().y.max())
+    for name, one in found.items():
+        assert np.mean(one) > 0.94, name
+    assert np.mean(wide) < 0.2
+    assert (exact.roc_band().y < 1e-3).all()
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_display_draws_what_the_report_card_released(n_classes):
     card = evaluate(MODELS[n_classes], *sample(MODELS[n_classes].schema_, 800, 13), epsilon=1, random_state=0)

@@ -177,6 +177,6 @@ def test_without_matplotlib_the_card_has_tables(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     page = MarkdownPage("x")
     write_card(model, page)
-    assert "No pictures" in page.markdown()
+    assert "are missing: a picture needs matplotlib" in page.markdown()
     assert "data:image" not in page.markdown()
     assert "| age |" in page.markdown()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hedgerow.analysis.figures import CLEAR, Card, Figure
+from hedgerow.analysis.figures import CLEAR, Card, Figure, quantile
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
@@ -18,7 +18,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.features import Value
 from hedgerow.texts import short_repr
 
-__all__ = ["MOST_BINS", "Calibration", "Curve", "Figure", "ReportCard"]
+__all__ = ["MOST_BINS", "Band", "Calibration", "Curve", "Figure", "ReportCard"]
 
 
 MOST_BINS = 1024  # of a probability
@@ -41,6 +41,16 @@ class Calibration(NamedTuple):
     predicted: Floats
     observed: Floats
     records: Floats
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+class Band(NamedTuple):
+    """How far the noise may have moved each point of a curve, up or down, along either axis."""
+
+    x: Floats
+    y: Floats
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -107,6 +117,54 @@ class ReportCard(Card):
         own, others = self._descending(label)
         return Curve(_shares(others), _shares(own), self._thresholds)
 
+    def roc_band(self, label: Value | None = None, level: float = 0.95) -> Band:
+        """Return how far the noise may have moved each point of ``roc_curve``.
+
+        The rates of a threshold are both within their band with a probability of about ``level`` (a normal approximation, as for
+        ``interval``; what bins leave open and the chance in who was in the data are not in it).
+        """
+        own, others = self._descending(label)
+        each = (1 + level) / 2  # of either rate, so that both hold with ``level``
+        return Band(self._rate_band(others, each), self._rate_band(own, each))
+
+    def precision_recall_band(self, label: Value | None = None, level: float = 0.95) -> Band:
+        """Return how far the noise may have moved each point of ``precision_recall_curve``; see ``roc_band``."""
+        own, others = self._descending(label)
+        each, cells = (1 + level) / 2, np.arange(1.0, len(own) + 1)
+        precision = self._ratio_band(np.cumsum(own), np.cumsum(others), cells, cells, each)
+        return Band(self._rate_band(own, each), np.concatenate(([0.0], precision)))
+
+    def calibration_band(self, label: Value | None = None, level: float = 0.95) -> Floats:
+        """Return how far the noise may have moved each share of ``calibration``, with a probability of about ``level``."""
+        own, others = self.grid.curve(self.counts, self._place(label))
+        one = np.ones(len(own))
+        half: Floats = self._ratio_band(own, others, one, one, level)[self._clear(own + others)]
+        return half
+
+    def _rate_band(self, counts: Floats, level: float) -> Floats:
+        """Return the half bands of running shares of the counts, from 0 to 1."""
+        sums, cells = np.concatenate(([0.0], np.cumsum(counts))), np.arange(len(counts) + 1.0)
+        return self._ratio_band(sums, sums[-1] - sums, cells, cells[-1] - cells, level)
+
+    def _ratio_band(self, part: Floats, rest: Floats, cells: Floats, other_cells: Floats, level: float) -> Floats:
+        """Return the half bands of part / (part + rest), each a sum of so many noisy counts; 1 where the sum may be nothing."""
+        total = part + rest
+        share = np.clip(np.divide(part, total, out=np.zeros_like(total), where=total > 0), 0.0, 1.0)
+        own, others = cells * (1 - share) ** 2, other_cells * share**2
+        variance = own + others
+        fourth = own * (1 - share) ** 2 + others * share**2
+        kurtosis = 3 * np.divide(fourth, variance**2, out=np.zeros_like(total), where=variance > 0)
+        off = self.deviation * np.sqrt(cells + other_cells)
+        sure = total > CLEAR * off
+        wide = quantile(level, kurtosis) * self.deviation * np.sqrt(variance)
+        guarded = wide * (1 + np.divide(off, total, out=off * 0, where=sure))
+        half: Floats = np.divide(guarded, total, out=np.ones_like(total), where=sure)
+        return half
+
+    def _clear(self, records: Floats) -> Any:
+        """Return which bins stand out of the noise of two counts."""
+        return records > CLEAR * math.sqrt(2) * self.deviation
+
     def precision_recall_curve(self, label: Value | None = None) -> Curve:
         """Return the precision (y) by the recall (x) of a class; by default the positive class."""
         own, others = (np.maximum(np.cumsum(part), 0.0) for part in self._descending(label))
@@ -120,7 +178,7 @@ class ReportCard(Card):
         own, others = self.grid.curve(self.counts, self._place(label))
         lower, upper = self.grid.ends
         records = own + others
-        clear = records > CLEAR * math.sqrt(2) * self.deviation
+        clear = self._clear(records)
         observed = np.clip(own[clear] / records[clear], 0.0, 1.0)
         return Calibration(((lower + upper) / 2)[clear], observed, records[clear])
 

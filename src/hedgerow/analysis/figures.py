@@ -18,12 +18,22 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.unit import Unit
 from hedgerow.texts import short_repr
 
-__all__ = ["CLEAR", "Card", "Figure"]
+__all__ = ["CLEAR", "Card", "Figure", "quantile"]
 
 
 INTERVALS = ("95 %, of these records", "95 %, of their population")
 STEP = 0.5  # of a count, where a figure's change is measured
 CLEAR = 4.0  # deviations of its noise by which a number of records must stand out
+
+
+def quantile(level: float, kurtosis: Any) -> Any:
+    """Return how many deviations reach around noise of some excess kurtosis to cover it with a probability.
+
+    Cornish and Fisher's second term: a sum of few two-sided geometric draws, of excess kurtosis 3 each, has longer tails than a
+    normal.
+    """
+    z = -float(ndtri((1 - level) / 2))
+    return z + max(z**3 - 3 * z, 0.0) * kurtosis / 24
 
 
 class Figure(NamedTuple):
@@ -112,10 +122,8 @@ class Card:
         spread = float((variance * slopes).sum())
         if not spread:
             return max(low, least), min(high, most)
-        # Cornish and Fisher's second term: a sum of few two-sided geometric draws, of kurtosis 6, has longer tails than a normal.
         kurtosis = 3 * float(((self.deviation**2 * slopes) ** 2).sum()) / spread**2
-        z = -float(ndtri((1 - level) / 2))
-        wide = (z + max(z**3 - 3 * z, 0.0) * kurtosis / 24) * guard * math.sqrt(spread)
+        wide = float(quantile(level, kurtosis)) * guard * math.sqrt(spread)
         return max(low - wide, least), min(high + wide, most)
 
     @abstractmethod

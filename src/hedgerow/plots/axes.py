@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import Any
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.texts import printable
 
-__all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "new_grid", "png_bytes", "shown"]
+__all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "new_grid", "png_bytes", "shown", "wrapped"]
 
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 # Told apart with any color vision (Okabe and Ito), the palest left out.
@@ -64,3 +65,8 @@ def png_bytes(figure: Any, dpi: int = 110) -> bytes:
 def shown(text: object) -> str:
     """Return a text as matplotlib shows it letter by letter: on one line, dollar signs being no formulas."""
     return printable(str(text)).replace("$", r"\$")
+
+
+def wrapped(text: object, width: int) -> str:
+    """Return a text as ``shown`` does, in lines of at most so many letters, the third of which ends it."""
+    return "\n".join(map(shown, textwrap.wrap(str(text), width, max_lines=3, placeholder=" ...")))

@@ -105,20 +105,25 @@ def write_card(
 
 def _report_pictures(report: Card, page: Report) -> None:
     kinds: tuple[Any, ...] = (ROCDisplay, PrecisionRecallDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
-    words = "ROC curve, precision and recall, calibration, and confusion matrix"
+    words = "the ROC curve, precision and recall, calibration, and the confusion matrix"
     if isinstance(report, RegressionCard):
         kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
         words = (
-            "Predicted against observed, residuals with their quantiles, and calibration by tenths of the predictions"
+            "predictions against outcomes, residuals with their quantiles, and calibration by tenths of the predictions"
         )
     try:
-        figure = new_figure(WIDTH * len(kinds), 1.1 * HEIGHT)
+        figures = [_drawn(kind.from_report(report)) for kind in kinds]
     except ConfigurationError as error:  # without matplotlib
-        page.text(f"No pictures: {error}")
+        page.text(f"Pictures of {words} are missing: {error}")
         return
-    for kind, ax in zip(kinds, figure.subplots(1, len(kinds)), strict=True):
-        kind.from_report(report).plot(ax)
-    page.figure(figure, f"{words}: all from the noisy counts of the report.")
+    page.figure(figures, f"{words[:1].upper()}{words[1:]}: all from the noisy counts of the report.")
+
+
+def _drawn(display: Any) -> Any:
+    """Return a figure of its own for a display: a page sets figures beside each other as it is wide."""
+    figure = new_figure(WIDTH, 1.1 * HEIGHT)
+    display.plot(figure.subplots())
+    return figure
 
 
 def _about(estimator: PrivateEstimator, page: Report) -> None:
@@ -165,10 +170,15 @@ def _learned(estimator: PrivateEstimator, page: Report) -> None:
     try:
         _pictures(estimator, page)
     except ConfigurationError as error:  # without matplotlib
-        page.text(f"No pictures: {error}")
+        page.text(f"Pictures of importances and of what each feature adds are missing: {error}")
     ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES].tolist()
     names = estimator.schema_.names
-    page.table(("feature", "importance"), ((names[place], f"{importances[place]:.4f}") for place in ranked))
+    rows = ((names[place], f"{importances[place]:.4f}" if importances[place] else "not used") for place in ranked)
+    page.table(("feature", "importance"), rows)
+    unused = [name for name, importance in zip(names, importances, strict=True) if not importance]
+    if unused:
+        more = ", ..." if len(unused) > MOST_FEATURES else ""
+        page.text(f"Features that the model does not use, {len(unused)}: {', '.join(unused[:MOST_FEATURES])}{more}.")
 
 
 def _pictures(estimator: PrivateEstimator, page: Report) -> None:
@@ -182,27 +192,34 @@ def _pictures(estimator: PrivateEstimator, page: Report) -> None:
 
 def _curves(estimator: PrivateEstimator, page: Report) -> None:
     try:
-        figure, words = curves_figure(estimator)
+        displays, words = _curve_displays(estimator)
+        figures = [_drawn(display) for display in displays]
     except ConfigurationError:  # trees of several features have no curves, and a model that uses no feature neither
         return
-    page.figure(figure, f"{words[0].upper()}{words[1:]}.")
+    page.figure(figures, f"{words[0].upper()}{words[1:]}.")
 
 
 def curves_figure(estimator: PrivateEstimator) -> tuple[Any, str]:
     """Return a figure for files, with the curve of each feature that a model uses, and what it shows in words."""
+    displays, words = _curve_displays(estimator)
+    wide = min(len(displays), PANELS_IN_A_ROW)
+    rows = -(-len(displays) // PANELS_IN_A_ROW)
+    figure = new_figure(WIDTH * wide, HEIGHT * rows)
+    for place, display in enumerate(displays):
+        display.plot(figure.add_subplot(rows, wide, place + 1))
+    return figure, words
+
+
+def _curve_displays(estimator: PrivateEstimator) -> tuple[list[FeatureDisplay], str]:
+    """Return a display for the curve of each feature that a model uses, and what they show in words."""
     importances, names = estimator.feature_importances_, estimator.schema_.names
     ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES]
     panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
     if not panels:
         raise ConfigurationError("the model uses no feature.")
-    wide = min(len(panels), PANELS_IN_A_ROW)
-    rows = -(-len(panels) // PANELS_IN_A_ROW)
-    figure = new_figure(WIDTH * wide, HEIGHT * rows)
-    places = [figure.add_subplot(rows, wide, place + 1) for place in range(len(panels))]
     target = outcome_words(estimator)
-    FeatureDisplay(panels, estimator.schema_.classes, target=target).plot(places)
-    to = target or "the log-odds"
-    return figure, f"what each feature adds to {to}, with 90 % bands for noise, where known"
+    displays = [FeatureDisplay([panel], estimator.schema_.classes, target=target) for panel in panels]
+    return displays, f"what each feature adds to {target or 'the log-odds'}, with 90 % bands for noise, where known"
 
 
 def _spent(ledger: Ledger, page: Report) -> None:

@@ -14,7 +14,7 @@ from hedgerow.additive.terms import AdditiveModel
 from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown
+from hedgerow.plots.axes import BLUE, COLORS, GREY, new_grid, shown, wrapped
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
 
@@ -23,6 +23,7 @@ __all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels", "out
 
 FIRST = 6  # panels where no features are named
 MOST_VALUES = 20  # of a category that are drawn
+LABEL = 28  # letters in a line of a label
 FAINT = 0.1  # log-odds, up to which the colors of a map do not reach their ends
 
 
@@ -245,6 +246,10 @@ class FeatureDisplay:
                 self._draw_values(axes, panel)
             else:
                 self._draw_steps(axes, panel)
+            if isinstance(panel, FeaturePanel) and not panel.curve.values.any():
+                axes.annotate(
+                    "the model does not use it", (0.5, 0.6), xycoords="axes fraction", ha="center", color=GREY
+                )
         self.figure_ = self.axes_[0].figure if self.axes_ else None
         return self
 
@@ -306,7 +311,7 @@ class FeatureDisplay:
             aside = 0.5 * ((number + 0.5) / len(columns) - 0.5)
             error = None if half is None else half[drawn]
             ax.errorbar(values[drawn], places + aside, xerr=error, fmt="o", color=color, markersize=4, label=label)
-        labels = [shown(axis.labels[code]) for code in drawn]
+        labels = [wrapped(axis.labels[code], LABEL) for code in drawn]
         if left > 0:
             labels[-1] += f"\n(+ {left} of fewer records)"
         ax.set_yticks(places, labels, fontsize=8)
@@ -316,11 +321,11 @@ class FeatureDisplay:
     def _finish(self, ax: Any, axis: Axis, *, vertical: bool) -> None:
         """Draw what all panels of one feature have."""
         (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
-        (ax.set_ylabel if vertical else ax.set_xlabel)(shown(self._said))
+        (ax.set_ylabel if vertical else ax.set_xlabel)(wrapped(self._said, LABEL))
         if vertical:
-            ax.set_xlabel(shown(axis.name))
+            ax.set_xlabel(wrapped(axis.name, LABEL))
             name_ticks(ax.xaxis, axis)
-        ax.set_title(shown(axis.name), fontsize=10, loc="left")
+        ax.set_title(wrapped(axis.name, 40), fontsize=10, loc="left")
         ax.spines[["top", "right"]].set_visible(False)
         if len(self.classes) > 2:
             ax.legend(frameon=False, fontsize=8)
@@ -353,7 +358,7 @@ def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str, faint: floa
         if axis.ends is None:
             turned = {"rotation": 45, "ha": "right"} if axis is panel.first else {}
             ticks(range(axis.values), [shown(label) for label in axis.labels[: axis.values]], fontsize=7, **turned)
-    ax.set_xlabel(shown(panel.first.name))
-    ax.set_ylabel(shown(panel.second.name))
-    ax.set_title(shown(f"{panel.first.name} and {panel.second.name} together"), fontsize=10, loc="left")
-    ax.figure.colorbar(drawn, ax=ax, label=shown(said))
+    ax.set_xlabel(wrapped(panel.first.name, LABEL))
+    ax.set_ylabel(wrapped(panel.second.name, LABEL))
+    ax.set_title(wrapped(f"{panel.first.name} and {panel.second.name} together", 40), fontsize=10, loc="left")
+    ax.figure.colorbar(drawn, ax=ax, label=wrapped(said, LABEL))

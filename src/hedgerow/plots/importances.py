@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.additive.curves import noise_by_feature
 from hedgerow.additive.terms import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.plots.axes import BLUE, GREY, new_axes, shown
+from hedgerow.plots.axes import BLUE, GREY, new_axes, wrapped
 
 __all__ = ["ImportancesDisplay"]
 
@@ -103,8 +103,8 @@ class ImportancesDisplay:
             ax.barh(places, ends, height=0.3, color=GREY, label="what noise alone would show")
             ax.legend(frameon=False, fontsize=8, loc="lower right")
         left = len(self.names) - len(drawn)
-        ax.set_yticks(places, [shown(self.names[place]) for place in drawn], fontsize=8)
+        ax.set_yticks(places, [wrapped(self.names[place], 30) for place in drawn], fontsize=8)
         ax.set_ylim(len(drawn) - 0.4, -0.6)
-        ax.set_xlabel(shown(self.words + (f"; {left} features more" if left else "")), fontsize=8)
+        ax.set_xlabel(wrapped(self.words + (f"; {left} features more" if left else ""), 80), fontsize=8)
         ax.spines[["top", "right"]].set_visible(False)
         return self

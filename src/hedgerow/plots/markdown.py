@@ -69,9 +69,10 @@ class MarkdownPage:
         return self
 
     def figure(self, figure: Any, caption: str) -> Self:
-        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file."""
-        png = figure if isinstance(figure, bytes) else png_bytes(getattr(figure, "figure_", figure))
-        self._parts.append(f"![{_plain(caption)}](data:image/png;base64,{base64.b64encode(png).decode('ascii')})")
+        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file; or a list of them."""
+        for picture in figure if isinstance(figure, list | tuple) else [figure]:
+            png = picture if isinstance(picture, bytes) else png_bytes(getattr(picture, "figure_", picture))
+            self._parts.append(f"![{_plain(caption)}](data:image/png;base64,{base64.b64encode(png).decode('ascii')})")
         return self
 
     def markdown(self) -> str:

@@ -19,9 +19,11 @@ body { font: 16px/1.5 Georgia, serif; color: #222; max-width: 62em; margin: 2em 
 h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
 table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
 th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
+td { overflow-wrap: anywhere; min-width: 5em; }
 th { background: #f2f2f2; }
 pre { font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; }
-figure { margin: 1.5em 0; } img { max-width: 100%; } figcaption { font-size: 14px; color: #555; }
+figure { margin: 1.5em 0; break-inside: avoid; } img { max-width: 100%; break-inside: avoid; }
+figcaption { font-size: 14px; color: #555; }
 """
 
 
@@ -77,13 +79,13 @@ class Page:
         return self
 
     def figure(self, figure: Any, caption: str) -> Self:
-        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file."""
-        png = figure if isinstance(figure, bytes) else png_bytes(getattr(figure, "figure_", figure))
-        source = base64.b64encode(png).decode("ascii")
-        words = html.escape(caption)
-        self._parts.append(
-            f'<figure><img alt="{words}" src="data:image/png;base64,{source}"><figcaption>{words}</figcaption></figure>'
-        )
+        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file. A list stands in rows."""
+        words, pictures = html.escape(caption), figure if isinstance(figure, list | tuple) else [figure]
+        images = ""
+        for picture in pictures:
+            png = picture if isinstance(picture, bytes) else png_bytes(getattr(picture, "figure_", picture))
+            images += f'<img alt="{words}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'
+        self._parts.append(f"<figure>{images}<figcaption>{words}</figcaption></figure>")
         return self
 
     def html(self) -> str:

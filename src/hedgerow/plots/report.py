@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.analysis.card import Calibration, Curve, ReportCard
 from hedgerow.analysis.regression_card import OutcomeCalibration, RegressionCard
-from hedgerow.plots.axes import BLUE, COLORS, GREY, new_axes, shown
+from hedgerow.plots.axes import COLORS, GREY, new_axes, shown, wrapped
 from hedgerow.schema.features import Value
 
 __all__ = ["CalibrationDisplay", "ConfusionMatrixDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
@@ -47,13 +47,33 @@ class _Display:
             self.ax_.legend(fontsize=8, frameon=False)
 
 
-class ROCDisplay(_Display):
+class _Banded(_Display):
+    """Lines with bands for the noise."""
+
+    def __init__(self, lines: Sequence[tuple[str, Any]], bands: Sequence[Any] = ()) -> None:
+        super().__init__(lines)
+        self.bands = tuple(bands)
+
+    def _fill(self, i: int, curve: Curve, *, rising: bool) -> None:
+        """Draw the band of a curve, between the curves that noise moves furthest to either side."""
+        if i < len(self.bands):
+            across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
+            across = -across if rising else across
+            upper = np.clip(curve.x + across, 0, 1), np.clip(curve.y + up, 0, 1)
+            lower = np.clip(curve.x - across, 0, 1), np.clip(curve.y - up, 0, 1)
+            outline = [np.concatenate((one, other[::-1])) for one, other in zip(upper, lower, strict=True)]
+            self.ax_.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
+
+
+class ROCDisplay(_Banded):
     """ROC curves, each class against the others.
 
     Parameters
     ----------
     lines : sequence of (str, Curve)
         The name of each class and its curve.
+    bands : sequence of Band
+        How far noise may have moved each curve, with a probability of 95 % at each threshold; none: no band is drawn.
 
     Attributes
     ----------
@@ -73,14 +93,16 @@ class ROCDisplay(_Display):
     ('high', True)
     """
 
-    title = "ROC curve, from noisy counts"
+    title = "ROC curve, with a 95 % band for the noise"
     names = ("false positive rate", "true positive rate")
     lines: tuple[tuple[str, Curve], ...]
 
     @classmethod
     def from_report(cls, card: ReportCard) -> Self:
         """Make the display of a report card."""
-        return cls([(str(label), card.roc_curve(label)) for label in _labels(card)])
+        labels = _labels(card)
+        lines = [(str(label), card.roc_curve(label)) for label in labels]
+        return cls(lines, [card.roc_band(label) for label in labels])
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
@@ -88,17 +110,20 @@ class ROCDisplay(_Display):
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
         for i, (name, curve) in enumerate(self.lines):
             ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name))
+            self._fill(i, curve, rising=True)
         self._end()
         return self
 
 
-class PrecisionRecallDisplay(_Display):
+class PrecisionRecallDisplay(_Banded):
     """Precision by recall, each class against the others.
 
     Parameters
     ----------
     lines : sequence of (str, Curve)
         The name of each class and its curve.
+    bands : sequence of Band
+        How far noise may have moved each curve, with a probability of 95 % at each threshold; none: no band is drawn.
 
     Attributes
     ----------
@@ -118,25 +143,28 @@ class PrecisionRecallDisplay(_Display):
     ('high', True)
     """
 
-    title = "Precision and recall, from noisy counts"
+    title = "Precision and recall, with a 95 % band for the noise"
     names = ("recall", "precision")
     lines: tuple[tuple[str, Curve], ...]
 
     @classmethod
     def from_report(cls, card: ReportCard) -> Self:
         """Make the display of a report card."""
-        return cls([(str(label), card.precision_recall_curve(label)) for label in _labels(card)])
+        labels = _labels(card)
+        lines = [(str(label), card.precision_recall_curve(label)) for label in labels]
+        return cls(lines, [card.precision_recall_band(label) for label in labels])
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
         ax = self._begin(ax)
         for i, (name, curve) in enumerate(self.lines):
             ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), drawstyle="steps-pre")
+            self._fill(i, curve, rising=False)
         self._end()
         return self
 
 
-class CalibrationDisplay(_Display):
+class CalibrationDisplay(_Banded):
     """How often a class is the label, by what the model says; bins that do not stand out of their noise are left out.
 
     Of a regressor's card: the mean outcome of each tenth of the predictions by its mean prediction.
@@ -145,6 +173,8 @@ class CalibrationDisplay(_Display):
     ----------
     lines : sequence of (str, Calibration or OutcomeCalibration)
         The name of each class and its bins; of a regressor one, without a name.
+    bands : sequence of ndarray
+        How far noise may have moved each share, with a probability of 95 %; none, as of a regressor: no bars are drawn.
     outcome : bool, default False
         Whether it is a regressor's.
 
@@ -166,14 +196,15 @@ class CalibrationDisplay(_Display):
     ('high', True)
     """
 
-    title = "Calibration, from noisy counts"
+    title = "Calibration, with 95 % bars for the noise"
     names = ("predicted probability", "share with the label")
     lines: tuple[tuple[str, Calibration | OutcomeCalibration], ...]
 
-    def __init__(self, lines: Sequence[tuple[str, Any]], *, outcome: bool = False) -> None:
-        super().__init__(lines)
+    def __init__(self, lines: Sequence[tuple[str, Any]], bands: Sequence[Any] = (), *, outcome: bool = False) -> None:
+        super().__init__(lines, bands)
         self.outcome = outcome
         if outcome:
+            self.title = "Calibration, from noisy counts"
             self.names = ("mean prediction", "mean outcome")
 
     @classmethod
@@ -181,7 +212,9 @@ class CalibrationDisplay(_Display):
         """Make the display of a report card."""
         if isinstance(card, RegressionCard):
             return cls([("", card.calibration())], outcome=True)
-        return cls([(str(label), card.calibration(label)) for label in _labels(card)])
+        labels = _labels(card)
+        lines = [(str(label), card.calibration(label)) for label in labels]
+        return cls(lines, [card.calibration_band(label) for label in labels])
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
@@ -192,11 +225,13 @@ class CalibrationDisplay(_Display):
             ends = [float(values.min()), float(values.max())] if len(values) else []
         ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
         for i, (name, bins) in enumerate(self.lines):
-            ax.plot(
+            ax.errorbar(
                 bins.predicted,
                 bins.observed,
+                yerr=self.bands[i] if i < len(self.bands) else None,
                 marker="o",
                 markersize=4,
+                elinewidth=0.8,
                 color=COLORS[i % len(COLORS)],
                 label=shown(name),
             )
@@ -247,8 +282,8 @@ class ConfusionMatrixDisplay(_Display):
         ax.imshow(np.maximum(table, 0), cmap="Blues", vmin=0)
         for (i, j), count in np.ndenumerate(table):
             dark = count > table.max() / 2
-            ax.text(j, i, f"{count:.0f}", ha="center", va="center", color="white" if dark else BLUE)
-        names = [shown(name) for name, _ in self.lines]
+            ax.text(j, i, f"{count:,.0f}", ha="center", va="center", color="white" if dark else "black", fontsize=12)
+        names = [wrapped(name, 16) for name, _ in self.lines]
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
         return self

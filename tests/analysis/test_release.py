@@ -225,8 +225,8 @@ def test_ranges_follow_from_noisy_counts_alone(monkeypatch):
 def test_an_end_read_off_the_records_is_caught(monkeypatch):
     ask = ranges_module.RangePlan._ask
 
-    def planted(self, X, grids, noise, randomness, keep):
-        counts = ask(self, X, grids, noise, randomness, keep)
+    def planted(self, X, y, grids, noise, randomness, keep):
+        counts = ask(self, X, y, grids, noise, randomness, keep)
         counts[0][0] += X.n_rows
         return counts
 

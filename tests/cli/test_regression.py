@@ -151,3 +151,18 @@ def test_intervals_need_a_regressor_and_a_report(folder, tmp_path):
     hr.ForestClassifier(schema=schema, epsilon=1.0).fit(frame, ["a", "b"] * 750).save(tmp_path / "classes")
     words = ["predict", tmp_path / "classes", data, "--interval", 0.8, "--report", folder / "schema.toml"]
     assert "predicts classes" in run(*words, code=2).output
+
+
+def test_a_released_schema_has_the_outcomes_range(folder, tmp_path):
+    columns = ["--target", "price", "--numeric", "carat", "--categorical", "cut"]
+    words = ["schema", "release", folder / "prices.csv", "--epsilon", 6, "--delta", 1e-5, *columns]
+    out = tmp_path / "released.toml"
+    document = json.loads(run(*words, "--outcome", "--out", out, "--json").stdout)
+    assert document["ranges"]["price"]["records"] > 5000
+    schema = hr.Schema.load(out)
+    assert schema.outcome.origin == "released"
+    assert list(schema.releases.values()) == [["carat", "cut", "outcome"]]
+    run("train", folder / "prices.csv", "--schema", out, "--epsilon", 2, "--out", tmp_path / "model")
+    assert isinstance(hr.load(tmp_path / "model"), hr.HedgerowRegressor)
+    refused = run(*words, "--outcome", "--class", "a", "--out", tmp_path / "other.toml", code=2)
+    assert "--class LABEL or --outcome" in refused.output

@@ -20,7 +20,7 @@ from hedgerow.mechanisms import Geometric, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event
 from hedgerow.schema import Numeric, Schema
-from hedgerow.schema.columns import Columns
+from hedgerow.schema.columns import Columns, read_labels
 from hedgerow.schema.features import Feature
 from hedgerow.table import Keep
 from hedgerow.table.reading import Codes, Labels
@@ -71,7 +71,7 @@ class ReleasedRange:
 
 @dataclass(frozen=True)
 class RangePlan:
-    """Two questions about all columns of numbers and dates at once.
+    """Two questions about all columns of numbers and dates at once, and about the outcome where it is asked for.
 
     Parameters
     ----------
@@ -83,6 +83,8 @@ class RangePlan:
         The share of records that may lie beyond each end, and the chance that a promise of any column fails.
     schema : Schema
         The columns: of dates or numbers, with any range, and what else stands for a missing cell.
+    with_outcome : bool
+        Whether the outcome's range is asked for, like that of one column more, behind the others.
     """
 
     epsilon: Fraction
@@ -90,16 +92,23 @@ class RangePlan:
     trimmed: float
     failure: float
     schema: Schema
+    with_outcome: bool = False
+
+    @property
+    def kinds(self) -> list[Feature]:
+        """The entries of what is asked about."""
+        features = list(self.schema.features.values())
+        return [features[place] for place in self.columns] + [self.schema.labels] * self.with_outcome
 
     @property
     def coarse(self) -> Geometric:
         """The noise of the first question: a record is in one cell of each column."""
-        return Geometric(self.epsilon * COARSE, len(self.columns))
+        return Geometric(self.epsilon * COARSE, len(self.kinds))
 
     @property
     def fine(self) -> Geometric:
         """The noise of the second question."""
-        return Geometric(self.epsilon * (1 - COARSE), len(self.columns))
+        return Geometric(self.epsilon * (1 - COARSE), len(self.kinds))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -110,25 +119,24 @@ class RangePlan:
     def _questions(self) -> tuple[tuple[Geometric, str], ...]:
         return (self.coarse, "exponential"), (self.fine, "uniform")
 
-    def release(self, X: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
-        """Return the range of each column."""
+    def release(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
+        """Return the range of each column, and of the outcome."""
         coarse = exponential_grid()
         grids, found = [], []
-        kinds = list(self.schema.features.values())
-        counts = self._ask(X, [coarse] * len(self.columns), self.coarse, randomness, keep)
+        counts = self._ask(X, y, [coarse] * len(self.kinds), self.coarse, randomness, keep)
         errors = self._errors(self.coarse, coarse)
         edges = [-LARGEST, *coarse.edges.tolist(), LARGEST]
-        for place, column in zip(self.columns, counts, strict=True):
+        for kind, column in zip(self.kinds, counts, strict=True):
             cells = occupied(column, errors)
-            ends = None if cells is None else bounded(kinds[place], edges[cells[0]], edges[cells[1] + 1])
+            ends = None if cells is None else bounded(kind, edges[cells[0]], edges[cells[1] + 1])
             found.append(ends is not None)
             grids.append(uniform_grid(*(MADE_UP if ends is None else ends)))
-        fine = self._ask(X, grids, self.fine, randomness, keep)
+        fine = self._ask(X, y, grids, self.fine, randomness, keep)
         return [self._range(*parts) for parts in zip(fine, grids, found, strict=True)]
 
     def _errors(self, noise: Geometric, grid: Grid) -> Integers:
         """Return the errors of tails of so many counts, such that no tail of any column is further off but for ``failure``."""
-        return tail_errors(noise, grid.n_codes - 1, self.failure / (4 * len(self.columns) * grid.n_codes))
+        return tail_errors(noise, grid.n_codes - 1, self.failure / (4 * len(self.kinds) * grid.n_codes))
 
     def _range(self, doubled: Integers, grid: Grid, found: bool) -> ReleasedRange:
         """Return the range that the noisy counts of a uniform grid show."""
@@ -154,11 +162,11 @@ class RangePlan:
         )
 
     def _ask(
-        self, X: Any, grids: Sequence[Grid], noise: Geometric, randomness: Randomness, keep: Keep | None
+        self, X: Any, y: Any, grids: Sequence[Grid], noise: Geometric, randomness: Randomness, keep: Keep | None
     ) -> list[Integers]:
         """Return the noisy counts of each column on its grid, missing cells left out."""
         reading = OnGrids(self.schema, self.columns, tuple(grids))
-        with table_of(X, None, reading, keep) as table:
+        with table_of(X, y, reading, keep) as table:
             curator = Queryable(table, cost(noise.event("numbers")), randomness)
             everyone = curator.assign(PerRecordCoin(1))
             counts = curator.histogram(everyone, np.ones((1, len(grids)), dtype=np.bool_), noise)[0, :, 0]
@@ -167,7 +175,10 @@ class RangePlan:
 
 @dataclass(frozen=True, eq=False)
 class OnGrids(OneClass):
-    """The cells of some columns as those of grids: each depends on that cell and on public or released grids alone."""
+    """The cells of some columns as those of grids: each depends on that cell and on public or released grids alone.
+
+    A grid more than there are columns is that of the outcome.
+    """
 
     columns: tuple[int, ...]
     grids: tuple[Grid, ...]
@@ -186,11 +197,14 @@ class OnGrids(OneClass):
         """Return the codes of each record, column by column, whether it has a label or not."""
         features = list(self.schema.features.values())
         codes = np.empty((columns.n_rows, len(self.grids)), dtype=np.uint16)
-        for place, (column, grid) in enumerate(zip(self.columns, self.grids, strict=True)):
-            read = reader_of(features[column], self.schema.missing)
+        outcomes = read_labels(y) if len(self.grids) > len(self.columns) else np.empty(0)
+        for place, grid in enumerate(self.grids):
+            column = self.columns[place] if place < len(self.columns) else None
+            read = reader_of(self.schema.labels if column is None else features[column], self.schema.missing)
             for start in range(0, columns.n_rows, BLOCK_ROWS):
                 stop = min(start + BLOCK_ROWS, columns.n_rows)
-                codes[start:stop, place] = grid.codes(read(columns.cells(column, start, stop)))
+                cells = outcomes[start:stop] if column is None else columns.cells(column, start, stop)
+                codes[start:stop, place] = grid.codes(read(cells))
         return codes, np.zeros(columns.n_rows, dtype=np.int16)
 
 

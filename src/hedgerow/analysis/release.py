@@ -40,6 +40,7 @@ def private_schema(
     dates: Sequence[str] = (),
     categorical: Sequence[str] = (),
     classes: Sequence[Value] | None = None,
+    outcome: bool | Numeric = False,
     missing: Sequence[str] = (),
     target: str | None = None,
     trimmed: float = 0.01,
@@ -54,8 +55,8 @@ def private_schema(
     """Release a schema of records whose ranges and values are not public.
 
     Releases  a range and whether numbers are whole, for each numeric column; likewise for dates; the values that enough records
-              hold, for each categorical one and, where they are not given, for the classes.
-    Costs     ``epsilon``, and ``delta`` where values are asked for: equal shares for all columns, and for the classes.
+              hold, for each categorical one and, where they are not given, for the classes; or the range of an outcome.
+    Costs     ``epsilon``, and ``delta`` where values are asked for: equal shares for all columns, and for the labels.
     Assumes   that the names of columns are public, and which are numbers, dates or values.
 
     Parameters
@@ -64,7 +65,7 @@ def private_schema(
         The records; ``numeric``, ``dates`` and ``categorical`` together name all its columns. ``hr.Records`` are read block by
         block, up to three times; their label's column is no feature.
     y : sequence of length n_samples, optional
-        The labels, where ``classes`` are to be released; None with ``hr.Records``, which hold them.
+        The labels, where ``classes`` or an ``outcome`` are to be released; None with ``hr.Records``, which hold them.
     epsilon : float
         The budget of the release, read as its shortest decimal.
     delta : float
@@ -74,10 +75,14 @@ def private_schema(
         with ``schema.replace({"sex": hr.Categorical([...]), "smokes": hr.Boolean()})``, and costs nothing if it is left out here.
     classes : sequence, optional
         The labels, where they are public.
+    outcome : bool or Numeric, default False
+        True: labels are numbers, whose range is released like that of a numeric column. An ``hr.Numeric`` or ``hr.Integer`` is
+        that range, where it is public. Outcomes beyond a released range are clipped to it: with a long tail a smaller
+        ``trimmed`` keeps more of the mean.
     missing : sequence of str
         What else stands for a missing cell, as for ``Schema``.
     target : str, optional
-        The name of the label's column in files.
+        The name of the label's column in files; ``outcome=True`` needs it.
     trimmed, failure : float
         With a chance of ``1 - failure`` at most ``trimmed * n + q`` of these records lie beyond each end of each range that is
         promised, n and q as ``ranges_`` states them. Others are named in a warning.
@@ -136,19 +141,20 @@ def private_schema(
         random_state=random_state,
         ledger=ledger,
     )
-    stand_in = _stand_in(numeric, dates, categorical, UNKNOWN if classes is None else classes, missing, target)
+    stand_in = _stand_in(numeric, dates, categorical, _labels(classes, outcome, target), missing, target)
     stand_in = stand_in if person is None else stand_in.replace(person=person)
-    _check(claim, bool(categorical) or classes is None, trimmed, failure)
+    with_outcome, with_classes = outcome is True, classes is None and stand_in.outcome is None
+    _check(claim, bool(categorical) or with_classes, trimmed, failure)
     if isinstance(X, Records) and groups is not None:
         raise ConfigurationError("hr.Records hold person ids themselves; omit groups, and name the column by group=.")
     if not isinstance(X, Records):
         X, groups = split_groups(X, groups, person)
-    records, labels = _read(X, y, stand_in, with_labels=classes is None)
+    records, labels = _read(X, y, stand_in, with_labels=with_classes or with_outcome)
     if isinstance(records, Records):
         persons = records.groups_by(stand_in)
     else:
         persons = read_groups(groups, records.n_rows, stand_in.missing, person)
-    plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=classes is None)
+    plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
     certificate = certify(
         "private_schema",
         plan.event,
@@ -176,11 +182,24 @@ def private_schema(
     return made
 
 
+def _labels(
+    classes: Sequence[Value] | None, outcome: bool | Numeric, target: str | None
+) -> dict[str, Sequence[Value] | Numeric]:
+    """Return what labels are, made up where it is asked for; raise ConfigurationError for what cannot be."""
+    if outcome is False or outcome is None:
+        return {"classes": UNKNOWN if classes is None else classes}
+    if classes is not None:
+        raise ConfigurationError("labels are classes or an outcome; pass classes=[...] or outcome, not both.")
+    if outcome is True and target is None:
+        raise ConfigurationError("the outcome's range is released under its name; pass target='price', or what it is.")
+    return {"outcome": Numeric(0, 1) if outcome is True else outcome}
+
+
 def _stand_in(
     numeric: Sequence[str],
     dates: Sequence[str],
     categorical: Sequence[str],
-    classes: Sequence[Value],
+    labels: Mapping[str, Any],
     missing: Sequence[str],
     target: str | None,
 ) -> Schema:
@@ -201,7 +220,7 @@ def _stand_in(
     if twice or not entries:
         what = f"{listed(list(twice))} stands there twice" if twice else "none names a column"
         raise ConfigurationError(f"numeric, dates and categorical name the columns of X, each once, but {what}.")
-    return Schema(entries, classes, missing=missing, target=target)
+    return Schema(entries, missing=missing, target=target, **labels)
 
 
 def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> None:
@@ -228,7 +247,10 @@ def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Colum
         X.check(stand_in, again=True)
         return X, None
     if with_labels and y is None:
-        raise ConfigurationError("a schema needs classes: pass them if they are public, or y to have them released.")
+        raise ConfigurationError(
+            "a schema needs classes or an outcome: pass classes=[...] or outcome=hr.Numeric(low, high) where they are public, or "
+            "y to have them released."
+        )
     if not (isinstance(X, Mapping) or hasattr(X, "columns") or isinstance(X, Columns)):
         raise ConfigurationError(
             f"X is {type(X).__name__}, whose columns have no names, but numeric, dates and categorical name them. Pass a data "

@@ -42,7 +42,8 @@ class ReleasedSchema(Schema):
     certificate_ : Certificate
         What the release cost.
     ranges_ : mapping of str to ReleasedRange
-        What was released of each column of numbers or dates, and whether its range is promised.
+        What was released of each column of numbers or dates, of an outcome under the target's name, and whether the range is
+        promised.
 
     Parameters
     ----------
@@ -77,13 +78,13 @@ class ReleasedSchema(Schema):
 
     @property
     def ranges_(self) -> Mapping[str, ReleasedRange]:
-        """What was released of each column of numbers or dates."""
+        """What was released of each column of numbers or dates, and of an outcome."""
         return self._ranges
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What was released: ranges, the values of categorical columns, and the classes if they were asked for."""
+    """What was released: ranges, that of an outcome last; the values of categorical columns; the classes if asked for."""
 
     ranges: Sequence[ReleasedRange]
     values: Sequence[Sequence[Value]]
@@ -92,16 +93,16 @@ class Answers:
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """What a release asks: one share of the budget for each column, and one for the classes where they are not public.
+    """What a release asks: one share of the budget for each column, and one for classes or an outcome that are not public.
 
     Parameters
     ----------
     stand_in : Schema
-        The columns with made-up entries, and the classes, made up where they are asked for.
+        The columns with made-up entries, and the classes or the outcome, made up where they are asked for.
     share, delta_share : Fraction
         What each column has, pure, and what each question about values has of delta.
     ranges : RangePlan or None
-        The questions about columns of numbers and dates.
+        The questions about columns of numbers and dates, and about an outcome.
     with_classes : bool
         Whether the classes are asked for.
     records_per_person : int
@@ -116,13 +117,21 @@ class ReleasePlan:
     records_per_person: int = 1
 
     @classmethod
-    def of(cls, claim: Claim, stand_in: Schema, promise: tuple[float, float], *, with_classes: bool) -> ReleasePlan:
+    def of(
+        cls,
+        claim: Claim,
+        stand_in: Schema,
+        promise: tuple[float, float],
+        *,
+        with_classes: bool,
+        with_outcome: bool = False,
+    ) -> ReleasePlan:
         """Return the plan that divides a claim among columns; ``promise`` is the share trimmed, and the chance of failure."""
         on_lines = tuple(i for i, one in enumerate(stand_in.features.values()) if not isinstance(one, Categorical))
-        parts = len(stand_in.names) + with_classes
+        parts, lines = len(stand_in.names) + with_classes + with_outcome, len(on_lines) + with_outcome
         share = claim.pure / parts
-        ranges = RangePlan(share * len(on_lines), on_lines, *promise, stand_in) if on_lines else None
-        delta_share = claim.pure_delta / max(parts - len(on_lines), 1)
+        ranges = RangePlan(share * lines, on_lines, *promise, stand_in, with_outcome) if lines else None
+        delta_share = claim.pure_delta / max(parts - lines, 1)
         return cls(stand_in, share, delta_share, ranges, with_classes, claim.records_per_person)
 
     @property
@@ -149,7 +158,7 @@ class ReleasePlan:
 
     def run(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> Answers:
         """Return what records answer: columns and labels in memory, or ``Records``; ``keep`` says which of a person's count."""
-        ranges = [] if self.ranges is None else self.ranges.release(X, randomness, keep)
+        ranges = [] if self.ranges is None else self.ranges.release(X, y, randomness, keep)
         if not self._listed:
             return Answers(ranges, (), None)
         asked = ValueCounts(self.stand_in, self.categorical, self.with_classes)
@@ -167,19 +176,25 @@ class ReleasePlan:
         features: dict[str, Feature] = dict(self.stand_in.features)
         for place, values in zip(self.categorical, answers.values, strict=True):
             features[names[place]] = Categorical(values or [NO_VALUE], origin="released", release=release)
-        ranges = dict(zip((names[i] for i in self.ranges.columns), answers.ranges, strict=True)) if self.ranges else {}
+        on_lines = [] if self.ranges is None else [names[i] for i in self.ranges.columns]
+        ranges = dict(zip(on_lines, answers.ranges, strict=False))  # an outcome's is behind them
         for name, one in ranges.items():
             features[name] = one.feature(features[name], release)
-        classes: dict[str, Any] = {"classes": self.stand_in.classes}
+        labels: dict[str, Any] = {"classes": self.stand_in.classes}
         if answers.classes is not None:
-            classes = {"classes": answers.classes, "classes_origin": "released", "classes_release": release}
+            labels = {"classes": answers.classes, "classes_origin": "released", "classes_release": release}
+        if self.stand_in.outcome is not None:
+            labels = {"outcome": self.stand_in.outcome}
+        if self.ranges is not None and self.ranges.with_outcome:
+            of_outcome = ranges[str(self.stand_in.target)] = answers.ranges[-1]
+            labels = {"outcome": of_outcome.feature(self.stand_in.labels, release)}
         schema = Schema(
             features,
             missing=self.stand_in.missing,
             target=self.stand_in.target,
             person=certificate.person or None,
             records_per_person=certificate.records_per_person,
-            **classes,
+            **labels,
         )
         return ReleasedSchema.of(schema, certificate, ranges)
 

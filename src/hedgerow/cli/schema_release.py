@@ -54,6 +54,7 @@ __all__ = ["release"]
 @click.option(
     "--class", "classes", multiple=True, metavar="LABEL", help="A label, where they are public; else they are released."
 )
+@click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
 @click.option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing cell, such as ?; repeatable.")
 @click.option(
     "--adjacency",
@@ -79,6 +80,7 @@ def release(
     dates: Sequence[str],
     categorical: Sequence[str],
     classes: Sequence[str],
+    outcome: bool,
     missing: Sequence[str],
     adjacency: str,
     person: str | None,
@@ -101,6 +103,8 @@ def release(
     With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
     nothing is written.
     """
+    if classes and outcome:
+        raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
     refuse_overwriting(out, force, *data)
     ledger = ledger_or_none(address, dataset)
     check_stdout()
@@ -127,6 +131,7 @@ def release(
                 dates=dates,
                 categorical=categorical,
                 classes=list(classes) or None,
+                outcome=outcome,
                 missing=missing,
                 target=target,
                 adjacency=adjacency,

@@ -1,3 +1,4 @@
+import io
 import math
 import subprocess
 import sys
@@ -5,7 +6,9 @@ from dataclasses import dataclass
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+from PIL import Image
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
@@ -227,3 +230,18 @@ def test_importing_plots_does_not_import_matplotlib():
     code = "import sys, hedgerow.plots; print('matplotlib' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
+
+
+def test_a_picture_of_few_colors_is_small_and_keeps_its_size():
+    figure = new_figure(4, 3)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1])
+    axes.fill_between([0, 1], [0, 0.5], [0.5, 1.5], alpha=0.3)
+    whole, small = png_bytes(figure), png_bytes(figure, colors=16)
+    assert png_bytes(figure, colors=16) == small
+    assert len(small) < len(whole) / 2
+    first, second = (Image.open(io.BytesIO(png)) for png in (whole, small))
+    assert first.size == second.size
+    assert len(second.convert("RGB").getcolors()) <= 16
+    far = np.abs(np.asarray(first.convert("RGB"), dtype=int) - np.asarray(second.convert("RGB"), dtype=int))
+    assert far.mean() < 2

@@ -1,11 +1,12 @@
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.plots.budget import budget_paths
-from hedgerow.reproduce import PAPERS, experiments_named
+from hedgerow.reproduce import PAPERS, Request, experiments_named
 from hedgerow.reproduce.cart_text import implied_accuracy
 from hedgerow.reproduce.fits import Fit, estimator
 from hedgerow.reproduce.results import Results
@@ -155,3 +156,14 @@ def test_a_papers_name_stands_for_all_of_its_own():
 def test_an_unknown_name_is_refused():
     with pytest.raises(ConfigurationError, match="reproduce list"):
         experiments_named(["edprf/fig99"])
+
+
+def test_authors_code_is_run_as_often_as_its_authors_had_it_unless_told():
+    [paper] = [paper for paper in PAPERS if paper.name == "cart-dps-adaboost"]
+    experiment = named("cart-dps-adaboost/fig2")
+    for seeds, printed, coded in ((None, 10, 5), (7, 7, 7)):
+        request = Request((paper.name,), seeds, 1, False, Path(), Path())
+        runs = {True: set(), False: set()}
+        for fit in experiment.fits(request.runs(paper), request.coded_runs(paper)):
+            runs["as_coded" in dict(fit.settings)].add(fit.run)
+        assert (len(runs[False]), len(runs[True])) == (printed, coded)

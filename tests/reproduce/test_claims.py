@@ -213,7 +213,7 @@ def test_a_form_that_was_not_run_is_not_measured():
 def test_words_say_where_and_how_much():
     verdict = claims.above("a", ["b"])(results({"a": (0.9, 0.505, 0.9), **BELOW}), "published")
     assert verdict.words == "above in 3 of 3 places; pooled +0.2683 (no noise)"
-    assert verdict.details == "clearly in 2, clearly not in 0; +0.005 to +0.400, +0.268 on average"
+    assert verdict.details == "significant in 2, significantly wrong in 0; +0.005 to +0.400, +0.268 on average"
 
 
 def test_a_cell_is_the_mean_and_the_spread_of_its_runs(tmp_path):

@@ -12,13 +12,14 @@ __all__ = ["readme"]
 
 HEAD = """# The papers' experiments, run again
 
-Every experiment of the three papers, on their data, with each system as its paper prints it and in the private form whose
+Every experiment of the three papers, on their data. Each system runs as its paper prints it, and in a private form whose
 guarantee is proved:
 """
-BODY = """Each page lists what its paper says, sentence by sentence in our own words with the section it stands in, and if our run
-bears it out: it holds, it does not, or it cannot be told. Then it shows figure by figure the settings, the picture in the
-paper's own axes (one row per form), checks of our own, the paper's numbers beside ours where it prints any, and what was inferred
-where the paper is silent. It ends with what the certificate of each form says. At the end of this page is the account of all.
+BODY = """Each page has one table of what its paper says: a sentence in our words, the section where it stands, and the result for
+each form: it holds, it does not, or it cannot be told. Below the table each experiment has its settings, its figure in the
+paper's axes (one row per form), checks of our own, the paper's numbers beside ours, more figures for each sentence, and what we
+inferred where the paper is silent. A page ends with the certificates of all forms. The account of all three papers is at the end
+of this page.
 
 ## Run it
 
@@ -29,33 +30,35 @@ where the paper is silent. It ends with what the certificate of each form says. 
     hedgerow reproduce all --quick --out out      # all of them, small: some minutes
     hedgerow reproduce all --jobs 2 --out out     # as often as the papers; most of a day
 
-The pages here, this one too, are written by
+The pages here, this one included, are written by
 
     hedgerow reproduce all --jobs 2 --pack --out docs/reproductions
 
-as far as it got (`--jobs 0` runs nothing and writes the pages): each page says how many runs stand behind it. That is 50 runs for
-DPAda, as its paper averages, and 10 for the two others, whose papers do not say how often. Each fit is a line of a CSV file in
-`rows/`, written when it is done, and in the end packed into one compressed file for each paper, whose SHA-256 stands beside it.
-These rows are kept here: the command runs only what is missing, and a run that was broken off goes on where it stopped. Rows
-belong to the sources that they were run with: whoever changes a system removes its rows. DPAda's printed fits draw their seeds
-from all that decides them, so that no two places share their noise; all others have seed r in run number r. In `figures/` is each
-picture with a CSV file of its points (mean, standard deviation, runs). The command also writes each page as one HTML file that
+With `--jobs 0` nothing is run and the pages are written from the rows that exist. Each page gives its number of runs. The aim is
+50 for DPAda, whose paper averages 50; 10 for the two other papers, which give no number; and 5 for the code of CART-DPsAdaBoost's
+authors, which makes 5.
+
+Each fit is a line of a CSV file in `rows/`, written when the fit ends. `--pack` compresses the rows into one file for each paper
+and writes their SHA-256. The command runs only what is missing, so an interrupted run continues where it stopped. Rows belong to
+the version that wrote them: remove the rows of a system that you change. DPAda's printed fits derive their seeds from everything
+that defines the fit, so no two places share their noise; all other fits have seed r in run number r. `figures/` holds each
+picture and a CSV file of its points (mean, standard deviation, runs). The command also writes each page as an HTML file that
 opens from disk.
 
 ## Read it
 
-- *As printed* is the paper's algorithm with its gaps filled as the system's documentation says. It has no guarantee at any
-  epsilon. *Private form* is the nearest algorithm whose guarantee is proved, at the paper's size and not at its own defaults.
+- *As printed* is the paper's algorithm; the system's documentation says how we filled its gaps. It has no guarantee at any
+  epsilon. *Private form* is the nearest algorithm with a proved guarantee, at the paper's size and not at its own defaults.
 - Splits are fixed and noise comes from seeds, so the same command gives the same figures. Seeded noise protects nothing, and
   repeated runs on the same records add up: this is for public data.
-- A sentence holds if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten at all),
-  or clearly so in the mean over all places and clearly wrong at none; it does not if it is clearly wrong at one place or in the
-  mean. A number is met within a tolerance that is named, above or below, and not where the majority rule, which reads nothing,
-  meets it too. Only the noise differs between runs: what another split would give is not in the errors.
-- The paper is judged by the form that it prints, or that its authors coded, alone. A private form is ours: what it says of a
-  sentence is listed by itself, and counts for or against no paper.
-- Three sentences of each paper are worked out by hand from the rows, in docs/reproductions/checked.md of the sources.
-- Papers that print pictures without numbers are compared by their words and not by readings off the picture.
+- A sentence holds if it is right at every place that it speaks of, and significantly so at nine in ten of them (at all of fewer
+  than ten); or if it is significantly right on average and significantly wrong nowhere. It does not hold if it is significantly
+  wrong at one place or on average. A printed number is met within the given tolerance, unless the majority rule, which reads no
+  record, meets it too. Runs differ by their noise alone: the errors do not include the choice of the split.
+- A paper is judged only by the form that it prints, or that its authors coded. The private form is ours, is listed by itself, and
+  counts for or against no paper.
+- Three sentences of each paper are checked by hand against the rows, in docs/reproductions/checked.md of the sources.
+- Where a paper prints a picture without numbers, we compare its words, not readings off the picture.
 - Where a sweep is coarser than the paper's, the experiment's settings say so and why.
 """
 PRINTED, PRIVATE = FORMS["published"], FORMS["private"]
@@ -80,8 +83,7 @@ def _lines(papers: Sequence[tuple[Paper, Sequence[Section]]], settings: Sequence
     yield "## The account"
     yield ""
     yield from wrapped(
-        f"How many sentences of each paper stand. {' '.join(settings)} What was found of each, and by how much, is on its "
-        "paper's page."
+        f"How many sentences of each paper stand. {' '.join(settings)} The paper's page has the figures of each."
     )
     yield ""
     yield from pipes(_totals(papers))
@@ -108,7 +110,7 @@ def _line(finding: Finding, group: str) -> str:
 
 
 def _private(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield what the private form says of each sentence that runs were made of in it."""
+    """Yield the private form's answers to the sentences that it was run for."""
     for answer in ANSWERS:
         mine = [
             f"{f.text} ({f.section})"
@@ -117,7 +119,7 @@ def _private(findings: Sequence[Finding]) -> Iterator[str]:
         ]
         if mine:
             yield ""
-            yield f"In the private form, which is ours: {answer}:"
+            yield f"Private form (ours), {answer}:"
             yield ""
             yield from bullets(mine)
 

@@ -16,7 +16,8 @@ __all__ = ["PAPERS", "Paper", "experiments_named"]
 class Paper:
     """A paper: its short name, its reference, its experiments, its systems, in short what a full run shows, and its runs.
 
-    ``runs`` is how often the paper repeats what it averages; 10 where it does not say, or says less.
+    ``runs`` is how often the paper repeats what it averages; 10 where it does not say, or says less. ``coded_runs`` is how often
+    its authors' code does.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Paper:
     systems: tuple[str, ...]
     summary: tuple[str, ...] = ()
     runs: int = 10
+    coded_runs: int = 10
 
     @property
     def measures(self) -> Mapping[str, frozenset[str]]:
@@ -48,6 +50,7 @@ def _paper(name: str) -> Paper:
         tuple(tables["systems"]),
         tuple(tables.get("summary", ())),
         tables.get("runs", 10),
+        tables.get("coded_runs", 10),
     )
 
 

@@ -206,9 +206,9 @@ def _joined(*parts: str) -> str:
 
 
 def counted(contrasts: Sequence[Contrast]) -> str:
-    """Return in how many places contrasts are clear."""
+    """Return in how many places contrasts are significant."""
     right, wrong = sum(c.holds for c in contrasts), sum(c.fails(len(contrasts)) for c in contrasts)
-    return f"clearly in {right}, clearly not in {wrong}"
+    return f"significant in {right}, significantly wrong in {wrong}"
 
 
 def _pools(contrasts: Sequence[Contrast], pool: Sequence[str]) -> list[Contrast]:

@@ -139,11 +139,11 @@ def answers_differ(kind: type[Any], records: int, odd: bool, **settings: Any) ->
     schema = Schema({"a": Numeric(0, 1), "b": Numeric(0, 1)}, classes=["no", "yes"])
     X = np.vstack([np.random.default_rng(0).uniform(size=(records, 2)), np.full((int(odd), 2), 0.95)])
     y = ["no"] * records + ["yes"] * odd
-    asked = np.array(list(itertools.product(np.linspace(0, 1, 11), repeat=2)))
+    queries = np.array(list(itertools.product(np.linspace(0, 1, 11), repeat=2)))
     count = 0
     for seed in range(FITS):
         model = kind(epsilon=1.0, schema=schema, variant="published", random_state=seed, **settings).fit(X, y)
-        count += len(np.unique(model.predict_proba(asked), axis=0)) > 1
+        count += len(np.unique(model.predict_proba(queries), axis=0)) > 1
     return count
 
 

@@ -130,7 +130,7 @@ class Measured(Protocol):
 
     @property
     def experiment(self) -> Experiment:
-        """What was asked."""
+        """The experiment that was run."""
 
     def cell(self, panel: Panel, label: str, form: Form, x: float) -> Cell | None:
         """Return the runs of a point; of a method without privacy, whatever the form."""
@@ -219,12 +219,12 @@ class Experiment:
         """Return the experiment with fewer values on its axis and fewer records."""
         return replace(self, curves=tuple(_quick(curve, self.axis) for curve in self.curves))
 
-    def fits(self, seeds: int) -> Iterator[Fit]:
-        """Yield every fit, each as many times as there are seeds unless it has no noise."""
+    def fits(self, seeds: int, coded_seeds: int | None = None) -> Iterator[Fit]:
+        """Yield every fit, each as many times as there are seeds unless it has no noise; authors' code may have its own."""
         for run in range(seeds):
             for curve in self.curves:
-                for _, fit in curve.points:
-                    yield fit.numbered(run)
+                if curve.form != "coded" or coded_seeds is None or run < coded_seeds:
+                    yield from (fit.numbered(run) for _, fit in curve.points)
 
 
 def _quick(curve: Curve, axis: Axis) -> Curve:

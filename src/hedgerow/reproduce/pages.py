@@ -41,14 +41,14 @@ EITHER = "without runs"  # of an experiment that has none
 PROOFS: Mapping[str, str] = {"pfdpdt": "edprf"}  # systems whose proof stands on another's page
 PAPER_AND_PRIVATE: tuple[Form, ...] = ("published", "private")
 LEGEND = (
-    "A sentence *holds* if it is right at every place that it speaks of, and clearly at nine in ten of them (of fewer than ten "
-    "at all), or clearly so in the mean over all places (pooled) and clearly wrong at none; it *does not* if it is clearly wrong "
-    "at one place or in the mean, and otherwise it *cannot be told* from these runs, and the runs that would tell are estimated "
-    "from means and errors so far. Clearly is the 5 % level of Student's t over the runs, for a wrong place "
-    "over all places together; a number is met within the tolerance that the sentence names, and not where the majority rule "
-    "meets it too. A value ± its standard error stands with the number of runs behind it. Lines are means, bands one standard "
-    "deviation over the runs; open circles are numbers that the paper prints; "
-    "where one scale would press a row flat, each row has its own."
+    "A sentence *holds* if it is right at every place that it speaks of, and significantly so at nine in ten of them (at "
+    "all of fewer than ten); or if it is significantly right on average (*pooled*) and significantly wrong nowhere. It "
+    "*does not* if it is significantly wrong at one place or on average. Otherwise it *cannot be told* from these runs, and "
+    "the table estimates how many runs would tell. Significant means the 5 % level of Student's t over the runs; for a "
+    "wrong place, over all places together. A printed number is met within the given tolerance, unless the majority rule "
+    "meets it too. A value ± its standard error is followed by its number of runs. In figures, lines are means, bands one "
+    "standard deviation over the runs, and open circles numbers that the paper prints; rows have scales of their own where "
+    "one scale would press them flat."
 )
 WORTH = (
     "Read off the certificates of fits at epsilon 1 and default size. A form that does not hold protects nobody at any "
@@ -161,7 +161,7 @@ def sentences(sections: Sequence[Section]) -> list[Finding]:
     return list(found.values())
 
 
-def _asked(findings: Iterable[Finding]) -> tuple[str, ...]:
+def _forms_of(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Return the forms that some claim was checked for, in their usual order."""
     seen = dict.fromkeys(form for finding in findings for form in finding.verdicts)
     order = {words: place for place, words in enumerate((EITHER, *FORMS.values()))}
@@ -171,7 +171,7 @@ def _asked(findings: Iterable[Finding]) -> tuple[str, ...]:
 def claims_table(sections: Sequence[Section]) -> TextTable:
     """Return the sentences of a paper in one table: where each stands, what it says, and what was found in each form."""
     findings = sentences(sections)
-    forms = _asked(findings)
+    forms = _forms_of(findings)
     rows = tuple(
         (finding.section, finding.text, short_name(finding.experiment), *map(finding.answer, forms))
         for finding in findings
@@ -182,7 +182,7 @@ def claims_table(sections: Sequence[Section]) -> TextTable:
 def own_table(section: Section) -> TextTable | None:
     """Return the checks of an experiment that are ours and not the paper's; None where there is none."""
     findings = [finding for finding in section.findings if not finding.section]
-    forms = _asked(findings)
+    forms = _forms_of(findings)
     rows = tuple((finding.text, *map(finding.answer, forms)) for finding in findings)
     return TextTable(("our own check", *forms), rows) if rows else None
 
@@ -191,7 +191,7 @@ def tally(sections: Sequence[Section]) -> TextTable:
     """Return how many of a paper's sentences hold, do not, and cannot be told, in each form."""
     findings = sentences(sections)
     rows = []
-    for form in _asked(findings):
+    for form in _forms_of(findings):
         answers = Counter(finding.verdicts[form].answer for finding in findings if form in finding.verdicts)
         rows.append((form, *(str(answers[answer]) for answer in ANSWERS), str(answers.total())))
     return TextTable(("form", *ANSWERS, "sentences"), tuple(rows))
@@ -255,10 +255,10 @@ def _markdown(
     yield ["## In short"]
     yield list(pipes(tally(sections)))
     yield bullets(paper.summary)
-    said = claims_table(sections)
-    if said.rows:
+    claims = claims_table(sections)
+    if claims.rows:
         yield [f"## {SAID}"]
-        yield list(pipes(said))
+        yield list(pipes(claims))
     if shared:
         yield [f"## {SHARED}"]
         yield bullets(shared)
@@ -342,10 +342,10 @@ def html_page(paper: Paper, sections: Sequence[Section], settings: Sequence[str]
     shared, sections = _apart(sections)
     page = Page(f"{paper.title}: the paper's experiments, run again")
     page.text(f"{paper.reference}.\n\n{LEGEND} {' '.join(settings)}").heading("In short")
-    short, said = tally(sections), claims_table(sections)
+    short, claims = tally(sections), claims_table(sections)
     page.table(short.headers, short.rows).items(paper.summary)
-    if said.rows:
-        page.heading(SAID).table(said.headers, said.rows)
+    if claims.rows:
+        page.heading(SAID).table(claims.headers, claims.rows)
     if shared:
         page.heading(SHARED).items(shared)
     for section in sections:

@@ -24,7 +24,7 @@ class Results:
     Parameters
     ----------
     experiment : Experiment
-        What was asked.
+        What was run.
     rows : mapping of key to row
         Every row that there is, also of other experiments.
     seeds : int

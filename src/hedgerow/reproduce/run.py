@@ -24,19 +24,20 @@ __all__ = ["QUICK_SEEDS", "Request", "reproduce"]
 
 FULL_SEEDS = 10
 QUICK_SEEDS = 2
+COLORS = 64  # of a figure, whose file is kept with the sources
 Rows = Mapping[tuple[str, ...], Row]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a run.
+    """What to run, and where results go.
 
     Parameters
     ----------
     names : sequence of str
         Experiments, papers, or ``"all"``.
     seeds : int or None
-        Runs of every point; None: as many as the paper made, 10 where it does not say.
+        Runs of every point; None: as many as the paper (and its authors' code) made, 10 where it does not say.
     jobs : int
         Fits at once; 0 runs nothing and writes the pages from the rows that there are.
     quick : bool
@@ -60,6 +61,10 @@ class Request:
     def runs(self, paper: Paper) -> int:
         """Return how many runs a paper's points are to have."""
         return self.seeds or (QUICK_SEEDS if self.quick else paper.runs)
+
+    def coded_runs(self, paper: Paper) -> int:
+        """Return how many runs the form has that a paper's authors coded."""
+        return self.seeds or (QUICK_SEEDS if self.quick else paper.coded_runs)
 
     def words(self, counts: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
         """Return how it was run, in sentences; ``counts`` are the runs of every point by the form's words."""
@@ -117,7 +122,8 @@ def _run(chosen: Sequence[Experiment], request: Request) -> Rows:
     for paper in PAPERS:
         measures |= paper.measures
         mine = (experiment for experiment in chosen if experiment.name.startswith(f"{paper.name}/"))
-        fits += (fit for experiment in mine for fit in experiment.fits(request.runs(paper)))
+        seeds = request.runs(paper), request.coded_runs(paper)
+        fits += (fit for experiment in mine for fit in experiment.fits(*seeds))
     fits.sort(key=lambda fit: (fit.run, fit.data))
     return run_grid(fits, request.rows, jobs=request.jobs, work=partial(_measured, measures=measures))
 
@@ -176,7 +182,7 @@ def _sections(results: Sequence[Results], request: Request, written: list[Path])
         experiment = found.experiment
         figures.mkdir(exist_ok=True)
         figure = draw(found)
-        png = None if figure is None else png_bytes(figure)
+        png = None if figure is None else png_bytes(figure, dpi=100, colors=COLORS)
         if png is not None:
             written.append(_bytes(figures / f"{file_name(experiment.name)}.png", png))
         if found.cells:
@@ -191,7 +197,8 @@ def _pages(
 ) -> Iterator[Path]:
     """Write a paper's pages; its conclusions stand above results of enough runs only."""
     table = guarantees(paper.systems)
-    enough = all(min(numbers) >= FULL_SEEDS for numbers in counts.values())
+    full = {FORMS["coded"]: min(FULL_SEEDS, paper.coded_runs)}
+    enough = all(min(numbers) >= full.get(form, FULL_SEEDS) for form, numbers in counts.items())
     if request.quick or not (enough and _is_whole(paper, sections)):
         paper = replace(paper, summary=())
     path = request.out / f"{_page_name(paper, sections)}.md"

@@ -104,7 +104,7 @@ def _experiment(
 ) -> Experiment:
     axis = axes[table["axis"]] if "axis" in table else NOWHERE
     section = table.get("section", "")
-    said = [{"section": section, **claim} for claim in table.get("claims", ())]
+    claims = [{"section": section, **claim} for claim in table.get("claims", ())]
     own = [{"section": "", **check} for check in table.get("checks", ())]
     return Experiment(
         name=f"{paper}/{table['name']}",
@@ -113,7 +113,7 @@ def _experiment(
         axis=axis,
         curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
         reported=tuple(number for group in table.get("reported", ()) for number in _numbers(**group)),
-        claims=tuple(_claim(judges, **claim) for claim in (*said, *own)),
+        claims=tuple(_claim(judges, **claim) for claim in (*claims, *own)),
         notes=tuple(table.get("notes", ())),
         picture=judges[table["picture"]] if "picture" in table else None,
         reading=table.get("reading", ""),

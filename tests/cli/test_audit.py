@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.findings import Finding
-from hedgerow.cli.audit_page import write_page
+from hedgerow.cli.audit import write_page
 
 PUBLISHED = ("audit", "--system", "pfdpdt", "--variant", "published", "--pair", "pure-node", "--runs", "200")
 PRIVATE = ("audit", "--system", "forest", "--pair", "one-leaf", "--runs", "200")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.holdout import NOT_COVERED
+from hedgerow.cli.training import NOT_COVERED
 from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier
 

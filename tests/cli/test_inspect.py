@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.tree_text import branch_text, tree_lines, tree_values
+from hedgerow.cli.output import branch_text, tree_lines, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hedgerow.cli.interrupts import heard
+from hedgerow.cli.group import heard
 
 CODE = """\
 import _thread, sys, time, warnings, logging

@@ -18,15 +18,15 @@ COMMANDS = {
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
     "evaluate": ("hedgerow.cli.evaluate", "Ask privately how good a saved model is."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
-    "card": ("hedgerow.cli.card", "Write a page about a saved model."),
-    "export": ("hedgerow.cli.export", "Write a saved model as ONNX, SQL or JSON."),
-    "budget": ("hedgerow.cli.budget", "Keep the budget of a data set across processes."),
-    "schema": ("hedgerow.cli.schema", "Draft or release a schema, or check one."),
+    "card": ("hedgerow.cli.inspect", "Write a page about a saved model."),
+    "export": ("hedgerow.cli.inspect", "Write a saved model as ONNX, SQL or JSON."),
+    "budget": ("hedgerow.cli.groups", "Keep the budget of a data set across processes."),
+    "schema": ("hedgerow.cli.groups", "Draft or release a schema, or check one."),
     "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),
     "reproduce": ("hedgerow.cli.reproduce", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
     "doctor": ("hedgerow.cli.doctor", "Check the installation and a ledger store."),
-    "systems": ("hedgerow.cli.systems", "List every system and what it guarantees."),
+    "systems": ("hedgerow.cli.plan", "List every system and what it guarantees."),
 }
 
 

@@ -1,29 +1,315 @@
-"""``hedgerow budget``: the ledgers of whoever keeps a budget."""
+"""``hedgerow budget create | raise | close | show | list | verify | report``: the ledgers of whoever keeps a budget."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, get_args
+
 import click
 
-from hedgerow.cli.group import LazyGroup, show_help_if_alone
+from hedgerow.cli.options import (
+    OutputFile,
+    checked_delta,
+    force_option,
+    json_option,
+    ledger_option,
+    ledger_options,
+    refuse_overwriting,
+    required,
+    store_of,
+)
+from hedgerow.cli.output import write_json
+from hedgerow.ledgers.ledger import LedgerEntry
+from hedgerow.ledgers.store import StoredLedger
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.exact import decimal_text
+from hedgerow.texts import counted
 
-__all__ = ["budget"]
+__all__ = [
+    "amount_text",
+    "ceiling_text",
+    "close",
+    "create",
+    "ledger_values",
+    "list_",
+    "raise_",
+    "report",
+    "show",
+    "verify",
+    "write_report",
+]
 
-COMMANDS = {
-    "create": ("hedgerow.cli.budget_change", "Create a ledger, and its store if there is none."),
-    "show": ("hedgerow.cli.budget_show", "Show a ledger: its ceiling, what is left, its entries."),
-    "list": ("hedgerow.cli.budget_show", "List the ledgers of a store."),
-    "raise": ("hedgerow.cli.budget_change", "Raise a ledger's ceiling."),
-    "close": ("hedgerow.cli.budget_change", "Close a ledger for good."),
-    "verify": ("hedgerow.cli.budget_show", "Check every link of a ledger's chain."),
-    "report": ("hedgerow.cli.budget_report", "Write a page about a ledger for the officer."),
-}
+reason_option = click.option("--reason", required=True, help="Why; it is kept for good.")
 
 
-@click.group("budget", cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
-@click.pass_context
-def budget(context: click.Context) -> None:
-    """Keep the privacy budgets of data sets, across processes and people.
+def _name(dataset: str | None) -> str:
+    return required(dataset, "--dataset", "HEDGEROW_DATASET")
 
-    What these commands show holds no record: a ledger knows what was asked, never what was answered.
+
+@click.command()
+@ledger_options
+@click.option("--epsilon", type=float, help="The ceiling on the sum of the fits' epsilons.")
+@click.option("--rho", type=float, help="In place of --epsilon: the ceiling on the fits' sum in zero-concentrated DP.")
+@click.option(
+    "--delta", type=float, default=0.0, callback=checked_delta, help="The ceiling on the sum of deltas. [default: 0]"
+)
+@click.option("--draws", type=int, help="Beside --rho: the ceiling on normal draws. [default: 2**30]")
+@click.option(
+    "--adjacency",
+    type=click.Choice(get_args(Adjacency)),
+    default="add-remove",
+    show_default=True,
+    help="What neighboring data sets are.",
+)
+@click.option("--person", metavar="COLUMN", help="The column that tells persons apart: only fits by it are booked.")
+@click.option("--records-per-person", type=int, default=1, show_default=True, help="The unit of protection.")
+@click.option("--parent", help="The ledger of which this one is a share.")
+def create(
+    address: str | None,
+    dataset: str | None,
+    epsilon: float | None,
+    rho: float | None,
+    delta: float,
+    draws: int | None,
+    adjacency: str,
+    person: str | None,
+    records_per_person: int,
+    parent: str | None,
+) -> None:
+    """Create a ledger with a ceiling, and its store if there is none."""
+    store, name = store_of(address), _name(dataset)
+    store.create(name, epsilon, delta, rho, adjacency, records_per_person, parent, draws=draws, person=person)
+    click.echo(f"created {name} in {store.address}", err=True)
+
+
+@click.command("raise")
+@ledger_options
+@click.option("--epsilon", type=float, help="The new ceiling on epsilon.")
+@click.option("--delta", type=float, callback=checked_delta, help="The new ceiling on delta.")
+@click.option("--rho", type=float, help="The new ceiling on rho.")
+@click.option("--draws", type=int, help="The new ceiling on normal draws.")
+@reason_option
+def raise_(
+    address: str | None,
+    dataset: str | None,
+    epsilon: float | None,
+    delta: float | None,
+    rho: float | None,
+    draws: int | None,
+    reason: str,
+) -> None:
+    """Raise a ledger's ceiling. What was promised before then holds for the raised one only."""
+    store, name = store_of(address), _name(dataset)
+    store.raise_ceiling(name, epsilon=epsilon, delta=delta, rho=rho, draws=draws, reason=reason)
+    click.echo(f"raised {name} in {store.address}", err=True)
+
+
+@click.command()
+@ledger_options
+@reason_option
+def close(address: str | None, dataset: str | None, reason: str) -> None:
+    """Close a ledger for good: nothing more is booked in it or in its shares."""
+    store, name = store_of(address), _name(dataset)
+    store.close_ledger(name, reason=reason)
+    click.echo(f"closed {name} in {store.address}", err=True)
+
+
+def ceiling_text(ledger: StoredLedger) -> str:
+    """Return a ledger's ceiling in words."""
+    return str(ledger.ceiling)
+
+
+def amount_text(entry: LedgerEntry, *, rho: bool) -> str:
+    """Return what an entry counts in words."""
+    if rho:
+        thresholds = f", delta {decimal_text(entry.delta)} of thresholds" if entry.delta else ""
+        return f"rho {decimal_text(entry.rho, 4)}, {counted(entry.draws, 'normal draw')}{thresholds}"
+    return f"epsilon {decimal_text(entry.epsilon)}, delta {decimal_text(entry.delta)}"
+
+
+def ledger_values(ledger: StoredLedger) -> dict[str, Any]:
+    """Return a ledger as plain values for JSON; amounts are exact fractions as text."""
+    unit = "epsilon" if ledger.rho is None else "rho"
+    return {
+        "name": ledger.name,
+        "store": ledger.store.address,
+        "parent": ledger.parent,
+        "closed": ledger.closed,
+        "holds": ledger.holds,
+        "ceiling": ledger.ceiling.to_dict(),
+        "unit": unit,
+        "spent": str(ledger.spent),
+        "spent_delta": str(ledger.spent_delta),
+        "remaining": str(ledger.remaining),
+        "head": ledger.head,
+        "entries": [_entry_values(entry) for entry in ledger.entries],
+        "changes": [
+            {name: said[name] for name in ("kind", "time", "who", "reason")} | {"ceiling": said["after"]["ceiling"]}
+            for said in ledger.history
+            if said["kind"] in ("raised", "closed")
+        ],
+    }
+
+
+def _entry_values(entry: LedgerEntry) -> dict[str, Any]:
+    return {
+        "label": entry.label,
+        "state": entry.state,
+        "time": entry.time.isoformat(),
+        "age_seconds": int(entry.age.total_seconds()),
+        "who": entry.who,
+        "process": entry.process,
+        "through": entry.through,
+        "epsilon": str(entry.epsilon),
+        "delta": str(entry.delta),
+        "rho": str(entry.rho),
+        "draws": entry.draws,
+        "certificate": entry.certificate.to_dict(),
+    }
+
+
+@click.command()
+@ledger_options
+@json_option
+def show(address: str | None, dataset: str | None, as_json: bool) -> None:
+    """Show a ledger: its ceiling, what is left, and every entry. The whole chain is checked."""
+    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    if as_json:
+        write_json(ledger_values(ledger))
+        return
+    rho = ledger.rho is not None
+    click.echo(f"{ledger.name} in {ledger.store.address}" + (", closed" if ledger.closed else ""))
+    click.echo(f"  ceiling    {ceiling_text(ledger)}")
+    if ledger.parent is not None:
+        click.echo(f"  a share of {ledger.parent}, which may have less left")
+    click.echo(f"  left       {'rho' if rho else 'epsilon'} {decimal_text(ledger.remaining)}")
+    click.echo(
+        f"             delta {decimal_text(ledger.delta - ledger.spent_delta)}" + (" of thresholds" if rho else "")
+    )
+    if rho:
+        click.echo(f"             {counted(ledger.draws - ledger.spent_draws, 'normal draw')}")
+    if not ledger.holds:
+        click.echo("  note       a seeded fit voids the guarantee")
+    click.echo(f"  head       {ledger.head}")
+    for said in ledger.history:
+        if said["kind"] in ("raised", "closed"):
+            click.echo(f"  {said['kind']:<10} {said['time'][:19]} by {said['who']}: {said['reason']}")
+    entries = ledger.entries
+    click.echo(f"  entries    {len(entries)}")
+    for entry in entries:
+        click.echo(
+            f"    {entry.time:%Y-%m-%d %H:%M} {entry.state:<10} {entry.label}  {amount_text(entry, rho=rho)}  {entry.who}"
+        )
+        if entry.state == "unfinished":
+            age = timedelta(seconds=int(entry.age.total_seconds()))
+            click.echo(f"{'':<21} began {age} ago in process {entry.process}; it counts, whatever became of it")
+
+
+@click.command("list")
+@ledger_option
+@json_option
+def list_(address: str | None, as_json: bool) -> None:
+    """List the ledgers of a store."""
+    store = store_of(address)
+    ledgers = [store.ledger(name) for name in store.names()]
+    if as_json:
+        write_json(
+            [
+                {"name": each.name, "ceiling": each.ceiling.to_dict(), "remaining": str(each.remaining)}
+                for each in ledgers
+            ]
+        )
+        return
+    for each in ledgers:
+        click.echo(
+            f"{each.name}  {ceiling_text(each)}; left {decimal_text(each.remaining)}"
+            + (", closed" if each.closed else "")
+        )
+
+
+@click.command()
+@ledger_options
+@click.option("--head", help="What the ledger's head was at some time, kept elsewhere.")
+def verify(address: str | None, dataset: str | None, head: str | None) -> None:
+    """Check every link of a ledger's chain; exit code 1 where one is broken, which is named."""
+    store, name = store_of(address), required(dataset, "--dataset", "HEDGEROW_DATASET")
+    store.verify(name, head)
+    click.echo(f"{name} is as it was written; its head is {store.ledger(name).head}")
+
+
+@click.command()
+@ledger_options
+@click.option("--out", type=OutputFile(), required=True, help="The HTML file to write, whole or not at all.")
+@force_option
+def report(address: str | None, dataset: str | None, out: Path, force: bool) -> None:
+    """Write a page about a ledger: ceiling, what is left, every entry with its certificate, spending over time.
+
+    Pictures need the extra "plot". The page holds no record, no address on the web and no script.
     """
-    show_help_if_alone(context)
+    refuse_overwriting(out, force)
+    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    write_report(ledger, out, force=force)
+    click.echo(f"wrote {out}", err=True)
+
+
+def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
+    """Write the page of a ledger."""
+    from hedgerow.plots import Page
+    from hedgerow.plots.spending import plot_spending
+
+    entries, rho = ledger.entries, ledger.rho is not None
+    unit = "rho" if rho else "epsilon"
+    facts = [
+        ("ceiling", ceiling_text(ledger)),
+        (f"{unit} spent", decimal_text(ledger.spent)),
+        (f"{unit} left", decimal_text(ledger.remaining)),
+        ("delta spent", decimal_text(ledger.spent_delta)),
+        ("state", "closed" if ledger.closed else "open"),
+        ("a share of", ledger.parent or "no other ledger"),
+        ("guarantee", "holds" if ledger.holds else "void: a seeded fit was booked"),
+        ("head of the chain", ledger.head),
+    ]
+    page = Page(f"Budget of {ledger.name}")
+    page.text("What all fits on these records may reveal together, and what they have spent. Nothing is ever refunded.")
+    page.table(["what", "value"], facts)
+    if rho:
+        page.text("The rho that was spent is no guarantee by itself; the ceiling is.")
+    times = [entry.time for entry in entries]
+    amounts = [float(entry.rho if rho else entry.epsilon) for entry in entries]
+    if entries:
+        figure = plot_spending(times, amounts, float(ledger.ceiling.limit), unit)
+        page.figure(figure, f"The sum of {unit} over time, and the ceiling of today.")
+    changes = [said for said in ledger.history if said["kind"] in ("raised", "closed")]
+    if changes:
+        page.heading("Raised and closed")
+        page.text(
+            "A ceiling that was raised after results were seen holds for the largest one that any results could have led to."
+        )
+        page.table(
+            ["what", "when", "who", "why"],
+            [[said[key] for key in ("kind", "time", "who", "reason")] for said in changes],
+        )
+    page.heading("Entries")
+    unfinished = [entry for entry in entries if entry.state == "unfinished"]
+    if unfinished:
+        page.text(f"{len(unfinished)} not finished: they run, or were broken off. They count all the same.")
+    page.table(
+        ["when", "state", "system", "counts", "who", "process", "through"],
+        [
+            [
+                f"{entry.time:%Y-%m-%d %H:%M:%S} UTC",
+                entry.state,
+                entry.label,
+                amount_text(entry, rho=rho),
+                entry.who,
+                entry.process,
+                entry.through or "",
+            ]
+            for entry in entries
+        ],
+    )
+    for number, entry in enumerate(entries, 1):
+        page.heading(f"Certificate {number}: {entry.label}", 3)
+        page.lines(entry.certificate.details())
+    page.write(out, replace=force)

@@ -12,8 +12,7 @@ import click
 
 from hedgerow import __version__
 from hedgerow.cli.group import FAILURE
-from hedgerow.cli.ledgers import ledger_option
-from hedgerow.cli.options import json_option
+from hedgerow.cli.options import json_option, ledger_option
 from hedgerow.errors import HedgerowError
 from hedgerow.texts import counted
 

@@ -1,18 +1,18 @@
-"""``hedgerow evaluate``: a private report card of a saved model on a file of records."""
+"""``hedgerow evaluate``: a private report card of a saved model on a file of records, and the files that hold such cards."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
+from hedgerow.analysis import RegressionCard, ReportCard
 from hedgerow.analysis import evaluate as evaluate_model
-from hedgerow.cli.columns import check_columns, with_person
-from hedgerow.cli.data_files import given
+from hedgerow.analysis.figures import Card
 from hedgerow.cli.group import BrokenOff
-from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
@@ -21,25 +21,61 @@ from hedgerow.cli.options import (
     files_argument,
     force_option,
     json_option,
+    ledger_options,
+    ledger_or_none,
     memory_option,
+    person_options,
     refuse_overwriting,
     separator_option,
     spill_option,
     target_option,
 )
-from hedgerow.cli.output import check_stdout, write_json
-from hedgerow.cli.persons import person_options
-from hedgerow.cli.report_files import report_values
-from hedgerow.cli.share_progress import ShareProgress
-from hedgerow.cli.spending import REFUSALS
-from hedgerow.errors import EngineError
+from hedgerow.cli.output import card_values, check_stdout, write_json
+from hedgerow.cli.records import check_columns, given, with_person
+from hedgerow.cli.spending import REFUSALS, ShareProgress
+from hedgerow.errors import EngineError, FileFormatError
 from hedgerow.files import atomic_file
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.began import Watch
 from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "read_report", "report_values"]
+
+MODEL = "model_sha256"
+
+
+def report_values(card: Card, model: Path) -> dict[str, Any]:
+    """Return a report card as plain values for JSON, with the digest of the model file that it is about."""
+    return {MODEL: _digest(model), **card_values(card)}
+
+
+def read_report(path: Path, model: Path) -> Card:
+    """Return the report card of a model file that ``hedgerow evaluate`` wrote to a file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file holds no report card.
+    click.UsageError
+        If it is another model's.
+    """
+    try:
+        values = json.loads(path.read_bytes())
+        about = values[MODEL]
+        card: Card = (RegressionCard if "outcome" in values else ReportCard).from_dict(values)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
+        ) from error
+    if about != _digest(model):
+        raise click.UsageError(f"the report card in {path} is about another model than the file {model} holds.")
+    return card
+
+
+def _digest(model: Path) -> str:
+    with model.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @click.command()

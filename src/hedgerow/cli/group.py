@@ -1,14 +1,16 @@
-"""A group of commands that are imported when they are used, and the one place where errors become exit codes."""
+"""A group of commands that are imported when they are used, and the one place where errors and interruptions end."""
 
 from __future__ import annotations
 
+import _thread
+import logging
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
@@ -16,7 +18,6 @@ from typing import Any, TextIO
 
 import click
 
-from hedgerow.cli.interrupts import heard
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "BrokenOff",
     "LazyGroup",
     "exit_code",
+    "heard",
     "sentence",
     "show_help_if_alone",
 ]
@@ -45,6 +47,7 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (click.Abort, INTERRUPTED),  # click's name for Ctrl-C
     (KeyboardInterrupt, INTERRUPTED),
 )
+AGAIN = 0.005  # seconds after which an interruption that was swallowed comes once more
 
 
 class BrokenOff(click.ClickException):
@@ -197,3 +200,34 @@ def sentence(error: BaseException) -> str:
     return (
         f"unexpected {type(error).__name__}{place}; please report it (its text is withheld, as it may quote a record)."
     )
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Deliver an interruption again that fell into a destructor or a weak reference's callback, which Python ignores.
+
+    Python would print it with a traceback and go on. What SQLAlchemy logs of an interruption within its pool is not shown
+    either: the interruption itself goes on, and says what is to be said.
+    """
+    before = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+            return
+        timer = threading.Timer(AGAIN, _thread.interrupt_main)
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
+
+    timers: list[threading.Timer] = []
+    silent = logging.NullHandler()  # with a handler of its own, nothing goes to Python's last resort, which is stderr
+    logging.getLogger("sqlalchemy").addHandler(silent)
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        logging.getLogger("sqlalchemy").removeHandler(silent)
+        for timer in timers:  # the command is over, and so is what it should have interrupted
+            timer.cancel()

@@ -1,4 +1,4 @@
-"""``hedgerow inspect``: what a model file holds."""
+"""``hedgerow inspect | card | export``: a saved model as text, as a page, and as ONNX, SQL or JSON."""
 
 from __future__ import annotations
 
@@ -10,18 +10,29 @@ import click
 import numpy as np
 
 from hedgerow.additive.terms import AdditiveModel
-from hedgerow.cli.options import InputFile, json_option
-from hedgerow.cli.output import model_values, write_json
-from hedgerow.cli.tree_text import tree_lines, tree_values
+from hedgerow.cli.evaluate import read_report
+from hedgerow.cli.options import (
+    InputFile,
+    OutputFile,
+    force_option,
+    json_option,
+    ledger_options,
+    ledger_or_none,
+    refuse_overwriting,
+)
+from hedgerow.cli.output import model_values, tree_lines, tree_values, write_json
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.export import DIALECTS
+from hedgerow.files import atomic_file
 from hedgerow.systems import load
 from hedgerow.systems.booster import BoostingClassifier
 from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
-__all__ = ["inspect"]
+__all__ = ["card", "export", "inspect"]
 
 WIDEST = 60  # letters to which names are padded: one long name must not make every line as long
+MARKDOWN = (".md", ".markdown")
 
 
 @click.command()
@@ -115,3 +126,90 @@ def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
     width = min(max(map(len, rows)), WIDEST)
     yield from ("", title)
     yield from (f"  {name:<{width}}  {value}" for name, value in rows.items())
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@click.option(
+    "--out", type=OutputFile(), required=True, help="The file to write: Markdown if its name ends in .md, else HTML."
+)
+@click.option("--title", help="The card's heading. [default: the model file's name]")
+@click.option(
+    "--report",
+    "report_path",
+    type=InputFile(),
+    help="A report card of this model, as `hedgerow evaluate --out` writes it.",
+)
+@ledger_options
+@force_option
+def card(
+    model: Path,
+    out: Path,
+    title: str | None,
+    report_path: Path | None,
+    address: str | None,
+    dataset: str | None,
+    force: bool,
+) -> None:
+    """Write the card of the model file MODEL: its guarantee, what it reads, what it learned, and its limits.
+
+    With --report, also how good the model is; with --ledger and --dataset, what was spent on the records, and by whom. The page
+    opens from disk: pictures, which need the extra "plot", are in it, and no address on the web and no script. All of it was
+    released; it costs nothing.
+    """
+    from hedgerow.plots import MarkdownPage, Page
+    from hedgerow.plots.card import write_card
+
+    refuse_overwriting(out, force, model, *([report_path] if report_path else []))
+    estimator = load(model)
+    report = None if report_path is None else read_report(report_path, model)
+    heading = title or f"Model card: {model.name}"
+    page = MarkdownPage(heading) if out.suffix.lower() in MARKDOWN else Page(heading)
+    write_card(estimator, page, ledger_or_none(address, dataset), report)
+    page.write(out, replace=force)
+    click.echo(f"wrote {out}", err=True)
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="What is written.")
+@click.option(
+    "--out", type=OutputFile(), help="The file to write, whole or not at all. [default, but for onnx: stdout]"
+)
+@force_option
+@click.option(
+    "--table", help="sql: the table whose records are predicted; with a schema's name and a dot before it, or without."
+)
+@click.option(
+    "--dialect", type=click.Choice(sorted(DIALECTS)), default="duckdb", show_default=True, help="sql: the engine."
+)
+@click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column that the result holds too; repeatable.")
+def export(
+    model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
+) -> None:
+    """Write the model file MODEL for other programs: an ONNX graph, one SQL statement, or JSON.
+
+    All of them answer as `hedgerow predict` does, label by label. Nothing is spent: they are made of what the fit released. ONNX
+    needs the package onnx. A table whose own name has a dot is for Python's model.to_sql.
+    """
+    if kind == "sql" and not table:
+        raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")
+    if kind == "onnx" and out is None:
+        raise click.UsageError("--to onnx writes bytes, which no terminal shows; pass --out FILE.")
+    if out is not None:
+        refuse_overwriting(out, force, model)
+    content = _content(load(model), kind, (table or "").split("."), dialect, keep)
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    with atomic_file(out, replace=force) as part:
+        part.write_bytes(content)
+    click.echo(f"wrote {out}", err=True)
+
+
+def _content(estimator: PrivateEstimator, kind: str, table: list[str], dialect: str, keep: tuple[str, ...]) -> bytes:
+    if kind == "onnx":
+        written: bytes = estimator.to_onnx().SerializeToString()
+        return written
+    text = estimator.to_json() if kind == "json" else estimator.to_sql(table, dialect, keep=keep) + "\n"
+    return text.encode()

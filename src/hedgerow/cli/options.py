@@ -1,17 +1,22 @@
-"""Options and arguments that several commands share, and their types. Nothing here loads numpy before it is used."""
+"""Options and arguments that several commands take, and what they stand for: files, ledgers, persons."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.limits import LEAST_MEMORY
+from hedgerow.limits import LEAST_MEMORY, MOST_RECORDS_OF_ONE
+
+if TYPE_CHECKING:
+    from hedgerow.ledgers.ledger import Ledger
+    from hedgerow.ledgers.store import LedgerStore
 
 __all__ = [
     "ADJACENCIES",
@@ -24,14 +29,23 @@ __all__ = [
     "checked_memory",
     "checked_share",
     "data_argument",
+    "dataset_option",
     "files_argument",
     "force_option",
     "json_option",
+    "ledger_option",
+    "ledger_options",
+    "ledger_or_none",
     "memory_option",
+    "person_option",
+    "person_options",
+    "records_per_person_option",
     "refuse_overwriting",
+    "required",
     "schema_option",
     "separator_option",
     "spill_option",
+    "store_of",
     "target_option",
 ]
 
@@ -54,6 +68,7 @@ and pass it with --schema FILE. `hedgerow schema init DATA` drafts one, every en
 
 ADJACENCIES = ("add-remove", "replace-one")  # of ``hedgerow.privacy.accounting``, which loads slowly
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class InputFile(click.Path):
@@ -224,3 +239,65 @@ spill_option = click.option(
     type=InputFolder(),
     help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
 )
+
+
+ledger_option = click.option(
+    "--ledger",
+    "address",
+    envvar="HEDGEROW_LEDGER",
+    metavar="PATH_OR_URL",
+    help="The ledger store: a file, or postgresql+psycopg://user@host/database.  [env: HEDGEROW_LEDGER]",
+)
+dataset_option = click.option(
+    "--dataset",
+    envvar="HEDGEROW_DATASET",
+    metavar="NAME",
+    help="The ledger's name in the store.  [env: HEDGEROW_DATASET]",
+)
+
+
+def ledger_options(command: Command) -> Command:
+    """Add --ledger and --dataset to a command that spends."""
+    return ledger_option(dataset_option(command))
+
+
+def required(value: str | None, option: str, variable: str) -> str:
+    """Return an option's value, or raise UsageError where neither it nor its variable is given."""
+    if not value:
+        raise click.UsageError(f"{option} is missing; pass it, or set {variable}.")
+    return value
+
+
+def store_of(address: str | None) -> LedgerStore:
+    """Return the store of a command that needs one."""
+    from hedgerow.ledgers.store import LedgerStore
+
+    return LedgerStore(required(address, "--ledger", "HEDGEROW_LEDGER"))
+
+
+def ledger_or_none(address: str | None, dataset: str | None) -> Ledger | None:
+    """Return the ledger that a command books in, or None where neither option is given; one alone is a mistake."""
+    if not address and not dataset:
+        return None
+    name = required(dataset, "--dataset", "HEDGEROW_DATASET")
+    return store_of(address).ledger(name)
+
+
+person_option = click.option(
+    "--person",
+    metavar="COLUMN",
+    help="The column that says which person a record is of; it is no feature. At most K records of each person are read, "
+    "drawn at random. [default: the schema's]",
+)
+records_per_person_option = click.option(
+    "--records-per-person",
+    type=click.IntRange(1, MOST_RECORDS_OF_ONE),
+    metavar="K",
+    help="Protect one person, of whom at most K records are read. Without a column of persons it is your promise that nobody has "
+    "more. [default: the schema's, or 1]",
+)
+
+
+def person_options(command: Command) -> Command:
+    """Add --person and --records-per-person to a command that reads records."""
+    return person_option(records_per_person_option(command))

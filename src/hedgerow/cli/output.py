@@ -1,4 +1,4 @@
-"""What several commands write: JSON documents, and the parts of a model that a person may read."""
+"""What commands write: JSON documents, and the parts of a model that a person may read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -13,9 +14,19 @@ import click
 
 from hedgerow.analysis.figures import Card
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.plots.tree_values import branch_text, leaf_text, tree_values
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["card_values", "certificate_values", "check_stdout", "model_values", "write_json"]
+__all__ = [
+    "branch_text",
+    "card_values",
+    "certificate_values",
+    "check_stdout",
+    "model_values",
+    "tree_lines",
+    "tree_values",
+    "write_json",
+]
 
 
 def write_json(value: Any) -> None:
@@ -60,3 +71,17 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
 def card_values(card: Card) -> dict[str, Any]:
     """Return a report card as plain values for JSON."""
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
+
+
+def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of a tree in the form of ``tree_values``; what stands below a test is indented."""
+    if "branches" not in node:
+        yield f"{'  ' * depth}always: {leaf_text(node)}"
+        return
+    for branch in node["branches"]:
+        below = branch["node"]
+        if "branches" in below:
+            yield f"{'  ' * depth}{branch['when']}"
+            yield from tree_lines(below, depth + 1)
+        else:
+            yield f"{'  ' * depth}{branch['when']}: {leaf_text(below)}"

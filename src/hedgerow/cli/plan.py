@@ -1,23 +1,40 @@
-"""``hedgerow plan``: what a fit would cost and how noisy it would be, from public numbers alone."""
+"""``hedgerow systems | plan``: what there is to train, and what a fit would cost, from public numbers alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from hedgerow.analysis import plan as plan_fit
-from hedgerow.cli.options import checked_delta, checked_epsilon, json_option, schema_option
+from hedgerow.cli.options import checked_delta, checked_epsilon, json_option, records_per_person_option, schema_option
 from hedgerow.cli.output import write_json
-from hedgerow.cli.persons import records_per_person_option
 from hedgerow.cli.settings import read_delta, read_parameters
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Schema
-from hedgerow.systems import default_system, system_class
+from hedgerow.systems import default_system, list_systems, system_class
 
-__all__ = ["plan"]
+__all__ = ["plan", "systems"]
+
+
+@click.command()
+@json_option
+def systems(as_json: bool) -> None:
+    """List every system: its name for --system, its class, variants, paper and guarantee."""
+    found = list_systems()
+    if as_json:
+        write_json([asdict(info) for info in found])
+        return
+    width = max(len(info.name) for info in found)
+    widest = max(len(info.class_name) for info in found)
+    click.echo(f"{'name':<{width}}  {'class':<{widest}}  variants")
+    for info in found:
+        click.echo(f"{info.name:<{width}}  {info.class_name:<{widest}}  {', '.join(info.variants)}")
+        click.echo(f"{'':<{width}}  private form: {info.guarantee}")
+        click.echo(f"{'':<{width}}  {info.paper}")
 
 
 @click.command()

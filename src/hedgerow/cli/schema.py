@@ -1,26 +1,288 @@
-"""``hedgerow schema``: what is public about the data, drafted, released and checked."""
+"""``hedgerow schema init | check``: a draft of a schema, and how often records disagree with one, for their owner alone."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
 import click
+import numpy as np
 
-from hedgerow.cli.group import LazyGroup, show_help_if_alone
+from hedgerow.cli.group import NOTHING_READ
+from hedgerow.cli.options import (
+    OutputFile,
+    data_argument,
+    force_option,
+    json_option,
+    person_option,
+    refuse_overwriting,
+    schema_option,
+    separator_option,
+    target_option,
+)
+from hedgerow.cli.output import write_json
+from hedgerow.cli.records import check_columns, check_records, compare_columns, load_schema
+from hedgerow.cli.schema_review import Note, draft_schema
+from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.files import atomic_file
+from hedgerow.schema import Schema, SchemaReport
+from hedgerow.schema.cells import Cells, numbers
+from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
+from hedgerow.schema.persons import person_ids
+from hedgerow.sources.table_file import Columns, TableFile, check_no_name_twice, unreadable_cells
+from hedgerow.sources.tables import CSVFormat, guess_format, open_table
+from hedgerow.texts import counted, it_or_them, listed, printable
 
-__all__ = ["schema"]
+__all__ = ["check", "init"]
 
-COMMANDS = {
-    "init": ("hedgerow.cli.schema_init", "Draft a schema from a file of records."),
-    "release": ("hedgerow.cli.schema_release", "Release a schema from a file of records, privately."),
-    "check": ("hedgerow.cli.schema_check", "Count what a schema does not cover in a file."),
-}
+HEAD = """\
+# DRAFT by `hedgerow schema init`, read off the records. Trained with it as it is, a model has NO guarantee.
+# Replace or confirm each entry by public knowledge, then delete its line origin = "inferred" (classes_origin for the classes).
+
+"""
+
+BEFORE = """\
+Every entry of this draft was read off the records. Training with it as it is gives NO guarantee, and the draft and this list
+hold raw values: they must not leave the building. Confirm each entry by public knowledge:
+"""
+
+AFTER = """
+What to look for
+  written     delimiter, encoding, decimal, thousands and date_format are guesses at how the text is written: 03/04/2025 has two
+              readings, and so has 1.234
+  ranges      an end that is one person's value: write the range that was known before the data, such as 0 to 120
+  categories  a rare one that names a person; one that could occur but did not: list what is publicly possible
+  missing     a marker, such as ? or NA, among the values of a category: move it to the list missing
+  person      the column that says which person a record is of, such as a patient's number; write it as person, and as
+              records_per_person how many records of one person may be read. Where the guess is wrong, correct it, or delete both
+  ids         any other column in which nearly every record has its own value: drop it from the data and the draft
+  classes     all that are publicly possible, and the right target
+  outcome     the range of the number that is predicted, as it was known before the data: its ends here are two persons' values
+
+How to confirm
+  Correct an entry, then delete its line origin = "inferred" (for the classes: classes_origin = "inferred"). By deleting it you
+  state that the entry is public knowledge and would be the same without these records. Certificates name what is left."""
 
 
-@click.group("schema", cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
-@click.pass_context
-def schema(context: click.Context) -> None:
-    """Draft a schema, release one, or check one against its data.
+@click.command("init")
+@data_argument
+@click.option("--target", help="The label's column. [default: the last column]")
+@click.option("--outcome", is_flag=True, help="The label is a number to predict, so that the schema is a regressor's.")
+@click.option(
+    "--missing", multiple=True, metavar="TEXT", help="What else stands for a missing cell, such as '?'; repeatable."
+)
+@click.option("--out", type=OutputFile(), help="The TOML file to write. [default: stdout]")
+@force_option
+@separator_option
+def init(
+    data: Path,
+    target: str | None,
+    outcome: bool,
+    missing: Sequence[str],
+    out: Path | None,
+    force: bool,
+    separator: str | None,
+) -> None:
+    """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
 
-    Init and check read records without protection and are for their owner alone: what they write must not leave the building.
-    What release writes is covered by the certificate that it prints.
+    Of a CSV file the character between cells, the encoding (UTF-8, otherwise Windows-1252), decimal commas, marks of thousands
+    and forms of dates are recognized and declared in the draft.
+
+    The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such
+    an entry. What the owner must confirm, and how, goes to stderr. Both show raw values and are for the owner's eyes only.
     """
-    show_help_if_alone(context)
+    if out is not None:
+        refuse_overwriting(out, force, data)
+    form = guess_format(data, separator)
+    with open_table(data, form) as table:
+        _check_header(table.header, data)
+        columns = table.read()
+    target = _checked_target(columns, target, data)
+    labels = columns.pop(target)
+    draft, notes = draft_schema(columns, labels, target, missing, outcome=outcome)
+    if form != CSVFormat():
+        draft = draft.replace(
+            delimiter=None if form.separator == "," else form.separator,
+            encoding=None if form.is_utf8 else form.encoding,
+        )
+    text = HEAD + draft.to_toml()
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        with atomic_file(out, replace=force) as part:
+            part.write_text(text, encoding="utf-8", newline="\n")
+    for line in _advice(notes):
+        click.echo(line, err=True)
+    for warning in unreadable_cells(table):
+        click.echo(f"WARNING: {warning}", err=True)
+    if out is not None:
+        click.echo(f"wrote {out}", err=True)
+
+
+def _check_header(header: Sequence[str], data: Path) -> None:
+    """Raise SchemaError unless the first line names columns, and is no record as far as it can be told."""
+    check_no_name_twice(header, str(data))
+    values = numbers(np.array(header, dtype=object))
+    odd = [place for place, name in enumerate(header, 1) if not name or np.isfinite(values[place - 1])]
+    if odd:
+        raise SchemaError(
+            f"{data} has no names in its first line but numbers or nothing over {counted(len(odd), 'column')} "
+            f"({listed(odd)}), as a record has: without a header line, a record would become the columns' names, and so "
+            "public. Add a header line, or give these columns names that are words."
+        )
+
+
+def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
+    """Return the label's column, after checking that there are records with features and a label."""
+    if len(columns) < 2:
+        raise ConfigurationError(
+            f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
+        )
+    if target is None:
+        target = list(columns)[-1]
+        click.echo(
+            f"note: the last column, {target!r}, is taken for the label; pass --target COLUMN otherwise.", err=True
+        )
+    if target not in columns:
+        raise click.UsageError(f"--target {target}: {data} has no such column in its first line.")
+    if not len(columns[target]):
+        raise ConfigurationError(f"{data} has no records, so nothing can be read off them. Add records.")
+    return target
+
+
+def _advice(notes: Sequence[Note]) -> Iterator[str]:
+    """Yield what the owner must confirm, and how."""
+    yield BEFORE
+    width = max(len(printable(note.name)) for note in notes)
+    for note in notes:
+        yield f"  {printable(note.name):<{width}}  {printable('; '.join([note.entry, *note.oddities]))}"
+    ids = [note.name for note in notes if note.is_id]
+    if ids:
+        yield (
+            f"\nLikely ids or free text, which no schema should list: {listed(ids)}. "
+            f"Drop {it_or_them(ids)} from the data and the draft."
+        )
+    yield AFTER
+
+
+@click.command("check")
+@data_argument
+@schema_option
+@target_option
+@person_option
+@separator_option
+@json_option
+def check(
+    data: Path, schema_path: Path, target: str | None, person: str | None, separator: str | None, as_json: bool
+) -> None:
+    """Count where the records of the file DATA and a schema disagree.
+
+    The exit code is 2 where `hedgerow train` would refuse the file, and 5 where a fit would learn nothing from the labels or
+    from some column, because none of its cells is as declared, so that a script can stop before it trains. It is 0 with a
+    warning on stderr where few labels are.
+
+    It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
+    is fitted to them is read off the records. DATA is CSV or Parquet by its name.
+    """
+    schema = load_schema(schema_path, target, person)
+    found, report = _count(data, schema, CSVFormat.of(schema, separator))
+    if as_json:
+        write_json(found)
+    else:
+        for line in _page(found, report):
+            click.echo(line)
+    for warning in found["warnings"]:
+        click.echo(f"WARNING: {warning}", err=True)
+    if found["refusal"] is not None:
+        raise ConfigurationError(f"`hedgerow train` would refuse this file and schema: {found['refusal']}")
+    if report.unread or report.unlabeled:
+        click.get_current_context().exit(NOTHING_READ)
+
+
+def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
+    """Return all counts as plain values for JSON, and as a report; columns that the file lacks have none."""
+    label = str(schema.target)
+    with open_table(data, form) as table:
+        lacking, extra = compare_columns(table.header, schema, data)
+        labeled = label not in lacking
+        checker = Checker(
+            {name: feature for name, feature in schema.features.items() if name not in lacking},
+            schema.missing,
+            labels=schema.labels if labeled else None,
+            place=f"the column {label!r}",
+            remedy="pass the right --target",
+        )
+        persons = Persons(schema)
+        for block in table.blocks():
+            checker.add(block, block[label] if labeled else None)
+            if schema.person in block:
+                persons.add(block[schema.person])
+        malformed = table.malformed
+    report = checker.report(malformed)
+    labels = report.labels
+    return {
+        "private": False,
+        "note": NOT_PRIVATE,
+        "lines": report.records,
+        "malformed_lines": malformed,
+        "columns_lacking": lacking,
+        "columns_extra": extra,
+        "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
+        "persons": persons.values() if schema.person is not None and schema.person not in lacking else None,
+        "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
+        "warnings": [*unreadable_cells(table), *report.findings],
+        "refusal": _refusal(table, schema, report.records, data),
+    }, report
+
+
+def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | None:
+    """Return why no model could be trained, in the words of ``hedgerow train``."""
+    try:
+        check_columns(table, schema, data)
+        check_records(lines, data)
+    except ConfigurationError as error:
+        return str(error)
+    return None
+
+
+def _page(found: dict[str, Any], report: SchemaReport) -> Iterator[str]:
+    """Yield the page that a person reads."""
+    yield found["note"]
+    yield f"\n{counted(found['lines'], 'line')}, of which {found['malformed_lines']} malformed (their number of cells is wrong)"
+    if found["columns_lacking"]:
+        yield f"columns that the file lacks: {listed(found['columns_lacking'])}"
+    if found["columns_extra"]:
+        yield f"columns that the schema does not declare: {listed(found['columns_extra'])}"
+    yield from report.table()
+    if found["persons"] is not None:
+        persons = found["persons"]
+        yield (
+            f"\npersons: {persons['persons']} with up to {counted(persons['most_records'], 'record')} each; a fit leaves out "
+            f"{counted(persons['without_id'], 'record')} without an id and {persons['beyond']} beyond records_per_person"
+        )
+
+
+class Persons:
+    """Count the persons of a file, and how many records each has."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._missing, self._most, self._key = schema.missing, schema.records_per_person, os.urandom(32)
+        self._sizes: Counter[bytes] = Counter()
+
+    def add(self, cells: Cells) -> None:
+        """Count the persons of some records."""
+        self._sizes.update(map(bytes, person_ids(cells, self._key, self._missing)))
+
+    def values(self) -> dict[str, int]:
+        """Return how many there are, and how many records a fit leaves out."""
+        without = self._sizes.pop(bytes(16), 0)
+        sizes = self._sizes.values()
+        return {
+            "persons": len(sizes),
+            "most_records": max(sizes, default=0),
+            "without_id": without,
+            "beyond": sum(max(size - self._most, 0) for size in sizes),
+        }

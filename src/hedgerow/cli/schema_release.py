@@ -9,10 +9,7 @@ from typing import get_args
 import click
 
 from hedgerow.analysis import ReleasedSchema, private_schema
-from hedgerow.cli.columns import check_single
-from hedgerow.cli.data_files import given
 from hedgerow.cli.group import BrokenOff
-from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
     checked_delta,
@@ -20,15 +17,17 @@ from hedgerow.cli.options import (
     files_argument,
     force_option,
     json_option,
+    ledger_options,
+    ledger_or_none,
     memory_option,
+    person_options,
     refuse_overwriting,
     separator_option,
     spill_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
-from hedgerow.cli.persons import person_options
-from hedgerow.cli.share_progress import ShareProgress
-from hedgerow.cli.spending import REFUSALS
+from hedgerow.cli.records import check_single, given
+from hedgerow.cli.spending import REFUSALS, ShareProgress
 from hedgerow.errors import EngineError, SchemaError
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.began import Watch

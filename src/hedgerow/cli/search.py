@@ -9,16 +9,16 @@ from typing import Any, get_args
 import click
 
 from hedgerow.analysis import PrivateSearchCV
-from hedgerow.cli.columns import check_columns, load_schema
-from hedgerow.cli.data_files import given
-from hedgerow.cli.ledgers import ledger_options, ledger_or_none
 from hedgerow.cli.options import (
     OutputFile,
     checked_epsilon,
     files_argument,
     force_option,
     json_option,
+    ledger_options,
+    ledger_or_none,
     memory_option,
+    person_options,
     refuse_overwriting,
     schema_option,
     separator_option,
@@ -26,10 +26,9 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import certificate_values, check_stdout, write_json
-from hedgerow.cli.persons import person_options
+from hedgerow.cli.records import check_columns, given, load_schema
 from hedgerow.cli.settings import read_parameters
-from hedgerow.cli.share_progress import ShareProgress
-from hedgerow.cli.spending import Spending
+from hedgerow.cli.spending import ShareProgress, Spending
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text, exact

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.ledgers import ledger_options
 from hedgerow.cli.options import (
     ADJACENCIES,
     InputFile,
@@ -17,13 +16,14 @@ from hedgerow.cli.options import (
     files_argument,
     force_option,
     json_option,
+    ledger_options,
     memory_option,
+    person_options,
     schema_option,
     separator_option,
     spill_option,
     target_option,
 )
-from hedgerow.cli.persons import person_options
 
 __all__ = ["train"]
 

@@ -1,18 +1,32 @@
-"""The columns of a file beside those that a schema declares."""
+"""The files of records that a command is given, and their columns beside those that a schema declares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Encoder, Schema
-from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.table_file import Columns, TableFile, places_of
+from hedgerow.sources.tables import CSVFormat, is_parquet, open_table, read_table
 from hedgerow.texts import it_or_them, listed
 
-__all__ = ["check_columns", "check_records", "check_single", "compare_columns", "load_schema", "with_person"]
+__all__ = [
+    "check_columns",
+    "check_files",
+    "check_records",
+    "check_single",
+    "compare_columns",
+    "given",
+    "load_schema",
+    "named",
+    "records_of",
+    "with_person",
+]
 
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
@@ -113,3 +127,54 @@ def _or_person(person: str | None) -> str:
 
 def _named(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def named(data: Sequence[Path]) -> str:
+    """Return how messages name the files."""
+    return str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
+
+
+def records_of(
+    data: Sequence[Path], target: str, form: CSVFormat, memory: int, spill: Path | None, person: str | None = None
+) -> Records:
+    """Return the records of files of one kind."""
+    if is_parquet(data[0]):
+        return Records.from_parquet(data, target, group=person, memory=memory, spill=spill)
+    return Records.from_csv(
+        data, target, separator=form.separator, encoding=form.encoding, group=person, memory=memory, spill=spill
+    )
+
+
+def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
+    """Check the columns of every file, and raise ConfigurationError where none has a record."""
+    records = False
+    for path in data:
+        with open_table(path, form) as table:
+            check(table, path)
+            records = records or next(table.blocks(), None) is not None
+    check_records(int(records), named(data))
+
+
+def given(
+    data: Sequence[Path],
+    target: str,
+    form: CSVFormat,
+    memory: int,
+    spill: Path | None,
+    check: Callable[[TableFile, Path], None],
+    person: str | None = None,
+) -> tuple[Any, Any, Columns | None]:
+    """Return files as records that are read block by block, and nothing else; of a pipe, which is read once, its columns,
+    labels and persons.
+    """
+    if data[0].is_file():
+        check_files(data, form, check)
+        return records_of(data, target, form, memory, spill, person), None, None
+    columns = read_table(data[0], form, lambda table: check(table, data[0]))
+    check_records(len(columns[target]), data[0])
+    return columns, columns.pop(target), groups_of(columns, person)
+
+
+def groups_of(columns: Columns, person: str | None) -> Columns | None:
+    """Take the column of persons out of others, and return it, if one is named."""
+    return None if person is None else {person: columns.pop(person)}

@@ -11,7 +11,7 @@ from module_imports import PACKAGE, ROOT, circles, imported_modules, module_grap
 # Low to high. A part may import any part of an earlier rank; parts of one rank do not know each other.
 RANKS = (
     {"arrays"},
-    {"errors", "compiled", "files", "limits", "margins", "progress", "shapes", "texts", "threads"},
+    {"catalogue", "compiled", "errors", "files", "lazy_names", "limits", "margins", "progress", "shapes", "texts", "threads"},
     {"document", "notebook"},
     {"archive"},
     {"schema"},

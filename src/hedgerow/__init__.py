@@ -8,249 +8,122 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.catalogue import REGRESSORS, SYSTEMS
+from hedgerow.lazy_names import homes_of, imported_on_use
+
 if TYPE_CHECKING:
-    from hedgerow import audit, datasets, engines, mlflow, plots
+    from hedgerow import audit as audit, datasets as datasets, engines as engines, mlflow as mlflow, plots as plots
     from hedgerow.analysis import (
-        FitPlan,
-        HeldOut,
-        PrivateSearchCV,
-        RegressionCard,
-        ReleasedSchema,
-        ReportCard,
-        evaluate,
-        hold_out,
-        plan,
-        private_schema,
+        FitPlan as FitPlan,
+        HeldOut as HeldOut,
+        PrivateSearchCV as PrivateSearchCV,
+        RegressionCard as RegressionCard,
+        ReleasedSchema as ReleasedSchema,
+        ReportCard as ReportCard,
+        evaluate as evaluate,
+        hold_out as hold_out,
+        plan as plan,
+        private_schema as private_schema,
     )
-    from hedgerow.curator import Curator
-    from hedgerow.engines.records import Records
+    from hedgerow.curator import Curator as Curator
+    from hedgerow.engines.records import Records as Records
     from hedgerow.errors import (
-        BudgetExceeded,
-        ConfigurationError,
-        DatasetError,
-        EngineError,
-        FileFormatError,
-        HedgerowError,
-        LedgerDamaged,
-        LedgerPickleError,
-        LedgerUnavailable,
-        MissingExtraError,
-        PrivacyLeakWarning,
-        SchemaError,
-        UnreadColumnWarning,
+        BudgetExceeded as BudgetExceeded,
+        ConfigurationError as ConfigurationError,
+        DatasetError as DatasetError,
+        EngineError as EngineError,
+        FileFormatError as FileFormatError,
+        HedgerowError as HedgerowError,
+        LedgerDamaged as LedgerDamaged,
+        LedgerPickleError as LedgerPickleError,
+        LedgerUnavailable as LedgerUnavailable,
+        MissingExtraError as MissingExtraError,
+        PrivacyLeakWarning as PrivacyLeakWarning,
+        SchemaError as SchemaError,
+        UnreadColumnWarning as UnreadColumnWarning,
     )
-    from hedgerow.estimator import Explanation
-    from hedgerow.ledgers.ledger import Ledger
-    from hedgerow.ledgers.store import LedgerStore
+    from hedgerow.estimator import Explanation as Explanation
+    from hedgerow.ledgers.ledger import Ledger as Ledger
+    from hedgerow.ledgers.store import LedgerStore as LedgerStore
     from hedgerow.plots import (
-        AuditDisplay,
-        BudgetDisplay,
-        CalibrationDisplay,
-        ConfusionMatrixDisplay,
-        ExplanationDisplay,
-        FeatureDisplay,
-        ImportancesDisplay,
-        PrecisionRecallDisplay,
-        PredictionErrorDisplay,
-        PrivacyUtilityDisplay,
-        ResidualDisplay,
-        ROCDisplay,
-        TreeDisplay,
+        AuditDisplay as AuditDisplay,
+        BudgetDisplay as BudgetDisplay,
+        CalibrationDisplay as CalibrationDisplay,
+        ConfusionMatrixDisplay as ConfusionMatrixDisplay,
+        ExplanationDisplay as ExplanationDisplay,
+        FeatureDisplay as FeatureDisplay,
+        ImportancesDisplay as ImportancesDisplay,
+        PrecisionRecallDisplay as PrecisionRecallDisplay,
+        PredictionErrorDisplay as PredictionErrorDisplay,
+        PrivacyUtilityDisplay as PrivacyUtilityDisplay,
+        ResidualDisplay as ResidualDisplay,
+        ROCDisplay as ROCDisplay,
+        TreeDisplay as TreeDisplay,
     )
-    from hedgerow.privacy.certificate import Certificate
-    from hedgerow.schema import Boolean, Categorical, Date, Integer, Numeric, Schema
-    from hedgerow.systems import SystemInfo, list_systems, load
-    from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier
-    from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier
-    from hedgerow.systems.diffgen import DiffGenClassifier
-    from hedgerow.systems.diffp_c45 import DiffPC45Classifier
-    from hedgerow.systems.diffp_id3 import DiffPID3Classifier
-    from hedgerow.systems.diffprf import DiffPRFClassifier
-    from hedgerow.systems.diffprf_linear import DiffPRFLinearClassifier
-    from hedgerow.systems.diffprfs import DiffPRFsClassifier
-    from hedgerow.systems.dp_adaboost import DPAdaBoostClassifier
-    from hedgerow.systems.dpada import DPAdaClassifier
-    from hedgerow.systems.dt_diff import DTDiffClassifier
-    from hedgerow.systems.edprf import EDPRFClassifier, PFDPDTClassifier
-    from hedgerow.systems.forest import ForestClassifier
-    from hedgerow.systems.hedgerow import HedgerowClassifier
-    from hedgerow.systems.pinq_id3 import PINQID3Classifier
-    from hedgerow.systems.random_trees import RandomTreesClassifier
-    from hedgerow.systems.regressor import HedgerowRegressor
-    from hedgerow.systems.smooth_boost import SmoothBoostClassifier
-    from hedgerow.systems.sulq_id3 import SuLQID3Classifier
-    from hedgerow.systems.tpdprf import TpDPRFClassifier
-    from hedgerow.systems.tradition import TraditionClassifier
+    from hedgerow.privacy.certificate import Certificate as Certificate
+    from hedgerow.schema import (
+        Boolean as Boolean,
+        Categorical as Categorical,
+        Date as Date,
+        Integer as Integer,
+        Numeric as Numeric,
+        Schema as Schema,
+    )
+    from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
+    from hedgerow.systems.cart_dps_adaboost import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
+    from hedgerow.systems.deng_diffprf import DengDiffPRFClassifier as DengDiffPRFClassifier
+    from hedgerow.systems.diffgen import DiffGenClassifier as DiffGenClassifier
+    from hedgerow.systems.diffp_c45 import DiffPC45Classifier as DiffPC45Classifier
+    from hedgerow.systems.diffp_id3 import DiffPID3Classifier as DiffPID3Classifier
+    from hedgerow.systems.diffprf import DiffPRFClassifier as DiffPRFClassifier
+    from hedgerow.systems.diffprf_linear import DiffPRFLinearClassifier as DiffPRFLinearClassifier
+    from hedgerow.systems.diffprfs import DiffPRFsClassifier as DiffPRFsClassifier
+    from hedgerow.systems.dp_adaboost import DPAdaBoostClassifier as DPAdaBoostClassifier
+    from hedgerow.systems.dpada import DPAdaClassifier as DPAdaClassifier
+    from hedgerow.systems.dt_diff import DTDiffClassifier as DTDiffClassifier
+    from hedgerow.systems.edprf import EDPRFClassifier as EDPRFClassifier, PFDPDTClassifier as PFDPDTClassifier
+    from hedgerow.systems.forest import ForestClassifier as ForestClassifier
+    from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier
+    from hedgerow.systems.pinq_id3 import PINQID3Classifier as PINQID3Classifier
+    from hedgerow.systems.random_trees import RandomTreesClassifier as RandomTreesClassifier
+    from hedgerow.systems.regressor import HedgerowRegressor as HedgerowRegressor
+    from hedgerow.systems.smooth_boost import SmoothBoostClassifier as SmoothBoostClassifier
+    from hedgerow.systems.sulq_id3 import SuLQID3Classifier as SuLQID3Classifier
+    from hedgerow.systems.tpdprf import TpDPRFClassifier as TpDPRFClassifier
+    from hedgerow.systems.tradition import TraditionClassifier as TraditionClassifier
 
 __version__ = "0.3.0.dev0"
 
 _PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
+_HOMES = homes_of(
+    {
+        "hedgerow.analysis": "FitPlan HeldOut PrivateSearchCV ReleasedSchema RegressionCard ReportCard evaluate hold_out "
+        "plan private_schema",
+        "hedgerow.curator": "Curator",
+        "hedgerow.engines.records": "Records",
+        "hedgerow.errors": "BudgetExceeded ConfigurationError DatasetError EngineError FileFormatError HedgerowError "
+        "LedgerDamaged LedgerPickleError LedgerUnavailable MissingExtraError PrivacyLeakWarning "
+        "SchemaError UnreadColumnWarning",
+        "hedgerow.estimator": "Explanation",
+        "hedgerow.ledgers.ledger": "Ledger",
+        "hedgerow.ledgers.store": "LedgerStore",
+        "hedgerow.plots": "AuditDisplay BudgetDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
+        "FeatureDisplay ImportancesDisplay PrecisionRecallDisplay PredictionErrorDisplay "
+        "PrivacyUtilityDisplay ROCDisplay ResidualDisplay TreeDisplay",
+        "hedgerow.privacy.certificate": "Certificate",
+        "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",
+        "hedgerow.systems": "SystemInfo list_systems load",
+    }
+)
+_HOMES |= {info.class_name: info.module for info in (*SYSTEMS, *REGRESSORS)}
+_imported = imported_on_use(__name__, _HOMES)
 
-_HOME = {
-    "AuditDisplay": "hedgerow.plots",
-    "Boolean": "hedgerow.schema",
-    "BudgetDisplay": "hedgerow.plots",
-    "BudgetExceeded": "hedgerow.errors",
-    "CARTDPsAdaBoostClassifier": "hedgerow.systems.cart_dps_adaboost",
-    "CalibrationDisplay": "hedgerow.plots",
-    "Categorical": "hedgerow.schema",
-    "Certificate": "hedgerow.privacy.certificate",
-    "ConfigurationError": "hedgerow.errors",
-    "ConfusionMatrixDisplay": "hedgerow.plots",
-    "Curator": "hedgerow.curator",
-    "DPAdaBoostClassifier": "hedgerow.systems.dp_adaboost",
-    "DPAdaClassifier": "hedgerow.systems.dpada",
-    "DTDiffClassifier": "hedgerow.systems.dt_diff",
-    "DatasetError": "hedgerow.errors",
-    "Date": "hedgerow.schema",
-    "DengDiffPRFClassifier": "hedgerow.systems.deng_diffprf",
-    "DiffGenClassifier": "hedgerow.systems.diffgen",
-    "DiffPC45Classifier": "hedgerow.systems.diffp_c45",
-    "DiffPID3Classifier": "hedgerow.systems.diffp_id3",
-    "DiffPRFClassifier": "hedgerow.systems.diffprf",
-    "DiffPRFLinearClassifier": "hedgerow.systems.diffprf_linear",
-    "DiffPRFsClassifier": "hedgerow.systems.diffprfs",
-    "EDPRFClassifier": "hedgerow.systems.edprf",
-    "EngineError": "hedgerow.errors",
-    "Explanation": "hedgerow.estimator",
-    "ExplanationDisplay": "hedgerow.plots",
-    "FeatureDisplay": "hedgerow.plots",
-    "FileFormatError": "hedgerow.errors",
-    "FitPlan": "hedgerow.analysis",
-    "ForestClassifier": "hedgerow.systems.forest",
-    "HedgerowClassifier": "hedgerow.systems.hedgerow",
-    "HedgerowRegressor": "hedgerow.systems.regressor",
-    "HedgerowError": "hedgerow.errors",
-    "HeldOut": "hedgerow.analysis",
-    "ImportancesDisplay": "hedgerow.plots",
-    "Integer": "hedgerow.schema",
-    "Ledger": "hedgerow.ledgers.ledger",
-    "LedgerDamaged": "hedgerow.errors",
-    "LedgerPickleError": "hedgerow.errors",
-    "LedgerStore": "hedgerow.ledgers.store",
-    "LedgerUnavailable": "hedgerow.errors",
-    "MissingExtraError": "hedgerow.errors",
-    "Numeric": "hedgerow.schema",
-    "PFDPDTClassifier": "hedgerow.systems.edprf",
-    "PINQID3Classifier": "hedgerow.systems.pinq_id3",
-    "PrecisionRecallDisplay": "hedgerow.plots",
-    "PredictionErrorDisplay": "hedgerow.plots",
-    "PrivacyLeakWarning": "hedgerow.errors",
-    "PrivacyUtilityDisplay": "hedgerow.plots",
-    "PrivateSearchCV": "hedgerow.analysis",
-    "ROCDisplay": "hedgerow.plots",
-    "RandomTreesClassifier": "hedgerow.systems.random_trees",
-    "Records": "hedgerow.engines.records",
-    "ReleasedSchema": "hedgerow.analysis",
-    "RegressionCard": "hedgerow.analysis",
-    "ReportCard": "hedgerow.analysis",
-    "ResidualDisplay": "hedgerow.plots",
-    "Schema": "hedgerow.schema",
-    "SchemaError": "hedgerow.errors",
-    "UnreadColumnWarning": "hedgerow.errors",
-    "SmoothBoostClassifier": "hedgerow.systems.smooth_boost",
-    "SuLQID3Classifier": "hedgerow.systems.sulq_id3",
-    "SystemInfo": "hedgerow.systems",
-    "TpDPRFClassifier": "hedgerow.systems.tpdprf",
-    "TraditionClassifier": "hedgerow.systems.tradition",
-    "TreeDisplay": "hedgerow.plots",
-    "evaluate": "hedgerow.analysis",
-    "hold_out": "hedgerow.analysis",
-    "list_systems": "hedgerow.systems",
-    "load": "hedgerow.systems",
-    "plan": "hedgerow.analysis",
-    "private_schema": "hedgerow.analysis",
-}
-
-__all__ = [
-    "AuditDisplay",
-    "Boolean",
-    "BudgetDisplay",
-    "BudgetExceeded",
-    "CARTDPsAdaBoostClassifier",
-    "CalibrationDisplay",
-    "Categorical",
-    "Certificate",
-    "ConfigurationError",
-    "ConfusionMatrixDisplay",
-    "Curator",
-    "DPAdaBoostClassifier",
-    "DPAdaClassifier",
-    "DTDiffClassifier",
-    "DatasetError",
-    "Date",
-    "DengDiffPRFClassifier",
-    "DiffGenClassifier",
-    "DiffPC45Classifier",
-    "DiffPID3Classifier",
-    "DiffPRFClassifier",
-    "DiffPRFLinearClassifier",
-    "DiffPRFsClassifier",
-    "EDPRFClassifier",
-    "EngineError",
-    "Explanation",
-    "ExplanationDisplay",
-    "FeatureDisplay",
-    "FileFormatError",
-    "FitPlan",
-    "ForestClassifier",
-    "HedgerowClassifier",
-    "HedgerowError",
-    "HedgerowRegressor",
-    "HeldOut",
-    "ImportancesDisplay",
-    "Integer",
-    "Ledger",
-    "LedgerDamaged",
-    "LedgerPickleError",
-    "LedgerStore",
-    "LedgerUnavailable",
-    "MissingExtraError",
-    "Numeric",
-    "PFDPDTClassifier",
-    "PINQID3Classifier",
-    "PrecisionRecallDisplay",
-    "PredictionErrorDisplay",
-    "PrivacyLeakWarning",
-    "PrivacyUtilityDisplay",
-    "PrivateSearchCV",
-    "ROCDisplay",
-    "RandomTreesClassifier",
-    "Records",
-    "RegressionCard",
-    "ReleasedSchema",
-    "ReportCard",
-    "ResidualDisplay",
-    "Schema",
-    "SchemaError",
-    "SmoothBoostClassifier",
-    "SuLQID3Classifier",
-    "SystemInfo",
-    "TpDPRFClassifier",
-    "TraditionClassifier",
-    "TreeDisplay",
-    "UnreadColumnWarning",
-    "audit",
-    "datasets",
-    "engines",
-    "evaluate",
-    "hold_out",
-    "list_systems",
-    "load",
-    "mlflow",
-    "plan",
-    "plots",
-    "private_schema",
-]
+__all__ = sorted([*_HOMES, *_PACKAGES])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"hedgerow.{name}")
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    return import_module(f"hedgerow.{name}") if name in _PACKAGES else _imported(name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return [*__all__, "__version__"]

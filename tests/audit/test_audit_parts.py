@@ -45,7 +45,9 @@ from hedgerow.trees import (
     Uniform,
     Weighted,
 )
-from hedgerow.trees import Geometric as Doubling
+from hedgerow.trees import (
+    Geometric as Doubling,
+)
 from hedgerow.trees.splits import CutsThenTest, HistogramChoice
 
 ONE = Fraction(1)

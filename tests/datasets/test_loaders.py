@@ -24,7 +24,9 @@ from hedgerow.datasets import (
     load_doctor_visits,
     load_wall_following,
 )
-from hedgerow.datasets import wall_following as robot
+from hedgerow.datasets import (
+    wall_following as robot,
+)
 from hedgerow.datasets.fetch import digest
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.schema import Categorical, Encoder

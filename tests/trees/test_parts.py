@@ -20,8 +20,17 @@ import hedgerow.trees.splits
 from hedgerow.audit import exact_law
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, FileFormatError
-from hedgerow.mechanisms import Budget, Exponential, PermuteAndFlip, PerRecordCoin, Randomness, WeightedCoin
-from hedgerow.mechanisms import Geometric as Noise
+from hedgerow.mechanisms import (
+    Budget,
+    Exponential,
+    PermuteAndFlip,
+    PerRecordCoin,
+    Randomness,
+    WeightedCoin,
+)
+from hedgerow.mechanisms import (
+    Geometric as Noise,
+)
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.scores import Error, Gini, InformationGain, Max, mixed, multiway

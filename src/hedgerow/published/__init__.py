@@ -5,146 +5,72 @@ Names are imported when they are first used, since each system's page speaks of 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hedgerow.lazy_names import homes_of, imported_on_use
 
 if TYPE_CHECKING:
-    from hedgerow.published.assignment import AllRecords, Bootstrap, Chunks, FixedSize, TwoPhases
-    from hedgerow.published.boosting import (
-        AdaBoostStep,
-        AttributeStump,
-        CartTree,
-        CodedStep,
-        CodedTree,
-        ExactStump,
-        LessLogAlpha,
-        PerturbExtremes,
-        PublishedBoosted,
-        PublishedBoosting,
-        PublishedBoostingPlan,
-        WholeRounds,
-        round_budget,
+    from hedgerow.published.assignment import (
+        AllRecords as AllRecords,
+        Bootstrap as Bootstrap,
+        Chunks as Chunks,
+        FixedSize as FixedSize,
+        TwoPhases as TwoPhases,
     )
-    from hedgerow.published.branching import CutCodes, CutRanges, NodeBins, SchemaBins
-    from hedgerow.published.budgets import Aligned, Halved, LeafOnly, PerQuery, Undivided
-    from hedgerow.published.depth import random_tree_depth
-    from hedgerow.published.forest import PublishedForest, PublishedForestPlan
-    from hedgerow.published.leaves import LaplaceCounts, PermuteAndFlipLabel, SmoothSensitivityLabel
-    from hedgerow.published.noise import RealExponential, RealPermuteAndFlip
-    from hedgerow.published.pruning import Pruning
-    from hedgerow.published.recipe import Recipe
-    from hedgerow.published.scores import Gini, InformationGain, Max, Score
-    from hedgerow.published.splits import NoisyHistograms, RandomTest, SelectCutsThenTest, SelectTest, Subspace
-    from hedgerow.published.stops import Empty, NoisyCount, SingleClass, UnreadCount
+    from hedgerow.published.branching import (
+        CutCodes as CutCodes,
+        CutRanges as CutRanges,
+        NodeBins as NodeBins,
+        SchemaBins as SchemaBins,
+    )
+    from hedgerow.published.budgets import (
+        Aligned as Aligned,
+        Halved as Halved,
+        LeafOnly as LeafOnly,
+        PerQuery as PerQuery,
+        Undivided as Undivided,
+    )
+    from hedgerow.published.depth import random_tree_depth as random_tree_depth
+    from hedgerow.published.forest import PublishedForestPlan as PublishedForestPlan
+    from hedgerow.published.leaves import (
+        LaplaceCounts as LaplaceCounts,
+        PermuteAndFlipLabel as PermuteAndFlipLabel,
+        SmoothSensitivityLabel as SmoothSensitivityLabel,
+    )
+    from hedgerow.published.noise import RealExponential as RealExponential, RealPermuteAndFlip as RealPermuteAndFlip
+    from hedgerow.published.pruning import Pruning as Pruning
+    from hedgerow.published.recipe import Recipe as Recipe
+    from hedgerow.published.scores import Gini as Gini, InformationGain as InformationGain, Max as Max, Score as Score
+    from hedgerow.published.splits import (
+        NoisyHistograms as NoisyHistograms,
+        RandomTest as RandomTest,
+        SelectCutsThenTest as SelectCutsThenTest,
+        SelectTest as SelectTest,
+        Subspace as Subspace,
+    )
+    from hedgerow.published.stops import (
+        Empty as Empty,
+        NoisyCount as NoisyCount,
+        SingleClass as SingleClass,
+        UnreadCount as UnreadCount,
+    )
 
-_HOME = {
-    "AdaBoostStep": "hedgerow.published.boosting",
-    "Aligned": "hedgerow.published.budgets",
-    "AllRecords": "hedgerow.published.assignment",
-    "AttributeStump": "hedgerow.published.boosting",
-    "Bootstrap": "hedgerow.published.assignment",
-    "CartTree": "hedgerow.published.boosting",
-    "Chunks": "hedgerow.published.assignment",
-    "CodedStep": "hedgerow.published.boosting",
-    "CodedTree": "hedgerow.published.boosting",
-    "CutCodes": "hedgerow.published.branching",
-    "CutRanges": "hedgerow.published.branching",
-    "Empty": "hedgerow.published.stops",
-    "ExactStump": "hedgerow.published.boosting",
-    "FixedSize": "hedgerow.published.assignment",
-    "Gini": "hedgerow.published.scores",
-    "Halved": "hedgerow.published.budgets",
-    "InformationGain": "hedgerow.published.scores",
-    "LaplaceCounts": "hedgerow.published.leaves",
-    "LeafOnly": "hedgerow.published.budgets",
-    "LessLogAlpha": "hedgerow.published.boosting",
-    "Max": "hedgerow.published.scores",
-    "NodeBins": "hedgerow.published.branching",
-    "NoisyCount": "hedgerow.published.stops",
-    "NoisyHistograms": "hedgerow.published.splits",
-    "PerQuery": "hedgerow.published.budgets",
-    "PermuteAndFlipLabel": "hedgerow.published.leaves",
-    "PerturbExtremes": "hedgerow.published.boosting",
-    "Pruning": "hedgerow.published.pruning",
-    "PublishedBoosted": "hedgerow.published.boosting",
-    "PublishedBoosting": "hedgerow.published.boosting",
-    "PublishedBoostingPlan": "hedgerow.published.boosting",
-    "PublishedForest": "hedgerow.published.forest",
-    "PublishedForestPlan": "hedgerow.published.forest",
-    "RandomTest": "hedgerow.published.splits",
-    "RealExponential": "hedgerow.published.noise",
-    "RealPermuteAndFlip": "hedgerow.published.noise",
-    "Recipe": "hedgerow.published.recipe",
-    "SchemaBins": "hedgerow.published.branching",
-    "Score": "hedgerow.published.scores",
-    "SelectCutsThenTest": "hedgerow.published.splits",
-    "SelectTest": "hedgerow.published.splits",
-    "SingleClass": "hedgerow.published.stops",
-    "SmoothSensitivityLabel": "hedgerow.published.leaves",
-    "Subspace": "hedgerow.published.splits",
-    "TwoPhases": "hedgerow.published.assignment",
-    "Undivided": "hedgerow.published.budgets",
-    "UnreadCount": "hedgerow.published.stops",
-    "WholeRounds": "hedgerow.published.boosting",
-    "random_tree_depth": "hedgerow.published.depth",
-    "round_budget": "hedgerow.published.boosting",
-}
+_HOMES = homes_of(
+    {
+        "hedgerow.published.assignment": "AllRecords Bootstrap Chunks FixedSize TwoPhases",
+        "hedgerow.published.branching": "CutCodes CutRanges NodeBins SchemaBins",
+        "hedgerow.published.budgets": "Aligned Halved LeafOnly PerQuery Undivided",
+        "hedgerow.published.depth": "random_tree_depth",
+        "hedgerow.published.forest": "PublishedForestPlan",
+        "hedgerow.published.leaves": "LaplaceCounts PermuteAndFlipLabel SmoothSensitivityLabel",
+        "hedgerow.published.noise": "RealExponential RealPermuteAndFlip",
+        "hedgerow.published.pruning": "Pruning",
+        "hedgerow.published.recipe": "Recipe",
+        "hedgerow.published.scores": "Gini InformationGain Max Score",
+        "hedgerow.published.splits": "NoisyHistograms RandomTest SelectCutsThenTest SelectTest Subspace",
+        "hedgerow.published.stops": "Empty NoisyCount SingleClass UnreadCount",
+    }
+)
 
-__all__ = [
-    "AdaBoostStep",
-    "Aligned",
-    "AllRecords",
-    "AttributeStump",
-    "Bootstrap",
-    "CartTree",
-    "Chunks",
-    "CodedStep",
-    "CodedTree",
-    "CutCodes",
-    "CutRanges",
-    "Empty",
-    "ExactStump",
-    "FixedSize",
-    "Gini",
-    "Halved",
-    "InformationGain",
-    "LaplaceCounts",
-    "LeafOnly",
-    "LessLogAlpha",
-    "Max",
-    "NodeBins",
-    "NoisyCount",
-    "NoisyHistograms",
-    "PerQuery",
-    "PermuteAndFlipLabel",
-    "PerturbExtremes",
-    "Pruning",
-    "PublishedBoosted",
-    "PublishedBoosting",
-    "PublishedBoostingPlan",
-    "PublishedForest",
-    "PublishedForestPlan",
-    "RandomTest",
-    "RealExponential",
-    "RealPermuteAndFlip",
-    "Recipe",
-    "SchemaBins",
-    "Score",
-    "SelectCutsThenTest",
-    "SelectTest",
-    "SingleClass",
-    "SmoothSensitivityLabel",
-    "Subspace",
-    "TwoPhases",
-    "Undivided",
-    "UnreadCount",
-    "WholeRounds",
-    "random_tree_depth",
-    "round_budget",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'hedgerow.published' has no attribute {name!r}")
+__all__ = sorted(_HOMES)
+__getattr__ = imported_on_use(__name__, _HOMES)

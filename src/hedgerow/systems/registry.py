@@ -1,14 +1,14 @@
-"""Every system by name: what it is, and the class that holds it."""
+"""Systems by name, and models of any of them from files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from hedgerow.archive import file_content, unpacked
+from hedgerow.catalogue import REGRESSORS, SYSTEMS, SystemInfo
 from hedgerow.document import read_document
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.estimator import FORMATS, PrivateEstimator, restored, result_of
@@ -17,150 +17,6 @@ from hedgerow.limits import Allowance
 from hedgerow.schema import Schema
 
 __all__ = ["SystemInfo", "default_system", "list_systems", "load", "system_class"]
-
-
-@dataclass(frozen=True)
-class SystemInfo:
-    """One system: the name on the command line, its class, its paper, its variants, and what the private form guarantees.
-
-    Parameters
-    ----------
-    name : str
-        The name on the command line.
-    class_name : str
-        The class, which ``hedgerow`` holds under this name.
-    module : str
-        The module that the class is in.
-    paper : str
-        Where the system was published; empty for our own.
-    variants : tuple of str
-        The forms that it has.
-    guarantee : str
-        What its private form guarantees.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> [info] = [info for info in hr.list_systems() if info.name == "edprf"]
-    >>> info.class_name, info.variants
-    ('EDPRFClassifier', ('private', 'published'))
-    """
-
-    name: str
-    class_name: str
-    module: str
-    paper: str
-    variants: tuple[str, ...]
-    guarantee: str
-
-
-PURE = "epsilon-DP, one record added or removed (or replaced)"
-PURE_OR_DELTA = "epsilon-DP or (epsilon, delta)-DP, one record added or removed (or replaced)"
-
-
-def _of_paper(name: str, class_name: str, module: str, paper: str, guarantee: str = PURE) -> SystemInfo:
-    return SystemInfo(name, class_name, f"hedgerow.systems.{module}", paper, ("private", "published"), guarantee)
-
-
-_SYSTEMS = (
-    SystemInfo(
-        "hedgerow",
-        "HedgerowClassifier",
-        "hedgerow.systems.hedgerow",
-        "ours: boosting that asks few, well-chosen questions",
-        ("private",),
-        PURE_OR_DELTA,
-    ),
-    SystemInfo(
-        "forest",
-        "ForestClassifier",
-        "hedgerow.systems.forest",
-        "ours: private trees put together from parts",
-        ("private",),
-        PURE,
-    ),
-    _of_paper("edprf", "EDPRFClassifier", "edprf", "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025"),
-    _of_paper(
-        "pfdpdt",
-        "PFDPDTClassifier",
-        "edprf",
-        "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithm 5",
-    ),
-    _of_paper(
-        "tradition",
-        "TraditionClassifier",
-        "tradition",
-        "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, the baseline of its ablations",
-    ),
-    _of_paper("diffprf", "DiffPRFClassifier", "diffprf", "Patil and Singh, ICACCI 2014"),
-    _of_paper("diffprfs", "DiffPRFsClassifier", "diffprfs", "Mu, Ding, Song and Lu, 2016"),
-    _of_paper(
-        "deng-diffprf",
-        "DengDiffPRFClassifier",
-        "deng_diffprf",
-        "Deng, Chen, Zhang and Wang, Journal of CQUPT 32(5), 2020",
-    ),
-    _of_paper(
-        "diffprf-linear",
-        "DiffPRFLinearClassifier",
-        "diffprf_linear",
-        "Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022",
-    ),
-    _of_paper("tpdprf", "TpDPRFClassifier", "tpdprf", "Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023"),
-    _of_paper("sulq-id3", "SuLQID3Classifier", "sulq_id3", "Blum, Dwork, McSherry and Nissim, PODS 2005"),
-    _of_paper("pinq-id3", "PINQID3Classifier", "pinq_id3", "McSherry, SIGMOD 2009; Friedman and Schuster, KDD 2010"),
-    _of_paper("diffp-id3", "DiffPID3Classifier", "diffp_id3", "Friedman and Schuster, KDD 2010"),
-    _of_paper("diffp-c45", "DiffPC45Classifier", "diffp_c45", "Friedman and Schuster, KDD 2010"),
-    _of_paper("diffgen", "DiffGenClassifier", "diffgen", "Mohammed, Chen, Fung and Yu, KDD 2011"),
-    _of_paper("dt-diff", "DTDiffClassifier", "dt_diff", "Zhu, Xiong, Xiang and Zhou, TrustCom 2013, as reconstructed"),
-    _of_paper(
-        "dp-adaboost",
-        "DPAdaBoostClassifier",
-        "dp_adaboost",
-        "Shen, thesis, Nanjing University of Aeronautics and Astronautics, 2017",
-        PURE_OR_DELTA,
-    ),
-    _of_paper(
-        "cart-dps-adaboost",
-        "CARTDPsAdaBoostClassifier",
-        "cart_dps_adaboost",
-        "Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021",
-        PURE_OR_DELTA,
-    ),
-    _of_paper(
-        "dpada",
-        "DPAdaClassifier",
-        "dpada",
-        "Zhang, Dong, Xu and Wang, Journal on Communications, 2023",
-        PURE_OR_DELTA,
-    ),
-    SystemInfo(
-        "smooth-boost",
-        "SmoothBoostClassifier",
-        "hedgerow.systems.smooth_boost",
-        "ours: bounded reweighting of Domingo and Watanabe 2000, Servedio 2003",
-        ("private",),
-        PURE_OR_DELTA,
-    ),
-    _of_paper(
-        "random-trees",
-        "RandomTreesClassifier",
-        "random_trees",
-        "Fletcher and Islam, Expert Systems with Applications 78, 2017; diffprivlib 0.6.6",
-    ),
-)
-
-
-_REGRESSORS = (
-    SystemInfo(
-        "hedgerow-regressor",
-        "HedgerowRegressor",
-        "hedgerow.systems.regressor",
-        "ours: boosting of a number with clips from released histograms",
-        ("private",),
-        PURE_OR_DELTA,
-    ),
-)
 
 
 def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
@@ -182,7 +38,7 @@ def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
     >>> [info.name for info in hr.list_systems()][:3]
     ['hedgerow', 'forest', 'edprf']
     """
-    return _REGRESSORS if regressors else _SYSTEMS
+    return REGRESSORS if regressors else SYSTEMS
 
 
 def default_system(schema: Schema) -> str:
@@ -192,7 +48,7 @@ def default_system(schema: Schema) -> str:
 
 def system_class(name: str) -> type[PrivateEstimator]:
     """Return the class of a system by its name, or raise ConfigurationError with the names that exist."""
-    systems = _SYSTEMS + _REGRESSORS
+    systems = SYSTEMS + REGRESSORS
     for info in systems:
         if name in (info.name, info.class_name):
             found: type[PrivateEstimator] = getattr(import_module(info.module), info.class_name)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import warnings
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -14,20 +13,12 @@ from typing import Any
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.limits import LARGEST_INTEGER, LONGEST_WORDS
 from hedgerow.notebook import html_table
-from hedgerow.privacy.accounting import Adjacency, Cost, check_adjacency, cost, unprotected
-from hedgerow.privacy.certificate_text import (
-    WEAK_DELTA,
-    CertificateLine,
-    details,
-    facts,
-    steps,
-    summary,
-    title_of,
-)
+from hedgerow.privacy.accounting import check_adjacency
+from hedgerow.privacy.certificate_text import WEAK_DELTA, details, facts, summary, title_of
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Sequence, Unprotected, event_from_dict, event_to_dict
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta, upper_text
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.guarantee import CertificateLine, Guarantee
 from hedgerow.schema import Schema
 
 __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_of_epsilon"]
@@ -37,8 +28,7 @@ MOST_LISTED = 1000
 NEXT_TO_NOTHING = 20  # an epsilon above it warns
 
 
-@dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(Guarantee):
     """The guarantee of one fit, or the reasons why there is none.
 
     Parameters
@@ -90,87 +80,12 @@ class Certificate:
     (False, 1)
     """
 
-    system: str
-    variant: str
-    epsilon: Fraction
-    delta: Fraction
-    adjacency: Adjacency
-    event: Event
-    seeded: bool = False
-    releases: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    records_per_person: int = 1
-    person: str | None = None
-    ids_as_text: bool = True
-    starts: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = field(default=(), compare=False)
-
-    def __post_init__(self) -> None:
-        if self.records_per_person < 1:
-            raise ValueError("a certificate is for one person of at least one record.")
-        if self.epsilon < 0 or not 0 <= self.delta < 1 or not isinstance(self.seeded, bool):
-            raise ValueError("a certificate claims an epsilon that is not negative and a delta from 0 to below 1.")
-
-    @property
-    def claim(self) -> Claim:
-        """What the fit promises."""
-        return Claim(self.epsilon, self.delta, self.adjacency, self.records_per_person)
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Every reason why the claim does not hold; empty if it does."""
-        found = list(self.unprotected)
-        if not self.ids_as_text:
-            found.append(
-                "version 0.2 read ids of persons that are equal as numbers, such as 1.1 and 1.10, as one person; SECURITY.md "
-                "says how to find out whether these records have such ids"
-            )
-        if self.seeded:
-            found.append(
-                "the noise came from random_state: whoever knows the seed can take the noise away, and other fits with the "
-                "same seed share it"
-            )
-        if not self.unprotected and not self.covers_its_steps:
-            found.append("the steps cost more than the claim")
-        return tuple(found)
-
-    @cached_property
-    def unprotected(self) -> tuple[str, ...]:
-        """What reads records without protection, each reason once."""
-        return unprotected(self.event)
-
-    @cached_property
-    def total(self) -> Cost:
-        """What all steps cost together under the adjacency."""
-        return cost(self.event).under(self.adjacency, self.records_per_person)
-
-    @property
-    def covers_its_steps(self) -> bool:
-        """Whether the steps cost no more than the claim under its adjacency."""
-        return self.total.within(self.epsilon, self.delta)
-
-    @property
-    def holds(self) -> bool:
-        """Whether the fit is (epsilon, delta)-differentially private as claimed."""
-        return not self.reasons
-
-    @property
-    def spent(self) -> Fraction | None:
-        """The pure epsilon that the steps cost under the adjacency, exact; None where some step has no bound."""
-        return self.total.epsilon if self.total.protected else None
-
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the certificate as ``to_dict`` writes it without warnings, in hexadecimal."""
         plain = {name: value for name, value in self.to_dict().items() if name != "warnings"}
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
-
-    @property
-    def lines(self) -> tuple[CertificateLine, ...]:
-        """The protected steps, each kind once, by level."""
-        found = dict.fromkeys(steps(self.event))
-        return tuple(sorted(found, key=lambda line: line.level))
 
     def __str__(self) -> str:
         return summary(self)
@@ -184,11 +99,6 @@ class Certificate:
     def details(self) -> str:
         """Return the whole page: every reason, every step with its cost, and everything that the guarantee rests on."""
         return details(self)
-
-    @property
-    def unit(self) -> Unit:
-        """What the claim is for."""
-        return Unit(self.records_per_person, self.person)
 
     def to_json(self) -> str:
         """Return the certificate, with every event that was booked, as a JSON text."""

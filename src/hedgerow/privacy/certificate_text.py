@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from hedgerow.privacy.accountants import Concentrated, GaussianDP
 from hedgerow.privacy.events import (
     Event,
-    Gaussian,
     OneOf,
     Parallel,
     PerRecordAssignment,
-    Pure,
     Sequence,
     Subsampled,
-    Thresholded,
 )
 from hedgerow.privacy.exact import decimal_text, upper_text
+from hedgerow.privacy.guarantee import Guarantee, runs, steps
 from hedgerow.texts import shortened
 
-if TYPE_CHECKING:
-    from hedgerow.privacy.certificate import Certificate
-
-__all__ = ["WEAK_DELTA", "CertificateLine", "details", "facts", "origin_in_words", "steps", "summary", "title_of"]
+__all__ = ["WEAK_DELTA", "details", "facts", "origin_in_words", "summary", "title_of"]
 
 MOST_REASONS = 3
 MOST_ORIGIN = 400  # letters of what is said of a start
@@ -40,22 +33,12 @@ PROMISE = (
 )
 
 
-@dataclass(frozen=True)
-class CertificateLine:
-    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
-
-    level: int
-    purpose: str
-    mechanism: str
-    cost: str
-
-
-def title_of(certificate: Certificate) -> str:
+def title_of(certificate: Guarantee) -> str:
     """Return the first line of a certificate."""
     return f"Privacy certificate of {certificate.system} ({certificate.variant})"
 
 
-def summary(certificate: Certificate) -> str:
+def summary(certificate: Guarantee) -> str:
     """Return a certificate in at most twelve lines."""
     rows = [title_of(certificate)]
     for name, texts in facts(certificate):
@@ -63,7 +46,7 @@ def summary(certificate: Certificate) -> str:
     return "\n".join(shortened(row, LONGEST_LINE) for row in rows)
 
 
-def facts(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
+def facts(certificate: Guarantee) -> Iterator[tuple[str, list[str]]]:
     """Yield what a summary says: what is promised and for whom, whether it holds, what was spent, and what it rests on."""
     yield "promise", [_claim(certificate)]
     if certificate.unit.is_promise:
@@ -89,17 +72,17 @@ def facts(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def origin_in_words(certificate: Certificate) -> str:
+def origin_in_words(certificate: Guarantee, digest: str) -> str:
     """Return what a certificate says of its model to whoever starts from that."""
     claim = (
         f"which promises {_claim(certificate)}"
         if certificate.holds
         else f"which promises nothing: {certificate.reasons[0]}"
     )
-    return shortened(f"a {certificate.system} of certificate {certificate.digest[:16]}, {claim}", MOST_ORIGIN)
+    return shortened(f"a {certificate.system} of certificate {digest[:16]}, {claim}", MOST_ORIGIN)
 
 
-def details(certificate: Certificate) -> str:
+def details(certificate: Guarantee) -> str:
     """Return the whole page of a certificate."""
     rows = [title_of(certificate), "", f"  claim      {_claim(certificate)}"]
     if certificate.unit.is_promise:
@@ -116,12 +99,12 @@ def details(certificate: Certificate) -> str:
     return "\n".join(rows)
 
 
-def _claim(certificate: Certificate) -> str:
+def _claim(certificate: Guarantee) -> str:
     epsilon, delta = decimal_text(certificate.epsilon), decimal_text(certificate.delta)
     return f"epsilon = {epsilon}, delta = {delta}, for {certificate.unit.neighbors(certificate.adjacency)}"
 
 
-def _table_of_steps(certificate: Certificate) -> list[str]:
+def _table_of_steps(certificate: Guarantee) -> list[str]:
     lines = certificate.lines
     if not lines:
         return []
@@ -136,7 +119,7 @@ def _table_of_steps(certificate: Certificate) -> list[str]:
     return rows
 
 
-def _meaning(certificate: Certificate) -> Iterator[str]:
+def _meaning(certificate: Guarantee) -> Iterator[str]:
     epsilon, delta = certificate.epsilon, certificate.delta
     factor = math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf) if epsilon else 1.0
     bound = f"at most {upper_text(factor, 3)}" if epsilon <= 700 else "more than 1e300"
@@ -151,14 +134,14 @@ def _meaning(certificate: Certificate) -> Iterator[str]:
         yield "which is hardly any protection: choose a smaller epsilon"
 
 
-def _spent_in_short(certificate: Certificate) -> str:
+def _spent_in_short(certificate: Guarantee) -> str:
     if certificate.total.mu_squared == 0 or certificate.spent is None:
         return _spent(certificate)
     delta = upper_text(certificate.total.delta(certificate.epsilon))
     return f"delta {delta} at epsilon {decimal_text(certificate.epsilon)}, rounded up"
 
 
-def _spent(certificate: Certificate) -> str:
+def _spent(certificate: Guarantee) -> str:
     spent, epsilon, total = certificate.spent, certificate.epsilon, certificate.total
     if spent is None:
         return "no finite amount: see the reasons above"
@@ -179,13 +162,13 @@ def _spent(certificate: Certificate) -> str:
     )
 
 
-def _group(certificate: Certificate) -> str:
+def _group(certificate: Guarantee) -> str:
     """Return of how many records a sum is, where it is not of one: the steps state what one record costs."""
     records = certificate.records_per_person
     return "" if records == 1 else f" for {records} records of a person"
 
 
-def _foundations_in_short(certificate: Certificate) -> Iterator[str]:
+def _foundations_in_short(certificate: Guarantee) -> Iterator[str]:
     if certificate.assumptions:
         yield certificate.assumptions[0]
     else:
@@ -201,7 +184,7 @@ def _foundations_in_short(certificate: Certificate) -> Iterator[str]:
         yield f"column {unit.person!r} telling persons apart" if unit.person else "groups= telling persons apart"
 
 
-def _foundations(certificate: Certificate) -> Iterator[str]:
+def _foundations(certificate: Guarantee) -> Iterator[str]:
     if certificate.assumptions:
         yield from certificate.assumptions
     else:
@@ -238,7 +221,7 @@ def _rules(event: Event) -> Iterator[str]:
             yield from _rules(parts[0])
         case Parallel(parts, label):
             yield from (label,) if label else ()
-            for part in _runs(parts):
+            for part in runs(parts):
                 yield from _rules(part)
         case Sequence(parts):
             for part, run in groupby(parts):
@@ -254,27 +237,3 @@ def _rules(event: Event) -> Iterator[str]:
         case Subsampled(part, inclusion):
             yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
             yield from _rules(part)
-
-
-def steps(event: Event) -> Iterator[CertificateLine]:
-    """Yield the protected steps; of equal ones in a row, the first."""
-    match event:
-        case Pure():
-            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
-            amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
-            yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
-        case Gaussian():
-            mu_squared = decimal_text(event.mu_squared, 4)
-            yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
-        case OneOf():
-            yield from steps(event.parts[0])
-        case Sequence() | Parallel():
-            for part in _runs(event.parts):
-                yield from steps(part)
-        case PerRecordAssignment() | Subsampled():
-            yield from steps(event.part)
-
-
-def _runs(parts: Iterable[Event]) -> Iterator[Event]:
-    """Yield each run of equal parts once: rounds are alike, and there may be many."""
-    return (part for part, _ in groupby(parts))

@@ -56,7 +56,7 @@ class StartingEstimator(PrivateEstimator):
         if self.init is None:
             return ()
         certificate = result_of(self.init).certificate
-        return origin_in_words(certificate), *certificate.starts
+        return origin_in_words(certificate, certificate.digest), *certificate.starts
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; those of ``init`` are no parameters of this one, whatever ``deep`` says."""

@@ -127,6 +127,7 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "cuts of drawn features": [(hedgerow, "RULES", replace(hedgerow.RULES, drawn=0))],
     "rounds before cuts": [(hedgerow, "RULES", replace(hedgerow.RULES, first=1))],
     "cuts seldom where they say nothing": [(plan, "SELDOM", 1)],
+    "cuts by interactions alone": [(estimate, "_of_levels", lambda *_: -np.inf)],
     "smaller rounds for many features": [(plan, "MANY_NEW", 10_000)],
     "bins by precision": [(hedgerow, "RULES", replace(hedgerow.RULES, bins=(20.0, 0.0), pure_bins=(20.0, 0.0)))],
     "penalty for chance": [(round_, "CHANCE", 0.0)],

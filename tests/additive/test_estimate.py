@@ -50,6 +50,35 @@ def test_likelihoods_and_means_of_cells_are_those_of_normal_laws(cells, numeric)
     np.testing.assert_allclose(of_all[1][..., 0], together, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("numeric", [True, False])
+def test_the_likelihood_of_levels_is_that_of_a_normal_law(numeric):
+    """Steps are a curve that all cells share, whose prior has no common part, and a level of each cell."""
+    generator, cells, codes = np.random.default_rng(2), 4, 6
+    curvature, variance = generator.uniform(5, 40, (2, cells, codes)), generator.uniform(1, 90, (2, cells, codes))
+    gradient = generator.normal(0, 9, (2, cells, codes))
+    weight, pull = (np.moveaxis(part / variance, 0, 2) for part in (curvature**2, curvature * gradient))
+    levels = COMMON**2 * np.kron(np.eye(cells), np.ones((codes, codes)))
+    priors = [
+        np.tile(prior - COMMON**2, (cells, cells)) + levels
+        for prior in (estimate._priors(codes) if numeric else independent(codes))
+    ]
+    expected = 0.0
+    for column in range(2):
+        likely, _ = exact(gradient[column].ravel(), curvature[column].ravel(), variance[column].ravel(), priors)
+        expected += logsumexp(likely) - np.log(len(priors))
+    assert estimate._of_levels(weight, pull, numeric, estimate.LOG_ODDS) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize(("slope", "depth"), [(0.0, 0), (1.0, 1)])
+def test_cells_that_differ_by_a_level_alone_have_no_depth(slope, depth, numeric):
+    steps = np.stack([CURVE + 0.5, CURVE * (1 - 2 * slope) - 0.5])
+    curvature = np.full(steps.shape, LEVEL)
+    found = estimated(curvature * steps, curvature, NOISE / 10, NOISE / 10, numeric=numeric)
+    assert np.argmax(found.evidence) == 1
+    assert found.depth == depth
+
+
 def test_priors_are_laws_of_steps_that_share_a_part_and_depend_less_the_further_apart_they_are():
     priors = estimate._priors(12)
     for prior in priors:

@@ -10,6 +10,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import plan as plan_module
+from hedgerow.additive.estimate import Estimate
 from hedgerow.additive.plan import (
     FEWEST,
     LEAST_BINS,
@@ -320,16 +321,21 @@ def course_at(precision):
     return Course(plan_of(20, Fraction(1, 10**6)), precision, UNITS, may_cut=precision >= RULES.cuts_from)
 
 
+def seen(*evidence):
+    """Return an estimate of this evidence, whose most likely depth is one of interactions."""
+    return Estimate(np.zeros((1, 1, 1)), np.array(evidence), int(np.argmax(evidence)))
+
+
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
-    course, clear = course_at(1e5), np.array([40.0])
+    course, clear = course_at(1e5), seen(40.0)
     for _ in range(RULES.first):
         assert course.next_cuts() == 0
         course.saw(clear, 0, offered=False)
     for evidence, expected in (([1.0], 1), ([1.0, 50.0], 2), ([1.0, 50.0, 60.0], 3)):
-        course.saw(np.array(evidence), 0, offered=True)
+        course.saw(seen(*evidence), 0, offered=True)
         assert course.next_cuts() == expected
     for expected in (3, 3):  # the deepest of the last three
-        course.saw(np.array([80.0, 50.0, 60.0, 0.0]), 0, offered=True)
+        course.saw(seen(80.0, 50.0, 60.0, 0.0), 0, offered=True)
         assert course.next_cuts() == expected
     course.saw(clear, 0, offered=False)
     assert course.next_cuts() == 3  # a round without cuts says nothing of them
@@ -339,7 +345,7 @@ def test_cuts_that_do_not_matter_are_offered_seldom():
     course, offered = course_at(1e5), []
     while len(offered) < 60:
         offered.append(course.next_cuts())
-        course.saw(np.array([40.0, 0.0]), 0, offered=offered[-1] > 0)
+        course.saw(seen(40.0, 0.0), 0, offered=offered[-1] > 0)
     assert set(offered) == {0, 1}
     assert sum(offered[-30:]) == 30 // SELDOM
     assert sum(offered[RULES.first : RULES.first + MEMORY]) == MEMORY
@@ -349,7 +355,7 @@ def test_cuts_that_do_not_matter_are_offered_seldom():
 def test_cuts_come_early_where_a_round_found_nothing_and_records_are_many_enough(precision, most):
     course = course_at(precision)
     for _ in range(3):
-        course.saw(np.array([-5.0]), 0, offered=False)
+        course.saw(seen(-5.0), 0, offered=False)
         assert course.next_cuts() == most
 
 
@@ -408,7 +414,7 @@ def test_many_features_that_matter_ask_for_smaller_rounds(found):
     sizes = []
     for feature in [*range(14), *range(14)]:
         sizes.append(course.next_units())
-        course.saw(np.array([found]), feature, offered=False)
+        course.saw(seen(found), feature, offered=False)
     first = sizes[0]
     later = [first // 2, max(first // 4, round(UNITS / RULES.most_rounds))] if found > 0 else [first, first]
     assert sizes[:6] == [first] * 6

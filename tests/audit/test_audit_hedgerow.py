@@ -117,7 +117,7 @@ def kinds_of(cuts):
 @pytest.fixture
 def cut_by_all(monkeypatch):
     """The last cut may cut every feature, so that no public coin has to be walked through."""
-    monkeypatch.setattr(AdditivePlan, "_cut_by", lambda self, curator, fit: list(range(len(fit.numeric))))
+    monkeypatch.setattr(AdditivePlan, "_cut_by", lambda self, curator, fit, precision: list(range(len(fit.numeric))))
 
 
 def cut_law(records, cuts, told=UNTOLD, adjacency="add-remove", estimators=1):
@@ -255,7 +255,7 @@ def test_a_number_of_cuts_by_raw_sums_is_caught(monkeypatch):
     monkeypatch.setattr(
         Course,
         "saw",
-        lambda self, found, feature, **more: saw(self, found + exact[0] * np.arange(len(found)), feature, **more),
+        lambda self, found, feature, **more: saw(self, replace(found, depth=int(exact[0] > 0)), feature, **more),
     )
     assert worst_of_three() > 1
 
@@ -269,7 +269,7 @@ def sampled(monkeypatch):
 
     def halved(self, curator, records):
         curator.draw_sample(1)
-        return 1
+        return 1, 1
 
     monkeypatch.setattr(AdditivePlan, "_halvings", halved)
 
@@ -292,7 +292,7 @@ def test_a_penalty_by_the_exact_size_of_the_sample_is_caught(cuts, monkeypatch):
 
     def draw(self, halvings):
         shipped(self, halvings)
-        size[:] = [len(self._sample)]
+        size[:] = [len(self._samples[halvings])]
 
     def select(self, answers, fit, made, splits):
         fit.curvature = np.full(1, 400.0 * size[0])  # in place of that of all records, as released

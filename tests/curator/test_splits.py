@@ -327,3 +327,69 @@ def test_what_was_checked_is_what_a_round_answers_by():
     for array in (*splits.group, cut.side, Cut.at(0, 1, 3, ordered=True).side):
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.flags.writeable = True
+
+
+# A round after the one before: one side of the last cut is added up, and the other is the rest.
+
+
+@pytest.mark.parametrize("rule", [RULE, Logistic(3, normal=True)], ids=["two classes", "three"])
+@pytest.mark.parametrize("halvings", [0, 1])
+def test_a_round_by_the_one_before_answers_as_one_without_it(rule, halvings):
+    codes, labels = records(500)
+    curator = Queryable(MemoryTable(codes, labels, N_CODES, 2), Fraction(10**4), Unnoisy())
+    curator.draw_sample(1)
+    before = curator.open_round(rule, halvings=halvings)
+    for cuts in (ON_C,), (ON_C, ON_D), (ON_C, ON_D, ON_B):
+        before = curator.open_round(rule, None, cuts, halvings=halvings, before=before)
+        alone = curator.open_round(rule, None, cuts, halvings=halvings)
+        assert np.array_equal(before._sums, alone._sums)
+        assert before._sums.any()
+
+
+def add_one(codes, margins):
+    margins += 1
+
+
+add_one.columns = 1
+STALE = {
+    "margins": lambda c: c.update_margins(add_one),
+    "votes in a scan": lambda c: c.open_round(RULE, add_one),
+    "codes": lambda c: c.merge([np.arange(n) for n in N_CODES]),
+    "a sample": lambda c: c.draw_sample(1),
+}
+
+
+@pytest.mark.parametrize("change", STALE)
+def test_a_round_takes_no_answers_from_before_a_change(change):
+    curator = Queryable(MemoryTable(*records(50), N_CODES, 2), Fraction(10**4), Unnoisy())
+    before = curator.open_round(RULE, None, (ON_B,))
+    curator.open_round(RULE, None, (ON_B, ON_C), before=before)
+    STALE[change](curator)
+    with pytest.raises(ConfigurationError, match="the round before"):
+        curator.open_round(RULE, None, (ON_B, ON_C), before=before)
+    assert curator.open_round(RULE, None, (ON_B, ON_C))._sums.any()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cuts": ()},
+        {"cuts": (ON_C, ON_D)},
+        {"cuts": (ON_B, ON_C, ON_D)},
+        {"rule": RULE.scores},
+        {"halvings": 1},
+        {"votes": add_one},
+        {"splits": SPLITS},
+        {"feature": 0},
+    ],
+    ids=str,
+)
+def test_the_round_before_is_of_the_same_rule_records_and_cuts(given):
+    curator = Queryable(MemoryTable(*records(50), N_CODES, 2), Fraction(10**4), Unnoisy())
+    curator.draw_sample(1)
+    before = curator.open_round(RULE, None, (ON_B,))
+    with pytest.raises(ConfigurationError, match="the round before"):
+        curator.open_round(**{"rule": RULE, "cuts": (ON_B, ON_C), "before": before, **given})
+    halved = curator.open_round(RULE, None, (ON_B,), SPLITS)
+    with pytest.raises(ConfigurationError, match="the round before"):
+        curator.open_round(RULE, None, (ON_B, ON_C), before=halved)

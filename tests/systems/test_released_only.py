@@ -79,6 +79,14 @@ THRESHOLDS = {
     "cuts": ({"cuts_from": BETWEEN, "first": 0}, {"cuts_from": np.inf}),
     "cuts after some rounds": ({"cuts_from": 0.0, "first": 2}, {"cuts_from": 0.0, "first": 3}),
     "samples": ({"scored": BETWEEN / 4}, {"scored": np.inf}),
+    "samples of rounds without cuts": (
+        {"curves_scored": BETWEEN / 4, "curves_precision": 0.0},
+        {"curves_scored": np.inf},
+    ),
+    "cuts of fewer features": (
+        {"cuts_from": 0.0, "first": 0, "few_from": BETWEEN},
+        {"cuts_from": 0.0, "first": 0, "few_from": np.inf},
+    ),
     "rounds": (
         {"rounds": (12 / BETWEEN, 1.0), "pure_rounds": (12 / BETWEEN, 1.0)},
         {"rounds": (2.0, 0), "pure_rounds": (2.0, 0)},

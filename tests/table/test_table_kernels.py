@@ -153,7 +153,7 @@ def packed_by(pack, given, said, used, cells, groups, n_groups):
 def packed_of_one(pack_one, given, said, used, cells, feature):
     cut_by, side, pairs = np.array(cells[0], dtype=np.int64), cells[1], (used + 1) // 2
     packed = given.array((1 << len(cut_by), int(np.diff(given.offsets)[feature]), pairs))
-    pack_one(given.codes, said, used, feature, cut_by, side, packed)
+    pack_one(given.codes, said, used, feature, cut_by, side, given.array((len(given.codes),), np.uint64), packed)
     return packed
 
 
@@ -212,6 +212,24 @@ def test_the_codes_of_one_feature_are_summed_as_those_of_all(count, n_codes, n_c
             of_all = packed_plainly(given, said, channels, cells, ([], []), 1)
             first, last = given.offsets[feature : feature + 2]
             assert np.array_equal(found, of_all[:, first:last])
+
+
+@cases
+@pytest.mark.parametrize("channels", range(1, 5))
+def test_records_of_skipped_cells_are_passed_over(count, n_codes, n_classes, n_nodes, channels):
+    for pack_some in ways(kernels.pack_some):
+        given = Given(count, n_codes, n_classes, n_nodes)
+        said, pairs = given.generator.integers(-9, 10, (count, channels)), (channels + 1) // 2
+        for cut_by in ([0], [len(n_codes) - 1, 0]):
+            cells = cut_by, given.generator.integers(0, 2, (len(cut_by), max(n_codes)))
+            skipped = given.generator.integers(0, 2, 1 << len(cut_by)).astype(bool)
+            part, row = given.array((count,), np.uint64), given.array((pairs,))
+            packed = given.array((len(skipped), int(given.offsets[-1]), pairs))
+            by, side = np.array(cut_by, dtype=np.int64), cells[1]
+            pack_some(given.codes, said, channels, given.offsets, by, side, skipped, part, row, packed)
+            expected = packed_plainly(given, said, channels, cells, ([], []), 1)
+            assert np.array_equal(packed, np.where(skipped[:, None, None], 0, expected))
+        assert given.is_alone()
 
 
 def test_two_channels_of_a_single_code_go_to_its_group_in_their_cell():

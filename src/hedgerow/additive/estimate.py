@@ -66,6 +66,7 @@ class Estimate:
 
     steps: Floats  # posterior means, (cells, codes, columns)
     evidence: Floats  # (cuts + 1,), log likelihoods by depth, less that of no step at all
+    depth: int = 0  # that is most likely, or 0 where cells of it rather share a curve and differ by a level
 
 
 def estimated(
@@ -86,14 +87,43 @@ def estimated(
     level = denoised(curvature, curvature_noise)
     variance = noise**2 + level + TINY
     weight, pull = level**2 / variance, level * gradient / variance
-    cuts, evidence, steps = len(gradient).bit_length() - 1, [], []
-    for depth in range(cuts + 1):
-        parts = (1 << depth, 1 << (cuts - depth), *gradient.shape[1:])
-        likely, means = _of_cells(weight.reshape(parts).sum(axis=1), pull.reshape(parts).sum(axis=1), numeric, prior)
+    cuts = len(gradient).bit_length() - 1
+    parts = [(1 << depth, 1 << (cuts - depth), *gradient.shape[1:]) for depth in range(cuts + 1)]
+    of_depths = [(weight.reshape(shape).sum(axis=1), pull.reshape(shape).sum(axis=1)) for shape in parts]
+    evidence, steps = [], []
+    for depth, sums in enumerate(of_depths):
+        likely, means = _of_cells(*sums, numeric, prior)
         evidence.append(float(likely.sum()))
-        steps.append(np.repeat(means, parts[1], axis=0))
+        steps.append(np.repeat(means, parts[depth][1], axis=0))
     log_evidence = np.array(evidence)
-    return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence)
+    deepest = int(np.argmax(log_evidence))
+    if deepest and _of_levels(*of_depths[deepest], numeric, prior) >= log_evidence[deepest]:
+        deepest = 0
+    return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence, deepest)
+
+
+def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> float:
+    """Return the log likelihood, less that of no step, of one curve for all cells and a level for each.
+
+    Levels have the prior of what all steps of a curve share, the curve that of the rest. Levels are integrated out first.
+    """
+    codes, columns = weight.shape[1:]
+    if numeric and codes >= 3:
+        priors = _priors(codes, prior) - prior.common**2
+    else:
+        priors = np.array(prior.spreads)[:, None, None] ** 2 * np.eye(codes)
+    found = 0.0
+    for column in range(columns):
+        own, of_cell = weight[..., column], pull[..., column].sum(axis=1)
+        held = 1 / prior.common**2 + own.sum(axis=1)
+        precision = np.diag(own.sum(axis=0)) - own.T @ (own / held[:, None])
+        rest = pull[..., column].sum(axis=0) - own.T @ (of_cell / held)
+        matrix = np.eye(codes) + priors @ precision
+        means = np.linalg.solve(matrix, (priors @ rest)[..., None])[..., 0]
+        likely = 0.5 * (means @ rest - np.linalg.slogdet(matrix)[1])
+        found += float(logsumexp(likely)) - np.log(len(likely))
+        found += 0.5 * float((of_cell**2 / held - np.log(prior.common**2 * held)).sum())
+    return found
 
 
 def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:

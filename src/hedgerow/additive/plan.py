@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from hedgerow.additive.estimate import estimated
+from hedgerow.additive.estimate import Estimate, estimated
 from hedgerow.additive.files import restored
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.monotone import projected
@@ -62,8 +62,14 @@ class Rules:
         The precision from which rounds may cut.
     most_rounds : float
         There are at most so many rounds.
-    scored : float
-        Rounds score on a sample of the records that has at least about so many.
+    scored, curves_scored : float
+        Rounds with and without cuts score on a sample of the records that has at least about so many.
+    curves_precision : float
+        and those without cuts on one of at least about this precision.
+    largest, drawn : int
+        The last cut may cut so many features of the largest curves, and so many others.
+    few_from : float
+        The precision from which it may cut half as many.
     seldom : bool
         Whether, where the last rounds with cuts found none that matters, only each ``SELDOM``-th round may have one.
     """
@@ -79,9 +85,12 @@ class Rules:
     cuts_from: float = 300.0
     most_rounds: float = 60.0
     scored: float = 2.0**20
+    curves_scored: float = 2.0**17
+    curves_precision: float = 2.0**14
     seldom: bool = True
     largest: int = 2
     drawn: int = 2
+    few_from: float = 2.0**17
 
 
 LEAST_BINS, MOST_BINS = 8, 40
@@ -332,9 +341,9 @@ class AdditivePlan:
         course = Course(self, precision * start.spread, self._stage.units, may_cut=precision >= self._rules.cuts_from)
         while units := course.next_units():
             cuts = min(course.next_cuts(), self._affordable(fit))
-            by = self._cut_by(curator, fit) if cuts else []
+            by = self._cut_by(curator, fit, precision) if cuts else []
             term, found = self._stage.one(units, cuts).run(curator, fit, by)
-            course.saw(found.evidence, term.feature, offered=cuts > 0)
+            course.saw(found, term.feature, offered=cuts > 0)
             fit.add(self._kept(term, fit))
         margins = start.margins
         if self._weights:
@@ -354,12 +363,14 @@ class AdditivePlan:
         left = float(self._opening.left.amount)
         return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
 
-    def _halvings(self, curator: Queryable, records: float) -> int:
-        """Draw the sample that rounds score on, and return how often it halves the records; 0: they score on all."""
-        halvings = int(math.log2(max(records / self._rules.scored, 1)))
-        if halvings:
+    def _halvings(self, curator: Queryable, records: float) -> tuple[int, int]:
+        """Draw what rounds without and with cuts score on, and return how often each halves the records; 0: they score on all."""
+        rules = self._rules
+        enough = max(rules.curves_scored, records * rules.curves_precision / self._precision(records))
+        of_curves, of_cuts = (int(math.log2(max(records / scored, 1))) for scored in (enough, rules.scored))
+        for halvings in sorted({of_curves, of_cuts} - {0}):
             curator.draw_sample(halvings)
-        return halvings
+        return of_curves, of_cuts
 
     def _bins_at(self, precision: float) -> int:
         if self._bins is not None:
@@ -372,13 +383,15 @@ class AdditivePlan:
         sums = int(fit.offsets[-1]) * self._loss.channels * 4 * 10
         return 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MOST_SUMS / sums, 1))))
 
-    def _cut_by(self, curator: Queryable, fit: Fit) -> list[int]:
+    def _cut_by(self, curator: Queryable, fit: Fit, precision: float) -> list[int]:
         """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
         may = fit.numeric | (fit.encoder.n_codes <= MOST_VALUES + 2)
-        by = fit.largest(may, self._rules.largest)
+        few = precision >= self._rules.few_from
+        largest, drawn = (-(-count // 2) if few else count for count in (self._rules.largest, self._rules.drawn))
+        by = fit.largest(may, largest)
         others = may.copy()
         others[by] = False
-        for _ in range(min(self._rules.largest + self._rules.drawn - len(by), int(others.sum()))):
+        for _ in range(min(largest + drawn - len(by), int(others.sum()))):
             drawn = int(curator.draw_public(PublicChoice(), others[None].astype(np.int64))[0])
             by.append(drawn)
             others[drawn] = False
@@ -426,15 +439,15 @@ class Course:
             return 0
         return min(self._most, 1 + deepest)
 
-    def saw(self, evidence: npt.NDArray[np.float64], feature: int, *, offered: bool) -> None:
+    def saw(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
         """Take note of what a round found: its log evidence, the depth that is most likely, and whether its feature is new."""
-        found = float(logsumexp(evidence) - math.log(len(evidence)))
+        found = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and found >= 0 else 0
         self._features.add(feature)
         if self._new_in_a_row == MANY_NEW:  # many features matter a little: more rounds, of half as much each
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
-            self._depths.append(int(np.argmax(evidence)))
+            self._depths.append(estimate.depth)
         if found <= -1 or self._rounds >= self._rules.first:
             self._cutting = True

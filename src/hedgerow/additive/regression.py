@@ -216,10 +216,10 @@ class RegressionPlan(AdditivePlan):
         while size := course.next_units():
             clips.renew(curator, fit)
             cuts = min(course.next_cuts(), self._affordable(fit))
-            by = self._cut_by(curator, fit) if cuts else []
+            by = self._cut_by(curator, fit, precision) if cuts else []
             one = replace(self._stage.one(size, cuts), loss=clips.loss)
             term, found = one.run(curator, fit, by)
-            course.saw(found.evidence, term.feature, offered=cuts > 0)
+            course.saw(found, term.feature, offered=cuts > 0)
             fit.add(self._kept(term if precision >= self._rules.trusts_from else trusted(term, found), fit))
         start += self._shift(curator, fit, clips, self._stage.units - units)
         return self._whole(RegressionModel(fit.encoder, loss, np.array([start]), tuple(fit.terms), self._signs))

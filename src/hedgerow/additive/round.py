@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
-from hedgerow.additive.terms import Term
+from hedgerow.additive.terms import Term, Terms
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits
 from hedgerow.margins import UNIT
@@ -36,35 +36,39 @@ class Fit:
     """What a fit has released so far, for its next rounds.
 
     ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records. Scores are of a sample in which each
-    record is with probability 2**-halvings; 0: of all records.
+    record is with probability 2**-halvings; 0: of all records. Rounds without cuts go by the first of two ``halvings``, those
+    with cuts by the second.
     """
 
-    def __init__(self, encoder: Encoder, curvature: Floats, halvings: int = 0) -> None:
+    def __init__(self, encoder: Encoder, curvature: Floats, halvings: tuple[int, int] = (0, 0)) -> None:
         self.encoder, self.curvature, self.halvings = encoder, curvature, halvings
         self.terms: list[Term] = []
         self.visits = Visits()
-        self._untold: dict[
-            bool, Term
-        ] = {}  # what the margins of all records (False), and of the sample, do not hold yet
+        # By halvings: what the margins of these records do not hold yet.
+        self._untold: dict[int, list[Term]] = {some: [] for some in (0, *halvings)}
         self._curves: dict[int, Integers] = {}
         self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
 
     def begin(self, margins: Integers) -> None:
         """Let every record start with these margins, (columns,)."""
-        start = Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1)))
-        self._untold = {False: start, True: start}
+        self._tell(Term((), 0, np.tile(margins, (1, int(self.encoder.n_codes[0]), 1))))
 
     def add(self, term: Term) -> None:
         """Add a round's term."""
         self.terms.append(term)
         if not term.cuts:
             self._curves[term.feature] = self.curve(term.feature, term.columns) + term.votes[0]
-        self._untold = {False: term, True: term}
+        self._tell(term)
 
-    def take(self, *, sampled: bool = False) -> Term | None:
-        """Return what the margins of all records, or of the sample, do not hold yet; they do from now on."""
-        return self._untold.pop(sampled, None)
+    def _tell(self, term: Term) -> None:
+        for untold in self._untold.values():
+            untold.append(term)
+
+    def take(self, halvings: int = 0) -> Terms | None:
+        """Return what the margins of all records, or of a sample, do not hold yet; they do from now on."""
+        untold, self._untold[halvings] = self._untold[halvings], []
+        return Terms(tuple(untold)) if untold else None
 
     def curve(self, feature: int, columns: int) -> Integers:
         """Return the terms of one feature without cuts added up, (codes, columns)."""
@@ -113,15 +117,17 @@ class OneRound:
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
-        sampled = fit.halvings > 0
-        apart = sampled or self.cuts > 0 or self.loss.scored > 1  # else one scan sums both channels in the time of one
+        halvings = fit.halvings[self.cuts > 0]
+        apart = (
+            halvings > 0 or self.cuts > 0 or self.loss.scored > 1
+        )  # else one scan sums both channels in the time of one
+        rule, answers = self.loss.scores if apart else self.loss, None
         for _ in range(self.cuts - 1):
-            answers = curator.open_round(self.loss.scores, fit.take(sampled=sampled), cuts, sampled=sampled)
+            answers = curator.open_round(rule, fit.take(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
         uncut = [j for j in by if j not in {cut.by for cut in cuts}]
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
-        rule = self.loss.scores if apart else self.loss
-        answers = curator.open_round(rule, fit.take(sampled=sampled), cuts, splits, sampled=sampled)
+        answers = curator.open_round(rule, fit.take(halvings), cuts, splits, halvings=halvings)
         selected = self._select(answers, fit, cuts, splits)
         if selected.cut is not None:
             cuts.append(selected.cut)
@@ -139,7 +145,7 @@ class OneRound:
         offered[:, [cut.by for cut in cuts]] = False
         cells = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        scored = np.maximum(fit.curvature, 0) / 2**fit.halvings
+        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 0]
         chance = UNIT * self.loss.deviation * np.sqrt(scored).sum()
         penalty = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
         if splits is not None:

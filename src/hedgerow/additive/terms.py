@@ -26,7 +26,7 @@ from hedgerow.survey import merged_to_arrays
 from hedgerow.table import Cells
 from hedgerow.texts import short_repr
 
-__all__ = ["AdditiveModel", "Measured", "Term", "joined"]
+__all__ = ["AdditiveModel", "Measured", "Term", "Terms", "joined"]
 
 Codes = npt.NDArray[np.unsignedinteger]
 
@@ -129,6 +129,25 @@ class Term:
         apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
         apart.append((self.votes - means[-1][:, None]).reshape(-1, self.columns))
         return np.array([np.sqrt((part**2).mean(axis=0)).sum() for part in apart]) / VOTE_STEPS
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """At least one term, whose votes are added one after another."""
+
+    terms: tuple[Term, ...]
+
+    __repr__ = short_repr
+
+    @property
+    def columns(self) -> int:
+        """How many margins a record has."""
+        return self.terms[0].columns
+
+    def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
+        """Add the votes to ``margins`` (records, columns) of ``codes`` (records, features)."""
+        for term in self.terms:
+            term(codes, margins)
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,8 @@ class Queryable:
         self._process = os.getpid()
         self._randomness = randomness
         self._changing = False
-        self._sample: Table | None = None
+        self._changes = 0  # of margins and codes
+        self._samples: dict[int, Table] = {}
         self._scans = 0  # of records that are under way
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
@@ -336,41 +337,56 @@ class Queryable:
         *,
         feature: int | None = None,
         whole: bool = False,
-        sampled: bool = False,
+        halvings: int = 0,
+        before: Round | None = None,
     ) -> Round:
         """Return what answers about the sums of what a rule says of every record, in each cell of released cuts; it is free.
 
         ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
         released. A round of one ``feature`` answers about its codes as if there were no other, and a ``whole`` one about all
-        records together; the first takes no splits, the second no cuts either. A ``sampled`` round reads the records of
-        ``draw_sample`` alone, and their own margins.
+        records together; the first takes no splits, the second no cuts either. With ``halvings`` it reads the records of that
+        ``draw_sample`` alone, and their own margins. ``before`` is the round of the same rule and records with all cuts but the
+        last, since which nothing about records changed: then one side of the last cut alone is added up, and the other is the
+        rest.
         """
         if (whole and cuts) or ((whole or feature is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts, and it and that of one feature no splits.")
+        if before is not None and (whole or feature is not None or splits is not None or votes is not None):
+            raise ConfigurationError("with the round before there are no votes and no splits, and all features.")
         with self._lock:
-            table = self._table
-            if sampled:
-                if self._sample is None:
-                    raise ConfigurationError("no sample was drawn; call draw_sample first.")
-                table = self._sample
+            table = self._samples.get(halvings) if halvings else self._table
+            if table is None:
+                raise ConfigurationError("no such sample was drawn; call draw_sample first.")
             check_cuts(cuts, splits, table.offsets, feature)
             groups = None if splits is None else splits.groups
-            layout = Layout(cells_of(cuts), groups, whole=whole, feature=feature)
+            skipped = cuts[-1].halves(len(cuts)) if before is not None and cuts else None
+            layout = Layout(cells_of(cuts), groups, whole=whole, feature=feature, skipped=skipped)
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, feature)
+                of = (self._changes, halvings, rule)
+                if before is not None and not before.precedes(of, cuts):
+                    raise ConfigurationError(
+                        "the round before is of other records, margins or cuts; open this one without it."
+                    )
                 sums = table.sums(rule, votes, layout)
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
-            return Round(rule, by_cell, layout.offsets(offsets), splits, self._charge_all, self._randomness)
+            if before is not None and skipped is not None:
+                by_cell = before.completed(by_cell, skipped)
+            return Round(
+                rule, by_cell, layout.offsets(offsets), splits, self._charge_all, self._randomness, of, tuple(cuts)
+            )
 
     @without_sizes()
     def draw_sample(self, halvings: int) -> None:
-        """Choose the records that ``sampled`` rounds read, each by a coin of its own with probability 2**-halvings; it is free.
+        """Choose the records that rounds with these ``halvings`` read, each with probability 2**-halvings; it is free.
 
-        They have margins of their own, from what these are now on, and the codes that records have now. Nothing is amplified.
+        Each record of each sample has a coin of its own. The records of a sample have margins of their own, from what these are
+        now on, and the codes that records have now. Nothing is amplified.
         """
         with self._lock, self._scan_of_records():
-            self._sample = self._table.thinned(self._randomness.coins(PerRecordCoin(1 << halvings)))
+            self._changes += 1
+            self._samples[halvings] = self._table.thinned(self._randomness.coins(PerRecordCoin(1 << halvings)))
 
     @without_sizes()
     def merge(self, into: Sequence[Integers]) -> None:
@@ -384,7 +400,7 @@ class Queryable:
                 raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
             with self._change_of_records():
                 self._table.merge(into)
-                self._sample = None  # it has the codes from before
+                self._samples = {}  # they have the codes from before
 
     @contextmanager
     def _change_of_records(self) -> Iterator[None]:
@@ -393,6 +409,7 @@ class Queryable:
         if self._scans:  # in a signal's handler: some records would be seen before the change, and some after it
             raise BudgetExceeded("the records are being read, so nothing about them may change; ask again later.")
         self._changing = True
+        self._changes += 1
         yield
         self._changing = False
 

@@ -40,6 +40,8 @@ class Round:
     _splits: Splits | None = field(repr=False)
     _charge: Callable[[Event], None] = field(repr=False)
     _randomness: Randomness = field(repr=False)
+    _of: tuple[object, ...] = field(default=(), repr=False)  # what the sums are of, beside the cuts
+    _cuts: tuple[Cut, ...] = field(default=(), repr=False)
 
     @property
     def _scored(self) -> Integers:
@@ -81,6 +83,18 @@ class Round:
         if row == 0 or self._splits is None:
             return Candidate(feature)
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
+
+    def precedes(self, of: tuple[object, ...], cuts: Sequence[Cut]) -> bool:
+        """Return whether its sums are of the same, without groups, in the cells of all cuts but the last."""
+        return self._splits is None and len(cuts) > 0 and self._of == of and self._cuts == tuple(cuts[:-1])
+
+    def completed(self, sums: Integers, skipped: Truth) -> Integers:
+        """Return the sums (cells, groups, codes, channels) where those of ``skipped`` cells were passed over.
+
+        Each of these is one half of a cell of this round's, whose other half is known.
+        """
+        sums[skipped] = self._sums - sums[~skipped]
+        return sums
 
     def _check(self, mechanism: Selection) -> None:
         check_scores(self._rule)

@@ -36,6 +36,11 @@ class Cut:
         """The last code on the first side."""
         return int(np.flatnonzero(self.side == 0)[-1])
 
+    def halves(self, cuts: int) -> Truth:
+        """Return the cells on the side of more codes, (2**cuts,), where this is the last of so many cuts."""
+        larger = int(2 * self.side.sum() > len(self.side))
+        return np.asarray(np.arange(1 << cuts) % 2 == larger)
+
 
 def cells_of(cuts: Sequence[Cut]) -> Cells:
     """Return the cells that cuts make."""

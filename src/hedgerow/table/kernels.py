@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.compiled import compiled
 
-__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "pack_one", "route", "unpack"]
+__all__ = ["class_counts", "group", "histogram", "merge", "move", "pack", "pack_one", "pack_some", "route", "unpack"]
 
 
 @compiled
@@ -124,6 +124,20 @@ def move(
 
 
 @compiled
+def _write_cells(codes, cut_by, cut_side, part):
+    """Write the cell of each record, whose binary digits are the sides cut_side[c, code of cut_by[c]].
+
+    IN codes (records, features), cut_by (cuts,), cut_side (cuts, codes).  OUT part (records,) uint64.
+    """
+    for record in range(np.uint64(codes.shape[0])):
+        part[record] = np.uint64(0)
+    for cut in range(len(cut_by)):
+        column, side = np.uint64(cut_by[cut]), cut_side[cut]
+        for record in range(np.uint64(codes.shape[0])):
+            part[record] = np.uint64(2) * part[record] + np.uint64(side[np.uint64(codes[record, column])])
+
+
+@compiled
 def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
     """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
@@ -137,11 +151,9 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
     INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2), of which no half may pass 2**31 - 1 in absolute value.
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
+    _write_cells(codes, cut_by, cut_side, part)
     for record in range(np.uint64(codes.shape[0])):
-        cell = np.uint64(0)
-        for cut in range(len(cut_by)):
-            cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
-        part[record] = cell * np.uint64(n_groups)
+        part[record] *= np.uint64(n_groups)
     for p in range(max(len(by), 1)):
         for record in range(np.uint64(codes.shape[0])):
             own = part[record]
@@ -165,18 +177,49 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
 
 
 @compiled
-def pack_one(codes, channels, used, feature, cut_by, cut_side, packed):
+def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, row, packed):
+    """Do what ``pack`` does without groups, but pass over the records of the cells that are ``skipped``.
+
+    The records to be added are listed first, so that no branch has to be guessed.
+    IN codes channels used offsets cut_by cut_side as of ``pack``; skipped (cells,) of 0 and 1.
+    OUT part (records,) uint64 and row (pairs,) int64 for its own use.
+    INOUT packed (cells, codes, pairs) int64.
+    """
+    features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
+    _write_cells(codes, cut_by, cut_side, part)
+    kept, count = np.empty(len(part), dtype=np.uint32), np.uint64(0)
+    for record in range(np.uint64(codes.shape[0])):
+        kept[count] = record
+        count += np.uint64(1) - np.uint64(skipped[part[record]])
+    for i in range(count):
+        record = np.uint64(kept[i])
+        own = part[record]
+        if used == 1:
+            one = channels[record, 0]
+            for feature in range(features):
+                packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += one
+            continue
+        for pair in range(pairs):
+            row[pair] = channels[record, pair] << 32
+            if pairs + pair < used:
+                row[pair] += channels[record, pairs + pair]
+        for feature in range(features):
+            code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+            for pair in range(pairs):
+                packed[own, code, pair] += row[pair]
+
+
+@compiled
+def pack_one(codes, channels, used, feature, cut_by, cut_side, part, packed):
     """Add the first ``used`` channels of every record to packed[cell, its code of ``feature``], as ``pack`` does.
 
     IN codes (records, features), channels (records, channels) int64, cut_by (cuts,), cut_side (cuts, codes).
-    INOUT packed (cells, codes of the feature, pairs) int64.
+    OUT part (records,) uint64 for its own use.  INOUT packed (cells, codes of the feature, pairs) int64.
     """
     feature, pairs = np.uint64(feature), packed.shape[2]
+    _write_cells(codes, cut_by, cut_side, part)
     for record in range(np.uint64(codes.shape[0])):
-        cell = np.uint64(0)
-        for cut in range(len(cut_by)):
-            cell = np.uint64(2) * cell + np.uint64(cut_side[cut, np.uint64(codes[record, np.uint64(cut_by[cut])])])
-        code = np.uint64(codes[record, feature])
+        cell, code = part[record], np.uint64(codes[record, feature])
         for pair in range(pairs):
             both = channels[record, pair] << 32 if used > 1 else channels[record, pair]
             if pairs + pair < used:

@@ -28,7 +28,7 @@ __all__ = ["MemoryFrontier", "MemoryTable"]
 # Cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache.
 BLOCK_CELLS = 1 << 18
 # Records of a block, whose codes stay there too. For larger ones the system would give numpy new pages each time.
-BLOCK_RECORDS = 1 << 12
+BLOCK_RECORDS = 1 << 13
 LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)
@@ -215,10 +215,13 @@ class MemoryTable:
                 if used > 1 and unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0
-                if layout.feature is None:
-                    kernels.pack(codes, channels, used, offsets, *parts_of, part, row, packed)
+                own = part[: len(codes)]
+                if layout.feature is not None:
+                    kernels.pack_one(codes, channels, used, layout.feature, *parts_of[:2], own, packed)
+                elif layout.skipped is not None:
+                    kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.skipped, own, row, packed)
                 else:
-                    kernels.pack_one(codes, channels, used, layout.feature, *parts_of[:2], packed)
+                    kernels.pack(codes, channels, used, offsets, *parts_of, own, row, packed)
                 unpacked += len(codes)
             if used > 1:
                 kernels.unpack(packed, out)

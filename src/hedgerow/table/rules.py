@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, Truth
 
 __all__ = [
     "CellRule",
@@ -135,7 +135,8 @@ class CodeGroups:
 class Layout:
     """What sums of channels are told apart by, beside the codes of each feature.
 
-    ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all). With ``feature`` the
+    ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all). Of cells that are
+    ``skipped`` (cells,) nothing is added up, which takes no groups and no feature. With ``feature`` the
     codes are those of one feature only; with ``whole`` all records are added up as if they had one code. Both take a fraction of
     the time; the second has no cells and no groups.
     """
@@ -144,6 +145,7 @@ class Layout:
     groups: CodeGroups | None = None
     whole: bool = False
     feature: int | None = None
+    skipped: Truth | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
         """Return where the codes that sums are told apart by begin, of those of all features, and their number."""

@@ -20,7 +20,6 @@ RANKS = (
         "limits",
         "margins",
         "progress",
-        "shapes",
         "texts",
         "threads",
     },

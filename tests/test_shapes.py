@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from helpers import Told, make_table
 
+from hedgerow.arrays import check_shape
 from hedgerow.boosting.weights import Lookup, MadaBoost
 from hedgerow.mechanisms import Exponential, PermuteAndFlip, Randomness
 from hedgerow.scores import Gini, multiway
-from hedgerow.shapes import check_shape
 from hedgerow.survey import Ones
 from hedgerow.table import MemoryTable
 from hedgerow.trees import Forest

@@ -12,7 +12,7 @@ from helpers import plan_at
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
-from hedgerow.cells.shares import class_shares
+from hedgerow.cells.model import class_shares
 from hedgerow.errors import ConfigurationError, FileFormatError
 
 SCHEMA = hr.Schema(

@@ -18,7 +18,7 @@ from scipy import sparse
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema, refusals
 from hedgerow.schema.columns import read_columns, read_labels, read_records
-from hedgerow.schema.person_column import read_groups
+from hedgerow.schema.persons import read_groups
 
 FEATURES = {"a": Categorical(["x"]), "b": Categorical(["x"])}
 

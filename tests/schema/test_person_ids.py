@@ -18,8 +18,7 @@ from hypothesis import given, settings
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import object_array
-from hedgerow.schema.person_column import read_groups
-from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text
+from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text, read_groups
 
 from schema.odd_cells import CELLS, ODD, WORST  # isort: skip
 

@@ -5,7 +5,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.systems.registry import list_systems
-from hedgerow.trees.paths import node_means, path_contributions
+from hedgerow.trees.forest import node_means, path_contributions
 
 GENERATOR = np.random.default_rng(3)
 RECORDS = 1500

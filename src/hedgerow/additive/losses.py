@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import LOG_ODDS, Prior
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.margins import UNIT, VOTE_STEPS, probabilities
-from hedgerow.shapes import check_shape
 from hedgerow.survey import CLEAR, OnesByClass
 from hedgerow.table import ChannelRule
 

@@ -18,10 +18,9 @@ from scipy.stats import norm
 from hedgerow.additive import kernels
 from hedgerow.additive.estimate import Prior
 from hedgerow.additive.links import Link, LogLink
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.margins import UNIT, VOTE_STEPS
 from hedgerow.schema.outcome import STEPS, Grid
-from hedgerow.shapes import check_shape
 from hedgerow.table.rules import Margins
 
 __all__ = [

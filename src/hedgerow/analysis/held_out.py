@@ -16,8 +16,7 @@ from hedgerow.parameters import RandomSource
 from hedgerow.schema import Schema
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.columns import as_frame, as_list, as_series, read_columns, read_labels
-from hedgerow.schema.person_column import read_groups, split_groups
-from hedgerow.schema.persons import person_ids
+from hedgerow.schema.persons import person_ids, read_groups, split_groups
 
 __all__ = ["HeldOut", "hold_out", "rows_of"]
 

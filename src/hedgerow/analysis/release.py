@@ -17,7 +17,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.columns import Columns, read_columns, read_records
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.person_column import read_groups, split_groups
+from hedgerow.schema.persons import read_groups, split_groups
 from hedgerow.table import keep_of
 from hedgerow.texts import listed
 

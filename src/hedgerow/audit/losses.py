@@ -17,7 +17,7 @@ from hedgerow.estimator import Model, PrivateEstimator, claim_of, draw_coins, pl
 from hedgerow.mechanisms import Randomness
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema.encoder import Encoder
-from hedgerow.schema.person_column import read_groups
+from hedgerow.schema.persons import read_groups
 from hedgerow.systems.registry import list_systems
 from hedgerow.table import keep_of
 

@@ -14,9 +14,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import check_shape
 from hedgerow.boosting import kernels
 from hedgerow.margins import UNIT, VOTE_STEPS
-from hedgerow.shapes import check_shape
 
 __all__ = ["Lookup", "MadaBoost", "SmoothBoost", "WeightFamily"]
 

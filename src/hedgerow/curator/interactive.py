@@ -27,8 +27,7 @@ from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import read_records
-from hedgerow.schema.person_column import read_groups, split_groups
-from hedgerow.schema.persons import Groups
+from hedgerow.schema.persons import Groups, read_groups, split_groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import MemoryTable, keep_of
 from hedgerow.texts import counted, short_repr

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, frozen_copy
 from hedgerow.curator.checks import check_cost, check_cuts, check_noise, check_range
 from hedgerow.curator.rounds import Round
 from hedgerow.curator.splits import Cut, Splits, cells_of
@@ -25,7 +25,6 @@ from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.events import Sequence as InSequence
 from hedgerow.privacy.filter import PrivacyFilter
 from hedgerow.scores import BranchScore, Candidates, ClassCount, Minority, Score, Specializations, most_concerned
-from hedgerow.shapes import frozen_copy
 from hedgerow.table import (
     CellRule,
     ChannelRule,

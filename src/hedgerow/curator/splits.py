@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hedgerow.arrays import Integers, Truth
-from hedgerow.shapes import frozen_copy
+from hedgerow.arrays import Integers, Truth, frozen_copy
 from hedgerow.table import Cells, CodeGroups
 
 __all__ = ["Cut", "Splits", "cells_of", "cut_scores", "feature_scores"]

@@ -16,8 +16,7 @@ from hedgerow.engines.spill import Spill
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.schema.cells import Cells
 from hedgerow.schema.columns import read_columns
-from hedgerow.schema.person_column import read_groups
-from hedgerow.schema.persons import Ids, person_ids
+from hedgerow.schema.persons import Ids, person_ids, read_groups
 from hedgerow.sources.streams import Block
 from hedgerow.table import MOST_RECORDS, Keep, Partition, PersonPart, Reading
 from hedgerow.table.reading import Codes, Labels

@@ -15,8 +15,7 @@ from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.limits import LEAST_MEMORY
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.person_column import another_person
-from hedgerow.schema.persons import Groups
+from hedgerow.schema.persons import Groups, another_person
 from hedgerow.sources.csv_file import CSVFormat
 from hedgerow.sources.streams import Batches, CSVFiles, Layout, ParquetFiles, Stream, files_of
 from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table

@@ -46,7 +46,7 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.columns import read_columns
-from hedgerow.schema.person_column import without_person
+from hedgerow.schema.persons import without_person
 from hedgerow.schema.size import check_size
 from hedgerow.schema.unread import UnreadColumns
 from hedgerow.table import keep_of

@@ -1,17 +1,21 @@
-"""What a fit is given, told apart and checked before anything is booked."""
+"""What a fit is given, told apart and checked before anything is booked; a schema that is read off it voids the guarantee."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
-from hedgerow.schema.columns import read_records
-from hedgerow.schema.person_column import read_groups, split_groups
-from hedgerow.schema.persons import Groups
+from hedgerow.schema.cells import numbers
+from hedgerow.schema.columns import read_columns, read_labels, read_records
+from hedgerow.schema.persons import Groups, read_groups, split_groups
 
-__all__ = ["read_given"]
+__all__ = ["inferred_outcome_schema", "inferred_schema", "read_given"]
 
 
 def read_given(
@@ -40,3 +44,39 @@ def read_given(
     X, groups = split_groups(X, groups, schema.person)
     columns, labels = read_records(X, y, schema.features, schema.labels)
     return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
+
+
+def inferred_schema(X: Any, y: Any) -> Schema:
+    """Return a schema read off the records, after scikit-learn's checks: without a public rule a value may be refused."""
+    y = _checked(X, y)
+    try:
+        with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it says that one is NaN
+            check_classification_targets(np.asarray(read_labels(y).tolist()))
+    except TypeError:
+        raise ConfigurationError(
+            "y holds labels that cannot be compared, such as text and None, so no classes can be inferred. "
+            "Leave out records without a label, or pass a schema."
+        ) from None
+    return Schema.infer(X, y)
+
+
+def inferred_outcome_schema(X: Any, y: Any) -> Schema:
+    """Return a schema with an outcome read off the records, after scikit-learn's checks."""
+    y = _checked(X, y)
+    values = numbers(read_labels(y))
+    if not np.isfinite(values).all():
+        raise ConfigurationError(
+            "Input y contains NaN, infinity or what is no number, so no range can be inferred. Leave out such records, or pass a "
+            "schema."
+        )
+    return Schema.infer(X, y, outcome=True)
+
+
+def _checked(X: Any, y: Any) -> Any:
+    """Return the labels as one column, after scikit-learn's checks of the records."""
+    columns = read_columns(X, allow_empty=False)
+    if any(columns.cells(i, 0, 1).dtype.kind == "c" for i in range(len(columns.names))):
+        raise ConfigurationError(
+            "Complex data not supported: a schema cannot be inferred from complex numbers. Pass real ones."
+        )
+    return column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y

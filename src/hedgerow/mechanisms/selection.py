@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import check_shape
 from hedgerow.mechanisms import kernels
 from hedgerow.mechanisms.kernels import Stream
 from hedgerow.privacy.events import BoundedRange, Pure
 from hedgerow.privacy.exact import Dyadic, check_positive, dyadic_below
-from hedgerow.shapes import check_shape
 
 __all__ = ["SELECTIONS", "Exponential", "PermuteAndFlip", "PublicChoice", "Selection"]
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         LeafOnly as LeafOnly,
         PerQuery as PerQuery,
         Undivided as Undivided,
+        random_tree_depth as random_tree_depth,
     )
-    from hedgerow.published.depth import random_tree_depth as random_tree_depth
     from hedgerow.published.forest import PublishedForestPlan as PublishedForestPlan
     from hedgerow.published.leaves import (
         LaplaceCounts as LaplaceCounts,
@@ -59,8 +59,7 @@ _HOMES = homes_of(
     {
         "hedgerow.published.assignment": "AllRecords Bootstrap Chunks FixedSize TwoPhases",
         "hedgerow.published.branching": "CutCodes CutRanges NodeBins SchemaBins",
-        "hedgerow.published.budgets": "Aligned Halved LeafOnly PerQuery Undivided",
-        "hedgerow.published.depth": "random_tree_depth",
+        "hedgerow.published.budgets": "Aligned Halved LeafOnly PerQuery Undivided random_tree_depth",
         "hedgerow.published.forest": "PublishedForestPlan",
         "hedgerow.published.leaves": "LaplaceCounts PermuteAndFlipLabel SmoothSensitivityLabel",
         "hedgerow.published.noise": "RealExponential RealPermuteAndFlip",

@@ -1,4 +1,4 @@
-"""How a published tree shares its budget: among the levels of a path, and among the questions about one node."""
+"""How a published tree shares its budget, among the levels of a path and among the questions about a node; and how deep it is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from hedgerow.schema import Schema
 from hedgerow.trees.levels import Levels
 
-__all__ = ["Aligned", "Budgets", "Halved", "LeafOnly", "PerQuery", "Queries", "Shares", "Undivided"]
+__all__ = [
+    "Aligned",
+    "Budgets",
+    "Halved",
+    "LeafOnly",
+    "PerQuery",
+    "Queries",
+    "Shares",
+    "Undivided",
+    "random_tree_depth",
+]
 
 HALF = Fraction(1, 2)
 
@@ -105,3 +116,19 @@ class PerQuery:
         """Return the shares of each level, root first."""
         one = epsilon / (max_depth * (1 + queries.test) + 1 + queries.leaf)
         return [Shares(one, one * queries.test, one, one * queries.leaf)] * (max_depth + 1)
+
+
+DEEPEST = 15
+
+
+def random_tree_depth(schema: Schema) -> int:
+    """Return the tests on a path: half of the categorical features, and enough for half of the m numeric ones.
+
+    Enough is the smallest depth with m ((m - 1) / m)**depth <= m / 2: then so many uniform draws with replacement are
+    expected to miss at most half of them. Never more than 15. The authors' public code adds one level.
+    """
+    numeric = sum(schema.is_numeric)
+    depth = 0
+    while numeric and (1 - 1 / numeric) ** depth > 0.5:
+        depth += 1
+    return min(DEEPEST, depth + (len(schema.names) - numeric) // 2)

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.schema.cells import CategoryReader, Cells, category_key
 from hedgerow.schema.columns import read_columns, read_records
 from hedgerow.schema.features import Feature, Numeric, Value
-from hedgerow.schema.person_column import without_person
+from hedgerow.schema.persons import without_person
 from hedgerow.texts import listed, printable, short_repr
 
 __all__ = ["NOT_PRIVATE", "Checker", "ColumnReport", "SchemaReport", "check_records"]

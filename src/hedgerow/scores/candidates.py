@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, Truth
+from hedgerow.arrays import Integers, Truth, check_shape, frozen_copy
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.kernels import CUT, EACH, VALUE
-from hedgerow.shapes import check_shape, frozen_copy
 
 __all__ = ["Candidates", "binary", "mixed", "multiway", "multiway_or_binary"]
 

@@ -10,11 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, check_shape
 from hedgerow.errors import ConfigurationError
 from hedgerow.scores import kernels
 from hedgerow.scores.candidates import Candidates
-from hedgerow.shapes import check_shape
 
 __all__ = ["SCORES", "ClassCount", "Error", "Gini", "InformationGain", "Max", "Minority", "Score"]
 

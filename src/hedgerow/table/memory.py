@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers
+from hedgerow.arrays import Integers, check_shape
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
 from hedgerow.schema import Encoder
 from hedgerow.schema.columns import read_columns
 from hedgerow.scores import Candidates
-from hedgerow.shapes import check_shape
 from hedgerow.table import kernels
 from hedgerow.table.persons import Keep
 from hedgerow.table.reading import Coded, Reading

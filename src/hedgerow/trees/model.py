@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.export import Link, ScoringForm, readings_of
 from hedgerow.limits import MOST_BRANCHES
 from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
-from hedgerow.shapes import check_shape
 from hedgerow.texts import short_repr
 from hedgerow.threads import for_slices
 from hedgerow.trees import kernels

@@ -18,7 +18,7 @@ WHOLE = -m "not slow and not engines and not site"
 # Without bytecode on disk each of their processes would compile the library and rewrite all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo docs test-site dist test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
+.PHONY: venv demo docs test-notebooks test-site dist test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-mlflow test-engines
 
 venv: $(STAMP)
 
@@ -56,7 +56,19 @@ demo: venv
 
 # The documentation site, in build/docs/index.html. Its pages' code is run; warnings are errors; nothing is fetched.
 docs: $(DOCS_STAMP)
-	$(BIN)/sphinx-build -b html -d build/doctrees --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/sphinx-build -j 2 -b html -d build/doctrees --fail-on-warning --keep-going --quiet docs build/docs
+
+# Every tutorial as a notebook, run from top to bottom by Jupyter's own client, in an environment of its own.
+test-notebooks: build/venvs/notebooks/.installed
+	rm -rf build/notebooks
+	$(BIN)/python docs/extensions/notebooks.py build/notebooks docs/tutorials/*.md
+	cd build/notebooks && PATH="$(CURDIR)/build/venvs/notebooks/bin:$$PATH" NUMBA_CACHE_DIR=$(CURDIR)/build/venvs/notebooks/numba \
+		$(CURDIR)/build/venvs/notebooks/bin/jupyter execute *.ipynb
+
+build/venvs/notebooks/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet -e ".[demo,parquet,plot]" nbclient ipykernel -c constraints.txt
+	touch $@
 
 # The built site in a real browser: no error, no request to another host, nothing too wide; its links; pictures in build/screenshots.
 test-site: docs $(BROWSER_STAMP)

@@ -1,5 +1,6 @@
 """The documentation site: ``make docs`` builds it into build/docs. Nothing that a page shows is fetched from another host."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -31,6 +32,7 @@ nitpicky = True
 # Pages are Markdown that a code host shows as well; anchors are those that a code host gives to headings.
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
+notebook_pages = ["tutorials/*"]
 executed_pages = ["index", "start/*", "tutorials/*", "guide/*", "systems/*", "api/*"]
 
 autosummary_generate = True
@@ -52,7 +54,13 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "hedgerow", "image_light": "_static/hedgerow.svg", "image_dark": "_static/hedgerow.svg"},
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version", "theme-switcher", "navbar-icon-links"],
+    # The site knows of no code host: who builds it may name one.
+    "icon_links": [
+        {"name": "Repository", "url": url, "icon": "fa-solid fa-code"}
+        for url in [os.environ.get("HEDGEROW_REPOSITORY")]
+        if url
+    ],
     "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "show_prev_next": True,

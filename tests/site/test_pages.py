@@ -15,7 +15,8 @@ from before import BEFORE, DATA, NEEDS
 from products import thinned
 
 from hedgerow.cli import main
-from page_blocks import Block, Page, blocks_of, outputs_of
+from notebooks import notebook_of
+from page_blocks import Block, Output, Page, blocks_of, outputs_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -98,6 +99,52 @@ def test_a_figure_is_written_once(tmp_path):
     assert drawn.pictures == ("page-1.png",)
     assert (tmp_path / "page-1.png").exists()
     assert running.run(Block("python", (), "x", 1, 0)).pictures == ()
+
+
+TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=name_of)
+def test_a_notebook_has_the_code_of_its_page_and_no_link_that_leads_nowhere(page):
+    text = page.read_text()
+    cells = notebook_of(text)["cells"]
+    code = [cell["source"].removeprefix("%%bash\n") for cell in cells if cell["cell_type"] == "code"]
+    assert code == [block.code.rstrip("\n") for block in blocks_of(text) if block.runs]
+    words = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
+    assert not re.search(r"\]\((?!https?:)[^)]*\.md", words)
+    assert ":::" not in words
+    assert len({cell["id"] for cell in cells}) == len(cells)
+
+
+def test_a_block_that_is_not_run_stays_text_in_a_notebook():
+    text = "# A\n\n```python unrun\nx\n```\n\n```python raises\n1 / 0\n```\n\nSee [b](b.md) and `[c](d.md)`.\n"
+    words, code, end = notebook_of(text)["cells"]
+    assert words["source"] == "# A\n\n```python unrun\nx\n```"
+    assert code["metadata"] == {"tags": ["raises-exception"]}
+    assert end["source"].startswith("See b and")
+
+
+def test_a_page_runs_again_only_if_its_code_changed(tmp_path, monkeypatch):
+    executed = pytest.importorskip("executed", reason="the extra docs is not installed")
+    runs = []
+
+    def run(page, pictures):
+        runs.append(page.read_text())
+        return [Output("1\n", (), failed=False)]
+
+    monkeypatch.setattr(executed, "outputs_of", run)
+    page = tmp_path / "page.md"
+    for text, number in (
+        ("a\n\n```python\n1\n```\n", 1),
+        ("b\n\n```python\n1\n```\n", 1),
+        ("b\n\n```python\n2\n```\n", 2),
+    ):
+        page.write_text(text)
+        assert executed.kept_outputs(page, tmp_path / "kept") == [Output("1\n", (), failed=False)]
+        assert len(runs) == number
+    monkeypatch.setattr(executed, "surroundings", lambda: "another library")
+    executed.kept_outputs(page, tmp_path / "kept")
+    assert len(runs) == 3
 
 
 def commands(text: str) -> list[list[str]]:

@@ -13,7 +13,7 @@ from helpers import data_sets, make_table
 from products import thinned
 
 from hedgerow.audit.exact import Replay
-from hedgerow.cells import CellsPlan, MergedCuts, Recipe, SeparateCuts
+from hedgerow.cells import CellsPlan, CellsRecipe, MergedCuts, SeparateCuts
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import cost
@@ -69,7 +69,9 @@ def worst(plan, most, types=TYPES):
 
 
 def plan_of(cuts, score, *, specializations=2, max_cells=64):
-    return CellsPlan(Recipe(cuts, score, max_cells), SCHEMA, Fraction(1), specializations=specializations, max_bins=3)
+    return CellsPlan(
+        CellsRecipe(cuts, score, max_cells), SCHEMA, Fraction(1), specializations=specializations, max_bins=3
+    )
 
 
 RECIPES = [

@@ -10,7 +10,7 @@ from costs import stated
 from helpers import make_table
 
 import hedgerow as hr
-from hedgerow.cells import CellsPlan, Cut, Hierarchy, MergedCuts, Recipe, SeparateCuts
+from hedgerow.cells import CellCut, CellsPlan, CellsRecipe, Hierarchy, MergedCuts, SeparateCuts
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, PerRecordCoin, Randomness
@@ -32,7 +32,7 @@ N_CODES = (9, 9, 6)
 
 def plan_of(cuts, *, epsilon=Fraction(1), specializations=6, max_cells=100, score=None):
     return CellsPlan(
-        Recipe(cuts, score or Purity(), max_cells), SCHEMA, epsilon, specializations=specializations, max_bins=8
+        CellsRecipe(cuts, score or Purity(), max_cells), SCHEMA, epsilon, specializations=specializations, max_bins=8
     )
 
 
@@ -125,7 +125,7 @@ def test_the_line_follows_the_taxonomy():
 
 def test_a_cell_is_a_group_of_each_feature():
     hierarchy = Hierarchy.of(Encoder(SCHEMA, 8))
-    cut = Cut.root(hierarchy).specialized((0, 3, 9)).specialized((18, 20, 22, 23, 24)).specialized((18, 19, 20))
+    cut = CellCut.root(hierarchy).specialized((0, 3, 9)).specialized((18, 20, 22, 23, 24)).specialized((18, 19, 20))
     assert cut.shape == (2, 1, 5)
     assert cut.n_cells == 10
     assert cut.n_cells_with((3, 4, 9)) == 15
@@ -158,4 +158,4 @@ def test_the_curator_refuses_a_mechanism_of_another_range():
     with pytest.raises(ConfigurationError, match="purity score"):
         curator.specialize(node, [choice], Purity(), PermuteAndFlip(Fraction(1), 1))
     with pytest.raises(BudgetExceeded):
-        curator.cell_counts(node, Cut.root(Hierarchy.of(Encoder(SCHEMA, 8))), Geometric(Fraction(2)))
+        curator.cell_counts(node, CellCut.root(Hierarchy.of(Encoder(SCHEMA, 8))), Geometric(Fraction(2)))

@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.errors import LedgerDamaged
 from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Amount, Ceiling
-from hedgerow.ledgers.chain import BEGINNING, Link, Standing, compare, entries_of, verify
+from hedgerow.ledgers.chain import BEGINNING, ChainLink, Standing, compare, entries_of, verify
 
 STORE = "s" * 32
 
@@ -19,7 +19,7 @@ STORE = "s" * 32
 def linked(said):
     links, previous = [], BEGINNING
     for number, values in enumerate(said):
-        links.append(Link.after(STORE, "a", number, previous, values))
+        links.append(ChainLink.after(STORE, "a", number, previous, values))
         previous = links[-1].hash
     return links
 
@@ -132,11 +132,11 @@ def test_a_charge_above_its_certificate_is_sound(said):
     [
         lambda links: links[2:3] + links[1:2],
         lambda links: [links[0], links[2]],
-        lambda links: [Link("a", 0, BEGINNING, "0" * 64, links[0].body)],
-        lambda links: [Link.after(STORE, "b", 0, BEGINNING, {"kind": "created"})],
-        lambda links: [Link.after("t" * 32, "a", 0, BEGINNING, {"kind": "created"})],
-        lambda links: [Link.after(STORE, "a", 0, "1" * 64, {"kind": "created"})],
-        lambda links: [Link.after(STORE, "a", 1, BEGINNING, {"kind": "created"})],
+        lambda links: [ChainLink("a", 0, BEGINNING, "0" * 64, links[0].body)],
+        lambda links: [ChainLink.after(STORE, "b", 0, BEGINNING, {"kind": "created"})],
+        lambda links: [ChainLink.after("t" * 32, "a", 0, BEGINNING, {"kind": "created"})],
+        lambda links: [ChainLink.after(STORE, "a", 0, "1" * 64, {"kind": "created"})],
+        lambda links: [ChainLink.after(STORE, "a", 1, BEGINNING, {"kind": "created"})],
     ],
 )
 def test_a_link_is_bound_to_its_store_its_ledger_its_place_and_the_link_before(said, break_it):
@@ -222,8 +222,8 @@ def test_ledgers_that_are_shares_of_each_other_end_no_search():
 
 
 def test_what_is_written_is_the_same_text_everywhere():
-    link = Link.after(STORE, "a", 0, BEGINNING, {"b": [1, "é"], "a": None})
+    link = ChainLink.after(STORE, "a", 0, BEGINNING, {"b": [1, "é"], "a": None})
     assert link.body == '{"a":null,"b":[1,"\\u00e9"]}'
     with pytest.raises(ValueError, match="JSON"):
-        Link.after(STORE, "a", 0, BEGINNING, {"b": float("nan")})
+        ChainLink.after(STORE, "a", 0, BEGINNING, {"b": float("nan")})
     assert chain.ENDS == ("finished", "failed")

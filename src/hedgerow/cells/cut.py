@@ -12,11 +12,11 @@ import numpy.typing as npt
 from hedgerow.arrays import Integers
 from hedgerow.cells.hierarchy import Edges, Hierarchy
 
-__all__ = ["Cut"]
+__all__ = ["CellCut"]
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class CellCut:
     """A partition of the line of codes into runs, the groups; a cell is one group of each feature.
 
     Parameters
@@ -31,7 +31,7 @@ class Cut:
     edges: Integers
 
     @classmethod
-    def root(cls, hierarchy: Hierarchy) -> Cut:
+    def root(cls, hierarchy: Hierarchy) -> CellCut:
         """Return the cut in which every feature is one group."""
         return cls(hierarchy, hierarchy.features.copy())
 
@@ -56,9 +56,9 @@ class Cut:
         edges = self.edges[start : stop + 1].tolist()
         return list(pairwise(edges))
 
-    def specialized(self, edges: Edges) -> Cut:
+    def specialized(self, edges: Edges) -> CellCut:
         """Return the cut in which one group is divided."""
-        return Cut(self.hierarchy, np.union1d(self.edges, np.array(edges)))
+        return CellCut(self.hierarchy, np.union1d(self.edges, np.array(edges)))
 
     def n_cells_with(self, edges: Edges) -> int:
         """Return how many cells there would be if one group were divided."""

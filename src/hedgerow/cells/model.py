@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.cells.cut import Cut
+from hedgerow.cells.cut import CellCut
 from hedgerow.cells.hierarchy import Edges, Hierarchy
 from hedgerow.cells.specializer import Release
 from hedgerow.errors import FileFormatError
@@ -53,14 +53,14 @@ class CellsModel:
     __repr__ = short_repr
 
     @cached_property
-    def cut(self) -> Cut:
+    def cut(self) -> CellCut:
         """The cut that all specializations together make."""
         return self._cuts[-1]
 
     @cached_property
-    def _cuts(self) -> list[Cut]:
+    def _cuts(self) -> list[CellCut]:
         """The root, and the cut after each specialization."""
-        cuts = [Cut.root(self.hierarchy)]
+        cuts = [CellCut.root(self.hierarchy)]
         for edges in self.release.steps:
             cuts.append(cuts[-1].specialized(edges))
         return cuts
@@ -152,7 +152,7 @@ def read_release(
     steps = _read_steps(arrays)
     if len(steps) > most_steps:
         raise FileFormatError(DAMAGED)
-    cut, groups = Cut.root(hierarchy), set(hierarchy.roots)
+    cut, groups = CellCut.root(hierarchy), set(hierarchy.roots)
     for edges in steps:
         run = (edges[0], edges[-1])
         if run not in groups or edges not in hierarchy.divisions(run) or cut.n_cells_with(edges) > max_cells:
@@ -169,7 +169,7 @@ TRUST = 4.0  # deviations of a block's noise that count as records of the block 
 SURE = 3.0  # deviations above zero from which undeclared cells are taken to exist
 
 
-def class_shares(cuts: Sequence[Cut], counts: npt.NDArray[Any], deviation: float) -> Floats:
+def class_shares(cuts: Sequence[CellCut], counts: npt.NDArray[Any], deviation: float) -> Floats:
     """Return the class shares of every cell of the last cut, of shape (cells, classes).
 
     The cuts, root first, refine each other, one specialization at a time, so the blocks around a cell get smaller step by
@@ -180,7 +180,7 @@ def class_shares(cuts: Sequence[Cut], counts: npt.NDArray[Any], deviation: float
 
     Parameters
     ----------
-    cuts : sequence of Cut
+    cuts : sequence of CellCut
         The root, and the cut after each specialization.
     counts : ndarray of shape (cells, classes)
         The noisy counts.
@@ -200,24 +200,24 @@ def class_shares(cuts: Sequence[Cut], counts: npt.NDArray[Any], deviation: float
     return shares.reshape(-1, n_classes)
 
 
-def _shape(cut: Cut) -> tuple[int, ...]:
+def _shape(cut: CellCut) -> tuple[int, ...]:
     return tuple(cut.shape[feature] for feature in cut.divided)
 
 
-def _first_groups(fine: Cut, coarse: Cut, feature: int) -> list[int]:
+def _first_groups(fine: CellCut, coarse: CellCut, feature: int) -> list[int]:
     """Return for each group of the coarse cut the first group of the fine one in it."""
     place = {run[0]: group for group, run in enumerate(fine.runs(feature))}
     return [place[low] for low, _ in coarse.runs(feature)]
 
 
-def _blocks(cells: Floats, fine: Cut, coarse: Cut) -> Floats:
+def _blocks(cells: Floats, fine: CellCut, coarse: CellCut) -> Floats:
     """Return the sums over the cells of each block of a coarser cut."""
     for axis, feature in enumerate(fine.divided):
         cells = np.add.reduceat(cells, _first_groups(fine, coarse, feature), axis=axis)
     return cells
 
 
-def _repeated(shares: Floats, coarse: Cut, fine: Cut, axes: Sequence[int]) -> Floats:
+def _repeated(shares: Floats, coarse: CellCut, fine: CellCut, axes: Sequence[int]) -> Floats:
     """Return the shares of the blocks around the blocks of a finer cut."""
     for axis, feature in enumerate(axes):
         first = [*_first_groups(fine, coarse, feature), fine.shape[feature]]
@@ -225,7 +225,7 @@ def _repeated(shares: Floats, coarse: Cut, fine: Cut, axes: Sequence[int]) -> Fl
     return shares
 
 
-def _clear_what_none_may_have(cut: Cut, cells: Floats, noisy: Floats, deviation: float) -> None:
+def _clear_what_none_may_have(cut: CellCut, cells: Floats, noisy: Floats, deviation: float) -> None:
     """Set the cells of a group without declared values to zero where their noisy sum does not show that it has records.
 
     Such groups, of missing and undeclared cells, exist for every schema and are empty in most data: without them sums over
@@ -241,17 +241,17 @@ def _clear_what_none_may_have(cut: Cut, cells: Floats, noisy: Floats, deviation:
                 np.moveaxis(cells, axis, 0)[group] = np.moveaxis(noisy, axis, 0)[group] = 0
 
 
-def columns_of_cells(cut: Cut, encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
+def columns_of_cells(cut: CellCut, encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
     """Return one column for each divided feature, with what stands for each cell."""
     return _columns(cut, encoder, np.arange(cut.n_cells))
 
 
-def generalize(cut: Cut, encoder: Encoder, X: Any) -> dict[str, npt.NDArray[Any]]:
+def generalize(cut: CellCut, encoder: Encoder, X: Any) -> dict[str, npt.NDArray[Any]]:
     """Return one column for each divided feature, with what stands for each record's cell."""
     return _columns(cut, encoder, encoder.answers(X, cut.cell))
 
 
-def _columns(cut: Cut, encoder: Encoder, cells: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+def _columns(cut: CellCut, encoder: Encoder, cells: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
     names, entries = encoder.schema.names, list(encoder.schema.features.values())
     columns = {}
     for feature in reversed(cut.divided):  # the last feature's groups change fastest

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.cells.hierarchy import Hierarchy
 from hedgerow.cells.model import CellsModel, read_release
-from hedgerow.cells.recipe import Recipe
+from hedgerow.cells.recipe import CellsRecipe
 from hedgerow.cells.specializer import Release, Specializer
 from hedgerow.curator import Queryable
 from hedgerow.privacy.events import Event
@@ -25,7 +25,7 @@ class CellsPlan:
 
     Parameters
     ----------
-    recipe : Recipe
+    recipe : CellsRecipe
         How the cut is specialized.
     schema : Schema
         What is public about the records.
@@ -36,7 +36,7 @@ class CellsPlan:
     """
 
     def __init__(
-        self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, specializations: int, max_bins: int
+        self, recipe: CellsRecipe, schema: Schema, epsilon: Fraction, *, specializations: int, max_bins: int
     ) -> None:
         self._encoder = Encoder(schema, max_bins)
         self._max_cells = recipe.max_cells

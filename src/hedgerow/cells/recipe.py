@@ -9,11 +9,11 @@ from hedgerow.mechanisms import Exponential, Geometric, PermuteAndFlip, Selectio
 from hedgerow.privacy.events import Event, Sequence
 from hedgerow.scores import BranchScore
 
-__all__ = ["MergedCuts", "Recipe", "Schedule", "SeparateCuts"]
+__all__ = ["CellsRecipe", "CellsSchedule", "MergedCuts", "SeparateCuts"]
 
 
 @dataclass(frozen=True)
-class Schedule:
+class CellsSchedule:
     """The mechanisms of a release and what they cost together.
 
     Parameters
@@ -42,7 +42,7 @@ class Schedule:
 
 def _schedule(
     epsilon: Fraction, numeric: int, specializations: int, score: BranchScore, step: Selection, cut: Selection | None
-) -> Schedule:
+) -> CellsSchedule:
     """Return the schedule whose counts get all that the selections leave."""
     parts = [step.event(f"each of {specializations} specializations", score.detail)] * specializations
     if cut is not None:
@@ -52,7 +52,7 @@ def _schedule(
         parts += [cut.event(f"cuts of intervals, {asked} in all on each path", score.detail)] * asked
     counts = Geometric(epsilon - sum((part.epsilon for part in parts), Fraction(0)))
     event = Sequence((*parts, counts.event("class counts of all cells")))
-    return Schedule(specializations, score, step, cut, counts, event)
+    return CellsSchedule(specializations, score, step, cut, counts, event)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SeparateCuts:
 
     selection: type[Selection] = PermuteAndFlip
 
-    def schedule(self, epsilon: Fraction, numeric: int, specializations: int, score: BranchScore) -> Schedule:
+    def schedule(self, epsilon: Fraction, numeric: int, specializations: int, score: BranchScore) -> CellsSchedule:
         """Return the schedule for a number of numeric features and of specializations."""
         shares = numeric + 2 * specializations if numeric else specializations
         step = self.selection(epsilon / (2 * shares), score.range)
@@ -82,14 +82,14 @@ class MergedCuts:
 
     selection: type[Selection] = Exponential
 
-    def schedule(self, epsilon: Fraction, numeric: int, specializations: int, score: BranchScore) -> Schedule:
+    def schedule(self, epsilon: Fraction, numeric: int, specializations: int, score: BranchScore) -> CellsSchedule:
         """Return the schedule for a number of numeric features and of specializations."""
         step = self.selection(epsilon / (2 * specializations), score.range)
         return _schedule(epsilon, numeric, specializations, score, step, None)
 
 
 @dataclass(frozen=True)
-class Recipe:
+class CellsRecipe:
     """A private release of cells in its parts.
 
     Parameters

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.cells.cut import Cut
+from hedgerow.cells.cut import CellCut
 from hedgerow.cells.hierarchy import Edges, Hierarchy
-from hedgerow.cells.recipe import Schedule
+from hedgerow.cells.recipe import CellsSchedule
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import PerRecordCoin
 from hedgerow.scores import Specializations
@@ -38,19 +38,19 @@ class Specializer:
         The door to the records.
     hierarchy : Hierarchy
         What is public about generalizing them.
-    schedule : Schedule
+    schedule : CellsSchedule
         The mechanisms.
     max_cells : int
         The most cells.
     """
 
-    def __init__(self, curator: Queryable, hierarchy: Hierarchy, schedule: Schedule, max_cells: int) -> None:
+    def __init__(self, curator: Queryable, hierarchy: Hierarchy, schedule: CellsSchedule, max_cells: int) -> None:
         self._curator = curator
         self._hierarchy = hierarchy
         self._schedule = schedule
         self._max_cells = max_cells
         self._nodes = curator.assign(PerRecordCoin(1))
-        self._cut = Cut.root(hierarchy)
+        self._cut = CellCut.root(hierarchy)
         self._cut_of: dict[tuple[int, int], Edges] = {}
         self._steps: list[Edges] = []
 

@@ -29,7 +29,16 @@ from hedgerow.sources.tables import CSVFormat, read_table
 from hedgerow.systems import default_system, system_class
 from hedgerow.texts import counted, listed
 
-__all__ = ["NOT_COVERED", "ErrorScore", "Score", "ask_privately", "both_of", "divided", "measure", "run_training"]
+__all__ = [
+    "NOT_COVERED",
+    "ErrorScore",
+    "HoldOutScore",
+    "ask_privately",
+    "both_of",
+    "divided",
+    "measure",
+    "run_training",
+]
 Predictor = PrivateClassifier | PrivateRegressor
 IN_ONE_PART = (
     "Each {who} was sent to the fit or to this report at random, so no {who} pays for both. A ledger books both."
@@ -151,7 +160,7 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
         )
 
 
-def _report(model: PrivateEstimator, out: Path, score: Score | ErrorScore | Card | None, as_json: bool) -> None:
+def _report(model: PrivateEstimator, out: Path, score: HoldOutScore | ErrorScore | Card | None, as_json: bool) -> None:
     """Write the result to stdout, and to stderr where the model went."""
     if as_json:
         test: dict[str, Any] | None = None
@@ -172,7 +181,7 @@ def _report(model: PrivateEstimator, out: Path, score: Score | ErrorScore | Card
 
 
 @dataclass(frozen=True)
-class Score:
+class HoldOutScore:
     """What the held-out lines say about a model; None where they cannot say it.
 
     ``lines`` counts those with a declared label, the only ones that are looked at.
@@ -238,7 +247,7 @@ def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
     )
 
 
-def measure(model: Predictor, testing: Columns) -> Score | ErrorScore:
+def measure(model: Predictor, testing: Columns) -> HoldOutScore | ErrorScore:
     """Return how a fitted model does on held-out lines."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])
@@ -258,12 +267,12 @@ def _errors(model: PrivateRegressor, X: Columns, truth: npt.NDArray[np.float64])
     return ErrorScore(len(truth), float(squares.mean() ** 0.5), 1 - float(squares.mean()) / spread if spread else None)
 
 
-def _accuracy(model: PrivateClassifier, X: Columns, truth: npt.NDArray[np.signedinteger]) -> Score:
+def _accuracy(model: PrivateClassifier, X: Columns, truth: npt.NDArray[np.signedinteger]) -> HoldOutScore:
     """Return how often the most probable class is the label."""
     if not len(truth):
-        return Score(0, None, None)
+        return HoldOutScore(0, None, None)
     probabilities = model.predict_proba(X)
     accuracy = float(np.mean(probabilities.argmax(axis=1) == truth))
     ranks = probabilities.shape[1] == 2 and 0 < truth.sum() < len(truth)
     auc = float(roc_auc_score(truth, probabilities[:, 1])) if ranks else None
-    return Score(len(truth), accuracy, auc)
+    return HoldOutScore(len(truth), accuracy, auc)

@@ -14,11 +14,11 @@ from sqlalchemy.engine import Connection
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.ledgers import chain
 from hedgerow.ledgers.ceiling import Ceiling
-from hedgerow.ledgers.chain import Link, Standing
+from hedgerow.ledgers.chain import ChainLink, Standing
 from hedgerow.ledgers.ledger import who_am_i
 from hedgerow.ledgers.tables import heads, links
 
-__all__ = ["LONGEST_NAME", "Books", "Head", "Written", "is_name", "unknown", "verify"]
+__all__ = ["LONGEST_NAME", "Books", "Head", "StoredChain", "is_name", "unknown", "verify"]
 
 LONGEST_NAME = 200
 UNSOUND = (
@@ -45,14 +45,14 @@ class Head(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Written:
+class StoredChain:
     """What a store holds of one ledger: the store's id, the row among the ledgers, and all links."""
 
     store: str
     name: str
     parent: str | None
     head: tuple[int, str]
-    links: list[Link]
+    links: list[ChainLink]
 
     def said(self) -> list[dict[str, Any]]:
         """Return what all links say, in order, or raise LedgerDamaged where the chain is not sound."""
@@ -62,7 +62,7 @@ class Written:
         return said
 
 
-def verify(name: str, head: str | None, parents: dict[str, str | None], found: dict[str, Written]) -> None:
+def verify(name: str, head: str | None, parents: dict[str, str | None], found: dict[str, StoredChain]) -> None:
     """Raise LedgerDamaged unless a ledger's chain is sound, holds this hash and agrees with its parent's and its shares'."""
     own = found[name].said()
     if head is not None and head not in [link.hash for link in found[name].links]:
@@ -113,14 +113,14 @@ class Books:
                     "and person accordingly."
                 )
         values = {**_signed("created", parent), "after": Standing(ceiling).to_dict()}
-        first = Link.after(self.store, name, 0, chain.BEGINNING, values)
+        first = ChainLink.after(self.store, name, 0, chain.BEGINNING, values)
         self._connection.execute(sa.insert(heads).values(name=name, parent=parent, number=0, hash=first.hash))
         self._connection.execute(sa.insert(links).values(**vars(first)))
 
     def append(self, head: Head, kind: str, values: dict[str, Any], after: Standing) -> None:
         """Write a link behind a head, which is locked."""
         body = {**_signed(kind, head.parent, head), **values, "after": after.to_dict()}
-        link = Link.after(self.store, head.name, head.number + 1, head.hash, body)
+        link = ChainLink.after(self.store, head.name, head.number + 1, head.hash, body)
         if self._link(link.ledger, link.number) is not None:
             raise chain.damaged(link.ledger, link.number, "it stands behind the last link that was booked")
         self._connection.execute(sa.insert(links).values(**vars(link)))
@@ -135,7 +135,7 @@ class Books:
         last = self._link(name, row.number)
         if last is None or last.hash != row.hash:
             raise chain.damaged(name, row.number, "the last link is not the one that was booked")
-        values = Link(*last).check(self.store, row.number)
+        values = ChainLink(*last).check(self.store, row.number)
         try:
             parent, time, standing = values["parent"], datetime.fromisoformat(values["time"]), values["after"]
             found = Head(name, row.parent, row.number, row.hash, time, Standing.from_dict(standing))
@@ -155,7 +155,7 @@ class Books:
             above = None if row is None else row.parent
         return [self.head(each, lock=True) for each in reversed(names)]
 
-    def written(self, name: str) -> Written:
+    def written(self, name: str) -> StoredChain:
         """Return a ledger's row and links as they stand, to be checked when the transaction is over: that takes longer."""
         row = self._row(name)
         if row is None:
@@ -163,9 +163,9 @@ class Books:
                 raise chain.damaged(name, 0, "its row among the ledgers is missing")
             raise unknown(name, self._address)
         rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
-        return Written(self.store, name, row.parent, (row.number, row.hash), [Link(*each) for each in rows])
+        return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])
 
-    def related(self, name: str) -> tuple[dict[str, str | None], dict[str, Written]]:
+    def related(self, name: str) -> tuple[dict[str, str | None], dict[str, StoredChain]]:
         """Return the parents of all ledgers, and what is written of one, of its parent and of its shares."""
         own, parents = self.written(name), self.parents()
         above = parents[name]

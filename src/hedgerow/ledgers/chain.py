@@ -15,7 +15,7 @@ from hedgerow.ledgers.ceiling import Amount, Ceiling
 from hedgerow.ledgers.ledger import LedgerEntry, State
 from hedgerow.privacy.certificate import Certificate
 
-__all__ = ["BEGINNING", "Link", "Standing", "compare", "damaged", "entries_of", "verify"]
+__all__ = ["BEGINNING", "ChainLink", "Standing", "compare", "damaged", "entries_of", "verify"]
 
 BEFORE, BEHIND = '"certificate":', ',"charge":'
 PLANS = 256  # certificates that are remembered
@@ -43,7 +43,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """One link of a ledger's chain.
 
     Parameters
@@ -66,7 +66,7 @@ class Link:
     body: str
 
     @classmethod
-    def after(cls, store: str, ledger: str, number: int, previous: str, values: dict[str, Any]) -> Link:
+    def after(cls, store: str, ledger: str, number: int, previous: str, values: dict[str, Any]) -> ChainLink:
         """Return the link that says so, behind another one."""
         body = _canonical(values)
         return cls(ledger, number, previous, _digest(store, ledger, number, previous, body), body)
@@ -125,7 +125,7 @@ def _entry(values: dict[str, Any]) -> LedgerEntry:
     )
 
 
-def verify(store: str, ledger: str, links: Iterable[Link], head: tuple[int, str]) -> list[dict[str, Any]]:
+def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int, str]) -> list[dict[str, Any]]:
     """Return what all links say, or raise LedgerDamaged, naming the first that is broken.
 
     Beside the hashes every sum is made again from the certificates, and compared with the ceiling of its time.
@@ -225,7 +225,7 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
     raise ValueError(kind)
 
 
-class Plan(dict[str, Any]):
+class BookedPlan(dict[str, Any]):
     """A certificate as a link holds it; links of equal text share it."""
 
     def __init__(self, text: str) -> None:
@@ -240,10 +240,10 @@ class Plan(dict[str, Any]):
 def certificate_in(values: dict[str, Any]) -> Certificate:
     """Return the certificate that a link holds."""
     plan = values["certificate"]
-    return plan.certificate if isinstance(plan, Plan) else Certificate.from_dict(plan)
+    return plan.certificate if isinstance(plan, BookedPlan) else Certificate.from_dict(plan)
 
 
-_plan = lru_cache(maxsize=PLANS)(Plan)  # fits of one kind have the same, and it is nearly all of a link's text
+_plan = lru_cache(maxsize=PLANS)(BookedPlan)  # fits of one kind have the same, and it is nearly all of a link's text
 
 
 def _read(body: str) -> Any:

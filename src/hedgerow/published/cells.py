@@ -70,7 +70,7 @@ SCORES = {"max": majority, "information-gain": information_gain}
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class RawCells:
     """Raw columns (records, features), the classes that they have, and the place of each record's class among them."""
 
     columns: Floats
@@ -78,7 +78,7 @@ class Records:
     label: Integers
 
     @classmethod
-    def of(cls, X: Any, y: Any, schema: Schema) -> Records:
+    def of(cls, X: Any, y: Any, schema: Schema) -> RawCells:
         """Return the records whose label is in the schema, numbers clipped to their ranges."""
         labels = np.asarray(Encoder(schema, 2).labels(y), dtype=np.int64)
         columns = raw_columns(X, schema)[labels >= 0]
@@ -101,7 +101,7 @@ class Records:
 class Interval:
     """A group of a numeric feature: numbers from ``low`` to below ``high``; the last one also has its end, and missing."""
 
-    records: Records = field(repr=False)
+    records: RawCells = field(repr=False)
     feature: int
     low: float
     high: float
@@ -144,10 +144,10 @@ class Interval:
 
 
 @dataclass(eq=False)
-class Values:
+class RawValues:
     """A group of a categorical feature: a run of the line of codes, which its taxonomy divides."""
 
-    records: Records = field(repr=False)
+    records: RawCells = field(repr=False)
     feature: int
     run: tuple[int, int]
     rows: Integers = field(repr=False)
@@ -171,7 +171,7 @@ class Values:
         """Return the branches."""
         branch = self._branch()
         return [
-            Values(self.records, self.feature, run, self.rows[branch == i], self.hierarchy)
+            RawValues(self.records, self.feature, run, self.rows[branch == i], self.hierarchy)
             for i, run in enumerate(pairwise(self.edges))
         ]
 
@@ -181,15 +181,15 @@ class Values:
         return np.asarray(np.searchsorted(self.edges, places, side="right") - 1)
 
 
-Group = Interval | Values
+Group = Interval | RawValues
 
 
-class Specializer:
+class RawSpecializer:
     """Specializes raw records as the papers print it.
 
     Parameters
     ----------
-    records : Records
+    records : RawCells
         The records themselves.
     groups : list of Group
         One for each feature, in their order.
@@ -199,7 +199,7 @@ class Specializer:
         Where all noise comes from.
     """
 
-    def __init__(self, records: Records, groups: list[Group], stated: Stated, randomness: Randomness) -> None:
+    def __init__(self, records: RawCells, groups: list[Group], stated: Stated, randomness: Randomness) -> None:
         self._records = records
         self._groups = [[group] for group in groups]
         self._stated = stated
@@ -359,21 +359,21 @@ class PublishedCellsPlan(RawPlan):
 
     def fit_raw(self, X: Any, y: Any, randomness: Randomness) -> PublishedCellsModel:
         """Specialize the records and count the cells."""
-        records = Records.of(X, y, self._schema)
+        records = RawCells.of(X, y, self._schema)
         rows = np.arange(len(records.label))
         hierarchy = Hierarchy.of(Encoder(self._schema, 2))
         groups: list[Group] = [
             Interval(records, i, feature.low, feature.high, rows)
             if isinstance(feature, Numeric)
-            else Values(records, i, hierarchy.roots[i], rows, hierarchy)
+            else RawValues(records, i, hierarchy.roots[i], rows, hierarchy)
             for i, feature in enumerate(self._schema.features.values())
         ]
-        specializer = Specializer(records, groups, self._stated, randomness)
+        specializer = RawSpecializer(records, groups, self._stated, randomness)
         specializer.run()
         return self._released(records, specializer.steps, X, y, randomness)
 
     def _released(
-        self, records: Records, steps: list[tuple[Group, list[Group]]], X: Any, y: Any, randomness: Randomness
+        self, records: RawCells, steps: list[tuple[Group, list[Group]]], X: Any, y: Any, randomness: Randomness
     ) -> PublishedCellsModel:
         """Return the model: cut points become the bins of a schema, and steps divisions of its line of codes."""
         found = sorted((group.feature, group.cut) for group, _ in steps if isinstance(group, Interval))
@@ -444,7 +444,7 @@ class PublishedCellsPlan(RawPlan):
 def _places(group: Group, encoder: Encoder, hierarchy: Hierarchy) -> Edges:
     """Return where a division stands on the line of codes of all cut points."""
     start = int(hierarchy.features[group.feature])
-    if isinstance(group, Values):
+    if isinstance(group, RawValues):
         shift = start - int(group.hierarchy.features[group.feature])
         return tuple(place + shift for place in group.edges)
     edges = encoder.edges[group.feature]

@@ -25,7 +25,7 @@ __all__ = ["coded"]
 Branches = Callable[[Floats, Integers], npt.NDArray[Any]]
 
 
-class Nodes(Protocol):
+class RawNodes(Protocol):
     """Trees in one array; see ``Trees`` and ``BinaryTrees``."""
 
     @property
@@ -46,7 +46,7 @@ MOST_BRANCHES = 1 << 24  # tests times codes
 
 def coded(
     branching: Branching,
-    trees: Nodes,
+    trees: RawNodes,
     cuts: Sequence[Floats],
     branches: Branches,
     votes: Integers,

@@ -15,7 +15,7 @@ from hedgerow.schema.features import Numeric
 from hedgerow.schema.formats import DateFormat, NumberFormat
 from hedgerow.schema.types import Date
 
-__all__ = ["Written", "written"]
+__all__ = ["WrittenForm", "written"]
 
 Form = NumberFormat | DateFormat
 
@@ -44,7 +44,7 @@ SHARE = 0.9  # of the cells that are there, so many are read in a form that is r
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenForm:
     """A form in which text is written, and the others that read as many cells of a column."""
 
     form: Form
@@ -78,7 +78,7 @@ class Written:
         return f"taken for {_named(self.form)}, but all its cells could be {names} too: which is it?"
 
 
-def written(cells: Cells, missing: Iterable[str] = (), share: float = SHARE) -> Written | None:
+def written(cells: Cells, missing: Iterable[str] = (), share: float = SHARE) -> WrittenForm | None:
     """Return how a column of text is written, None where it is surely plain, no text, or in no form that is known.
 
     A column is read in a form where so large a share of its cells that are there is; a plain form goes before others.
@@ -104,7 +104,7 @@ def written(cells: Cells, missing: Iterable[str] = (), share: float = SHARE) -> 
     for form in alike:
         if not any(_same(texts, known, form) for known in (first, *others)):
             others = (*others, form)
-    return None if plain == most and not others else Written(first, others)
+    return None if plain == most and not others else WrittenForm(first, others)
 
 
 def _count(texts: Cells, read: Callable[[Any], int]) -> int:

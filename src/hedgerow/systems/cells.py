@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hedgerow.cells.model import CellsModel
 from hedgerow.cells.plan import CellsPlan
-from hedgerow.cells.recipe import MergedCuts, Recipe, SeparateCuts
+from hedgerow.cells.recipe import CellsRecipe, MergedCuts, SeparateCuts
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
@@ -110,7 +110,7 @@ class CellsClassifier(PrivateClassifier):
         enough = epsilon >= ENOUGH
         max_cells = (1 << 12 if enough else 1 << 6) if self.max_cells is None else self.max_cells
         return CellsPlan(
-            Recipe(self._cuts, BRANCH_SCORES[self.criterion or "gini"], max_cells),
+            CellsRecipe(self._cuts, BRANCH_SCORES[self.criterion or "gini"], max_cells),
             schema,
             epsilon,
             specializations=self.specializations or (10 if enough else 4),

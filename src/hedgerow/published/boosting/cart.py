@@ -149,7 +149,7 @@ class CartFitter:
 
 
 @dataclass(frozen=True, eq=False)
-class OpenNodes:
+class OpenCartNodes:
     """The nodes of one level: their numbers, what cuts above left of the ranges (nodes, cuts), and their records.
 
     ``records`` stand node by node, and ``node`` says in which one each is.
@@ -164,10 +164,10 @@ class OpenNodes:
     def __len__(self) -> int:
         return len(self.number)
 
-    def __getitem__(self, chosen: Truth) -> OpenNodes:
+    def __getitem__(self, chosen: Truth) -> OpenCartNodes:
         stays = chosen[self.node]
         node = (np.cumsum(chosen) - 1)[self.node[stays]]
-        return OpenNodes(self.number[chosen], self.low[chosen], self.high[chosen], self.records[stays], node)
+        return OpenCartNodes(self.number[chosen], self.low[chosen], self.high[chosen], self.records[stays], node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +218,12 @@ class CartGrower:
                 frontier = self._split(frontier, self._choose(frontier))
         return self._sketch
 
-    def _add(self, low: Floats, high: Floats, records: Integers, node: Integers, *, nodes: int) -> OpenNodes:
+    def _add(self, low: Floats, high: Floats, records: Integers, node: Integers, *, nodes: int) -> OpenCartNodes:
         cells = node * 2 + self._data.labels[records]
         number = self._sketch.add(np.bincount(cells, minlength=2 * nodes).reshape(nodes, 2))
-        return OpenNodes(number, low, high, records, node)
+        return OpenCartNodes(number, low, high, records, node)
 
-    def _choose(self, frontier: OpenNodes) -> Tests:
+    def _choose(self, frontier: OpenCartNodes) -> Tests:
         """Return the test of each node."""
         start = np.searchsorted(frontier.node, np.arange(len(frontier) + 1))
         nodes = NodeRecords(self._data, frontier.records, start, frontier.low, frontier.high, len(frontier.records))
@@ -261,7 +261,7 @@ class CartGrower:
                 score[node, feature], cut[node, feature] = self._randomness.draw(mechanism, *intervals)
         return cut
 
-    def _split(self, frontier: OpenNodes, tests: Tests) -> OpenNodes:
+    def _split(self, frontier: OpenCartNodes, tests: Tests) -> OpenCartNodes:
         """Give nodes their tests, and return their children."""
         found = tests.feature >= 0
         frontier, tests = frontier[found], tests[found]

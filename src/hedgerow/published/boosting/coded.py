@@ -94,7 +94,7 @@ class CodedTree:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CodedTests:
     """Tests of one node: feature, the rank of the value, and of the next one ``above`` it for a number, each (tests,).
 
     ``weights`` and ``counts`` (tests, 2) are the class sums on the left.
@@ -166,7 +166,7 @@ class CodedFitter:
             return feature, midpoint(low, high), np.empty(0, dtype=np.int64)
         return feature, 0.0, values[found.rank[[best]]].astype(np.int64)
 
-    def _candidates(self, rows: Integers, weights: Floats) -> Candidates | None:
+    def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
         """Return the tests of a node; None where there are none."""
         ranked = self.records
         sums = ranked.class_weights(rows, weights)
@@ -183,7 +183,7 @@ class CodedFitter:
                 parts.append((np.full(len(own) - 1, feature), own[:-1], own[1:], *below))
             else:
                 parts.append((np.full(len(own), feature), own, own, sums[own], counts[own]))
-        return Candidates(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
+        return CodedTests(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
     def _split(
         self, sketch: Sketch, node: int, rows: Integers, test: tuple[int, float, Integers]

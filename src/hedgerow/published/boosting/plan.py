@@ -18,7 +18,7 @@ from hedgerow.published.boosting.learner import Learner
 from hedgerow.published.boosting.model import BinaryTrees, PublishedBoosted, most_codes
 from hedgerow.published.boosting.noisy_votes import KEY_WORDS, AnswerKey, NoisyAnswers, NoisyVotes
 from hedgerow.published.boosting.perturbation import PerturbExtremes
-from hedgerow.published.boosting.rounds import AdaBoostStep, EqualRounds, RoundBudgets, Step
+from hedgerow.published.boosting.rounds import AdaBoostStep, BoostingStep, EqualRounds, RoundBudgets
 from hedgerow.published.case import Case
 from hedgerow.published.noise import Permutation
 from hedgerow.published.recipe import FLOATS
@@ -38,7 +38,7 @@ class PublishedBoosting:
         What each round fits.
     budgets : RoundBudgets
         What a round may spend.
-    step : Step
+    step : BoostingStep
         What a tree weighs in the vote, and when training ends.
     perturbation : PerturbExtremes or None
         What noise the weights get between rounds.
@@ -50,7 +50,7 @@ class PublishedBoosting:
 
     learner: Learner
     budgets: RoundBudgets = field(default_factory=EqualRounds)
-    step: Step = field(default_factory=AdaBoostStep)
+    step: BoostingStep = field(default_factory=AdaBoostStep)
     perturbation: PerturbExtremes | None = None
     votes: NoisyVotes | None = None
     holdout: Fraction = Fraction(0)

@@ -16,11 +16,11 @@ from hedgerow.published.case import Case
 
 __all__ = [
     "AdaBoostStep",
+    "BoostingStep",
     "CodedStep",
     "EqualRounds",
     "LessLogAlpha",
     "RoundBudgets",
-    "Step",
     "WholeRounds",
     "adaboost_alpha",
     "round_budget",
@@ -117,7 +117,7 @@ class LessLogAlpha:
         yield text
 
 
-class Step(Protocol):
+class BoostingStep(Protocol):
     """A rule for the weight of a tree."""
 
     def start(self, records: int) -> Floats:

@@ -317,6 +317,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
 # Private forms of which the general pairs show next to nothing: many rounds, and half of a round's budget for its test.
 WEAK: Mapping[str, tuple[str, ...]] = {
     "hedgerow": ("one-feature", "first-count"),
+    "hedgerow-regressor": ("one-feature", "first-count"),
     "diffgen": ("one-feature",),
     "dt-diff": ("one-feature",),
     "dp-adaboost": ("one-feature",),

@@ -141,7 +141,7 @@ def _findings(certificate: Certificate, words: list[str]) -> list[Finding]:
 
 
 def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> Finding:
-    names = {info.class_name: info.name for info in list_systems()}
+    names = {info.class_name: info.name for info in (*list_systems(), *list_systems(regressors=True))}
     return Finding(
         subject=f"{names.get(certificate.system, certificate.system)}, {certificate.variant}",
         attack=attack,

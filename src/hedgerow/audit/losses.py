@@ -223,7 +223,7 @@ def kept(model: Model) -> tuple[tuple[str, bytes], ...]:
 
 def name_of(estimator: PrivateEstimator) -> str:
     """Return the name of an estimator's system, or that of its class where it is no system."""
-    names = {info.class_name: info.name for info in list_systems()}
+    names = {info.class_name: info.name for info in (*list_systems(), *list_systems(regressors=True))}
     return names.get(type(estimator).__name__, type(estimator).__name__)
 
 

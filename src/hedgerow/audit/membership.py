@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.arrays import Floats
@@ -120,11 +120,11 @@ def membership_attack(
     subject: str = "",
     random_state: int | None = None,
 ) -> MembershipReport:
-    """Train a classifier on records of which a fair coin chose each, and tell from the model which these are.
+    """Train a model on records of which a fair coin chose each, and tell from the model which these are.
 
     Parameters
     ----------
-    classifier : scikit-learn classifier
+    classifier : scikit-learn classifier or regressor
         Not fitted; it is cloned. It may be of any library: only ``fit``, ``predict_proba`` and ``predict`` are used.
     X : array of shape (n_samples, n_features)
         The records; a frame is read as the array of its cells.
@@ -135,6 +135,7 @@ def membership_attack(
     attack : {"loss", "likelihood-ratio", "label"}
         Accuse those whose label the model finds probable (Yeom and others 2018); those whose label it finds more probable than
         shadow models do that were trained without them (Carlini and others 2022, offline); or those whose label it predicts.
+        Of a regressor "loss" accuses those whose outcome it predicts best; the others need classes.
     shadows : int
         How many shadow models are trained, each on a half of the records.
     rates : sequence of float
@@ -169,9 +170,14 @@ def membership_attack(
     member = random.integers(0, 2, len(labels)).astype(np.bool_)
     if attack not in ("label", "likelihood-ratio", "loss"):
         raise ConfigurationError(f"attack is {attack!r}; pass 'loss', 'likelihood-ratio' or 'label'.")
+    of_numbers = is_regressor(classifier)
+    if of_numbers and attack != "loss":
+        raise ConfigurationError(f"attack is {attack!r}, which needs classes; pass attack='loss' for a regressor.")
     with uncounted():
         model = clone(classifier).fit(cells[member], labels[member])
-    if attack == "label":
+    if of_numbers:
+        scores = -np.abs(np.asarray(model.predict(cells), dtype=np.float64) - labels.astype(np.float64))
+    elif attack == "label":
         scores = (np.asarray(model.predict(cells)) == labels).astype(np.float64)
     else:
         scores = label_probabilities(model, cells, labels)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from hedgerow.privacy.accounting import Adjacency
-from hedgerow.schema import Schema
+from hedgerow.schema import Numeric, Schema
 
 __all__ = ["Case", "Data", "Pair", "Record", "said"]
 
@@ -70,6 +70,24 @@ class Case:
         first = self._with(self.instead) if adjacency == "replace-one" else self.base
         place = f" It stands in the place of {said(self.instead)}." if adjacency == "replace-one" else ""
         return Pair(self.name, self.words + place, adjacency, self._data(first), self._data(self._with(self.record)))
+
+    def of_numbers(self) -> Case:
+        """Return the pair for a regressor: an outcome from 0 to 1 in place of classes, the first 0, the last 1."""
+        if self.schema.outcome is not None:
+            return self
+        classes = self.schema.classes
+        numbers = {label: place / (len(classes) - 1) for place, label in enumerate(classes)}
+
+        def told(record: Record) -> Record:
+            return (*record[:-1], numbers.get(record[-1]))
+
+        return replace(
+            self,
+            schema=self.schema.replace(outcome=Numeric(0, 1)),
+            base=tuple(map(told, self.base)),
+            record=told(self.record),
+            instead=told(self.instead),
+        )
 
     @property
     def queries(self) -> dict[str, Any]:

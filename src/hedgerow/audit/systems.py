@@ -16,8 +16,10 @@ from hedgerow.audit.pairs import Case
 from hedgerow.estimator import (
     ClassModel,
     Model,
+    OutcomeModel,
     Plan,
     PrivateEstimator,
+    PrivateRegressor,
     PublicCoins,
     RawPlan,
     claim_of,
@@ -64,7 +66,9 @@ class SystemFit:
         return run(self._plans[coins], *read_records(X, y, schema.features, schema.labels), randomness)[0]
 
     def answer(self, model: Model) -> dict[str, Any]:
-        """Return the released arrays of a model, and its labels and probabilities for the queries."""
+        """Return the released arrays of a model, and its labels and probabilities, or its predictions, for the queries."""
+        if isinstance(self.estimator, PrivateRegressor):
+            return {"predictions": cast(OutcomeModel, model).predictions(self.queries), **model.to_arrays()}
         probabilities = np.round(cast(ClassModel, model).probabilities(self.queries), 9)
         return {"labels": probabilities.argmax(axis=1), "probabilities": probabilities, **model.to_arrays()}
 
@@ -86,13 +90,15 @@ def system_trial(
     name : str
         The system.
     case : Case
-        The pair; its settings hold where the system takes them and ``settings`` does not say otherwise.
+        The pair; its settings hold where the system takes them and ``settings`` does not say otherwise. For a regressor its
+        classes are numbers.
     adjacency, variant, epsilon, delta
         The claim; without an epsilon, the one at which the case tells most.
     settings : mapping
         Parameters of the system.
     """
     kind = system_class(name)
+    case = case.of_numbers() if issubclass(kind, PrivateRegressor) else case
     claim = case.epsilon if epsilon is None else epsilon
     chosen = settings_of(name, case) | dict(settings or {})
     if variant != "private":
@@ -113,7 +119,8 @@ def settings_of(name: str, case: Case) -> dict[str, Any]:
 
 def private_trials(systems: Sequence[str] | None = None) -> list[Trial]:
     """Return the attacks on the private form of every system: both adjacencies, and with a delta where there is one."""
-    names = [info.name for info in list_systems()] if systems is None else systems
+    known = (*list_systems(), *list_systems(regressors=True))
+    names = [info.name for info in known] if systems is None else systems
     trials = []
     for name, adjacency in product(names, get_args(Adjacency)):
         trials += [system_trial(name, case, adjacency) for case in cases_of(name, "private")]

@@ -94,6 +94,17 @@ def import_graph(root: Path) -> dict[str, set[str]]:
     return graph
 
 
+def picture() -> str:
+    """Draw the ranks from high to low: a part imports from the lines below its own."""
+    lines = [f"{'  '.join(sorted(parts)):^100}".rstrip() for parts in reversed(RANKS) if parts != {"__main__"}]
+    return "\n".join(lines)
+
+
+def test_the_page_draws_the_ranks():
+    page = (ROOT.parents[1] / "docs/architecture.md").read_text("utf-8")
+    assert f"```text\n{picture()}\n```" in page, f"draw this in docs/architecture.md:\n{picture()}"
+
+
 def test_imports_go_one_way():
     assert violations(import_graph(ROOT)) == []
 

@@ -44,6 +44,8 @@ def test_a_model_starts_from_the_one_of_a_file(folder, run, train):
     first, second = hr.load("first.hedgerow"), hr.load("second.hedgerow")
     assert first.certificate_.digest[:16] in second.certificate_.starts[0]
     assert len(second.model_.parts[0].terms) == 3
+    sizes = json.loads(run("inspect", "second.hedgerow", "--json").stdout)["sizes"]
+    assert (sizes["rounds"], sizes["terms_of_the_start"]) == (len(second.model_.own.terms), 3)
     assert "the model that it starts from" in trained.output
 
 

@@ -22,6 +22,7 @@ OUTCOMES = {
     "count": hr.Integer(0, 15),
     "log link": hr.Integer(0, 15),
     "log": hr.Numeric(0.3, 700),
+    "start": hr.Numeric(-3.7, 12.1),
 }
 LINKS = {"log link": {"loss": "poisson"}, "log": {"outcome_transform": "log"}}
 
@@ -30,7 +31,7 @@ LINKS = {"log link": {"loss": "poisson"}, "log": {"outcome_transform": "log"}}
 def regressor(kind="number", outcome=None):
     """A model that is at the ends of its range somewhere, with terms of cuts."""
     outcome = outcome or OUTCOMES[kind]
-    options = LINKS.get(kind, {})
+    options = {"init": regressor("number")} if kind == "start" else LINKS.get(kind, {})
     X, _ = training()
     age, nurse = np.nan_to_num(X["age"]), X["job"] == "nurse"
     y = outcome.low + (outcome.high - outcome.low) * np.where((age > 60) ^ nurse, 1.4, -0.4)

@@ -72,8 +72,10 @@ def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
     """Return how many rounds ran, and how many trees, nodes and leaves there are, or cells; None of what the model has not."""
     model, arrays = estimator.model_, estimator.model_.to_arrays()
     if isinstance(model, AdditiveModel):
-        cuts = [len(term.cuts) for term in model.terms]
+        cuts = [len(term.cuts) for term in model.own.terms]
         sizes = {"rounds": len(cuts), "rounds_with_cuts": sum(map(bool, cuts)), "most_cuts": max(cuts, default=0)}
+        if model.parts is not None:
+            sizes["terms_of_the_start"] = len(model.parts[0].terms)
         return {**sizes, **dict.fromkeys(("trees", "nodes", "leaves")), "cells": len(arrays["votes"])}
     if not {"roots", "first_child"} <= set(arrays):
         cells = (

@@ -111,9 +111,9 @@ def test_margins_of_rounds_are_those_of_the_model(task, monkeypatch):
     kind, y, init = task
     tables, made = [], AdditivePlan._cut_by
 
-    def noted(plan, curator, fit):
+    def noted(plan, curator, *given):
         tables.append(curator._table)
-        return made(plan, curator, fit)
+        return made(plan, curator, *given)
 
     monkeypatch.setattr(AdditivePlan, "_cut_by", noted)
     records, labels = some(3000, 4000), y[3000:4000]

@@ -13,6 +13,8 @@ import json
 import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from fnmatch import fnmatch
 from functools import cache
@@ -115,9 +117,26 @@ def execute(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = text
 
 
+def execute_all(app: Sphinx) -> None:
+    """Run the pages whose code changed, two at a time, before they are read; a page that fails says so when it is read."""
+    folder = Path(app.srcdir)
+    names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.md"))]
+    names = [name for name in names if any(fnmatch(name, pattern) for pattern in app.config.executed_pages)]
+
+    def run(name: str) -> None:
+        page = folder / f"{name}.md"
+        if blocks_of(page.read_text()):
+            with suppress(RuntimeError):
+                kept_outputs(page, Path(app.outdir).parent / "executed" / name)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, names))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Run pages as they are read."""
+    """Run pages before they are read, and show what they say as they are read."""
     app.add_config_value("executed_pages", [], "env", [list])
     app.add_config_value("notebook_pages", [], "env", [list])
+    app.connect("builder-inited", execute_all)
     app.connect("source-read", execute)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.schema import Encoder
+from hedgerow.schema.cells import CategoryReader
 from hedgerow.schema.columns import read_columns, read_labels
 from hedgerow.sources.parquet_file import open_parquet
 
@@ -78,3 +79,43 @@ def test_batches_are_encoded_by_their_own_dictionaries():
     codes = np.concatenate([part.arrays["codes"][:, 0] for part in found._engine._partitions])
     found.close()
     assert codes.tolist() == Encoder(schema, 2).transform({"a": CELLS})[:, 0].tolist()
+
+
+# Text that stands in many cells is read once.
+
+ODD_TEXTS = ["x", None, "", "NA", " y", "y", "x", "nan", "1.0", "1", "z" * 300, "\u00e9"]
+NOT_UTF8 = pa.chunked_array([pa.array([b"x", b"\xff", None, b"y", b"\xff"]).cast(pa.string(), safe=False)])
+TEXTS = {
+    **{
+        str(kind): pa.chunked_array([pa.array(ODD_TEXTS, kind), pa.array(ODD_TEXTS[:3], kind)])
+        for kind in (pa.string(), pa.large_string(), pa.string_view())
+    },
+    "dictionary": column(),
+    "no UTF-8": NOT_UTF8,
+    "no cell": pa.chunked_array([], pa.string()),
+    "nothing there": pa.chunked_array([pa.array([None, None], pa.string())]),
+}
+
+
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize(
+    "wrap", [lambda c: c, lambda c: pd.Series(c, dtype=pd.ArrowDtype(c.type))], ids=["arrow", "pandas"]
+)
+def test_each_cell_of_text_is_read_as_if_it_stood_alone(texts, wrap):
+    reader = CategoryReader(["x", "y", 1, "\u00e9"], ["NA"])
+    columns, asked = read_columns({"a": wrap(texts)}), []
+
+    def codes(cells):
+        asked.append(len(cells))
+        return reader.codes(cells)
+
+    for start, stop in ((0, len(texts)), (1, max(1, len(texts) - 1))):
+        expected = [reader.code(cell) for cell in columns.cells(0, start, stop)]
+        assert columns.read_through(0, start, stop, codes).tolist() == expected
+    assert len(asked) == 2
+
+
+def test_text_that_many_cells_hold_is_asked_about_once():
+    columns, asked = read_columns({"a": pa.array(["x", "y", None] * 1000)}), []
+    columns.read_through(0, 0, 3000, lambda cells: asked.extend(cells) or np.zeros(len(cells), dtype=int))
+    assert asked == ["x", "y", None]

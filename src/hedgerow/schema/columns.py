@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -15,11 +15,21 @@ from narwhals.exceptions import DuplicateError
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.schema.cells import MACHINE_NUMBERS, Cells, numbers, object_array, typed_objects
 from hedgerow.schema.features import Feature
-from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, series_part
+from hedgerow.schema.parts import AnyPart, Holds, Part, array_holds, chunked, read_through, series_part
 from hedgerow.schema.refusals import check_column_types, check_label_type, refuse_lazy, refuse_objects
 from hedgerow.texts import listed
 
-__all__ = ["Columns", "as_frame", "as_list", "as_series", "one_column", "read_columns", "read_labels", "read_records"]
+__all__ = [
+    "Columns",
+    "as_frame",
+    "as_list",
+    "as_series",
+    "label_part",
+    "one_column",
+    "read_columns",
+    "read_labels",
+    "read_records",
+]
 
 
 class Columns:
@@ -53,6 +63,14 @@ class Columns:
             return self.matrix[start:stop, column]
         part = self.parts[column]
         return part[start:stop] if isinstance(part, np.ndarray) else part.read(start, stop)
+
+    def read_through(
+        self, column: int, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]
+    ) -> npt.NDArray[Any]:
+        """Return what ``answer`` says of each cell of one column, from row ``start`` up to ``stop``."""
+        if self.matrix is not None:
+            return answer(self.matrix[start:stop, column])
+        return read_through(self.parts[column], start, stop, answer)
 
     def numbers(self, column: int, start: int, stop: int) -> npt.NDArray[np.float64]:
         """Return the cells of one column as float64."""
@@ -336,7 +354,13 @@ def _not_a_table(what: str) -> ConfigurationError:
 
 
 def read_labels(y: Any, entry: Feature | None = None) -> Cells:
-    """Return the labels as a 1-D array of cells.
+    """Return the labels as a 1-D array of cells; errors as in ``label_part``."""
+    part = label_part(y, entry)
+    return Columns(["y"], len(part), parts=[part]).cells(0)
+
+
+def label_part(y: Any, entry: Feature | None = None) -> AnyPart:
+    """Return the labels as a column.
 
     Raises
     ------
@@ -350,7 +374,7 @@ def read_labels(y: Any, entry: Feature | None = None) -> Cells:
     part = one_column(y)
     if entry is not None:
         check_label_type(entry, _part_holds(part))
-    return Columns(["y"], len(part), parts=[part]).cells(0)
+    return part
 
 
 def one_column(y: Any, what: str = "y") -> AnyPart:

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.cells import CategoryReader, CategorySession, Cells, numeric_markers
-from hedgerow.schema.columns import Columns, read_columns, read_labels
+from hedgerow.schema.columns import Columns, label_part, read_columns
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.kernels import bin_columns
 from hedgerow.schema.outcome import OutcomeReader
+from hedgerow.schema.parts import read_through
 from hedgerow.schema.schema import Schema
 from hedgerow.threads import for_each
 
@@ -172,7 +173,8 @@ class Encoder:
         A label that is missing, undeclared or no number has none. Whoever fits drops such records: that is a public rule
         about each record alone.
         """
-        return self._label_reader.labels(read_labels(y, self.schema.labels))
+        part = label_part(y, self.schema.labels)
+        return read_through(part, 0, len(part), self._label_reader.labels)
 
 
 def _n_codes(name: str, feature: Feature, max_bins: int) -> int:
@@ -251,7 +253,7 @@ class _Pass:
             elif self._sessions[i] is None:
                 self._bin_one(self._columns.numbers(i, first, last), i, codes)
             else:
-                codes[:, i] = self._session(i).codes(self._columns.cells(i, first, last))
+                codes[:, i] = self._columns.read_through(i, first, last, self._session(i).codes)
 
     def _session(self, i: int) -> CategorySession:
         session = self._sessions[i]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas, get_polars, get_pyarrow
 
+from hedgerow.arrays import Integers
 from hedgerow.schema.cells import (
     MACHINE_NUMBERS,
     NOT_A_TIME,
@@ -26,7 +27,7 @@ from hedgerow.schema.cells import (
     typed_objects,
 )
 
-__all__ = ["ARRAY_KINDS", "AnyPart", "Holds", "Part", "array_holds", "chunked", "series_part"]
+__all__ = ["ARRAY_KINDS", "AnyPart", "Holds", "Part", "array_holds", "chunked", "read_through", "series_part"]
 
 # What a column's type says of all its cells. Unreadable ones are lists, structs, intervals, periods and the like; types of
 # objects, of text and of nothing but nulls say nothing.
@@ -60,6 +61,8 @@ class Part:
         What the type says of all cells; times are dates, moments, durations or times of day, which are no numbers.
     whole
         Of integers: reads them with all their digits, where missing cells among them make ``read`` return 64-bit floats.
+    distinct
+        Of text: reads it as distinct cells and the place of each cell among these; None where that fails.
     """
 
     length: int
@@ -67,12 +70,24 @@ class Part:
     is_machine: bool = False
     holds: Holds = "anything"
     whole: Read | None = None
+    distinct: Callable[[int, int], tuple[Cells, Integers] | None] | None = None
 
     def __len__(self) -> int:
         return self.length
 
 
 AnyPart = Cells | Part
+
+
+def read_through(part: AnyPart, start: int, stop: int, answer: Callable[[Cells], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return what ``answer`` says of cells, one by one; of cells that a column holds often it is asked once."""
+    if isinstance(part, np.ndarray):
+        return answer(part[start:stop])
+    found = None if part.distinct is None else part.distinct(start, stop)
+    if found is None:
+        return answer(part.read(start, stop))
+    cells, places = found
+    return np.asarray(answer(cells)[places])
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -243,7 +258,19 @@ def _is_any(kind: Any, *tests: Callable[[Any], bool]) -> bool:
 
 
 def _arrow_text_part(column: Any) -> Part:
-    return Part(len(column), lambda start, stop: _arrow_texts(column.slice(start, stop - start)))
+    def distinct(start: int, stop: int) -> tuple[Cells, Integers] | None:
+        found = _guarded(lambda: _distinct_texts(column.slice(start, stop - start)))
+        return None if found is UNREADABLE else found
+
+    return Part(len(column), lambda start, stop: _arrow_texts(column.slice(start, stop - start)), distinct=distinct)
+
+
+def _distinct_texts(block: Any) -> tuple[Cells, Integers]:
+    """Return distinct text cells, after which one stands that is missing, and the place of each cell among them."""
+    coded = block.combine_chunks().dictionary_encode()
+    cells = np.append(_arrow_texts(chunked(coded.dictionary)), object_array([None], 1))
+    places: Integers = coded.indices.fill_null(len(cells) - 1).to_numpy(zero_copy_only=False)
+    return cells, places
 
 
 def _arrow_texts(block: Any) -> Cells:

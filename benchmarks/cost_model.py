@@ -1,10 +1,10 @@
-"""What a fit takes by records, questions and cores, from runs of scaling.py, and what that says of more: docs/scaling.md.
+"""What a fit takes by records and questions, from runs of scaling.py, and what that says of more workers: docs/scaling.md.
 
     python benchmarks/scaling.py local --folder /tmp/records --records 1e5 1e6 1e7 > runs.jsonl
-    python benchmarks/cost_model.py runs.jsonl [--cores 2] [--records 1e9] [--workers 20]
+    python benchmarks/cost_model.py runs.jsonl [--records 1e9] [--workers 20]
 
-The model of each system: reading takes so many core seconds a record, counting so many a question and so many a record and
-question. Constants are fitted to all runs but those of the largest size, by relative errors, and not below zero. Printed are
+The model of each system, in processor seconds: reading takes so many a record, counting so many a question and so many a record
+and question. Constants are fitted to all runs but those of the largest size, by relative errors, and not below zero. Printed are
 these, what they say of every run beside what was measured, and of ``--records`` on so many workers of a core each that read from
 storage of their own; what goes between workers is not in it.
 """
@@ -25,35 +25,35 @@ def fitted(columns: Any, seconds: Any) -> Any:
     return nnls(columns / seconds[:, None], np.ones(len(seconds)))[0]
 
 
-def constants(runs: list[dict[str, Any]], cores: int) -> tuple[float, float, float]:
-    """Return core seconds of reading a record, seconds of a question, and core seconds of a record and question."""
+def constants(runs: list[dict[str, Any]]) -> tuple[float, float, float]:
+    """Return the seconds of reading a record, of a question, and of a record and question."""
     records, questions = (np.array([run[name] for run in runs], dtype=float) for name in ("records", "questions"))
-    read, count = (
-        np.array([max(run[name], 0.005) for run in runs]) for name in ("read", "count")
-    )  # told in hundredths
-    [reading] = fitted(records[:, None] / cores, read)
-    asking, scanning = fitted(np.stack([questions, records * questions / cores], axis=1), count)
+    names = "read_processor", "count_processor"
+    read, count = (np.array([max(run[name], 0.0005) for run in runs]) for name in names)  # told in thousandths
+    [reading] = fitted(records[:, None], read)
+    asking, scanning = fitted(np.stack([questions, records * questions], axis=1), count)
     return float(reading), float(asking), float(scanning)
 
 
-def said(found: tuple[float, float, float], records: float, questions: float, cores: int) -> tuple[float, float]:
+def said(found: tuple[float, float, float], records: float, questions: float, workers: int = 1) -> tuple[float, float]:
     """Return the seconds of reading and of counting."""
     reading, asking, scanning = found
-    return reading * records / cores, questions * (asking + scanning * records / cores)
+    return reading * records / workers, questions * (asking + scanning * records / workers)
 
 
-def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) -> list[str]:
+def lines(runs: list[dict[str, Any]], records: float, workers: int) -> list[str]:
     """Return the lines about one system."""
     largest = max(run["records"] for run in runs)
-    found = constants([run for run in runs if run["records"] < largest], cores)
+    found = constants([run for run in runs if run["records"] < largest])
     micro, milli, nano = found[0] * 1e6, found[1] * 1e3, found[2] * 1e9
     out = [f"{micro:.3g} us a record, {milli:.3g} ms a question, {nano:.3g} ns a record and question"]
     for run in sorted(runs, key=lambda run: run["records"]):
-        read, count = said(found, run["records"], run["questions"], cores)
+        read, count = said(found, run["records"], run["questions"])
         fitted = "" if run["records"] < largest else ", not fitted"
         out.append(
-            f"{run['records']:.0e} records, {run['questions']} questions: reading {read:.2f} s ({run['read']:.2f} measured), "
-            f"counting {count:.2f} s ({run['count']:.2f} measured){fitted}"
+            f"{run['records']:.0e} records, {run['questions']} questions: "
+            f"reading {read:.2f} s ({run['read_processor']:.2f} measured), "
+            f"counting {count:.2f} s ({run['count_processor']:.2f} measured){fitted}"
         )
     questions = max(run["questions"] for run in runs)
     read, count = said(found, records, questions, workers)
@@ -64,14 +64,13 @@ def lines(runs: list[dict[str, Any]], cores: int, records: float, workers: int) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
-    parser.add_argument("--cores", type=int, default=2, help="that the runs had")
     parser.add_argument("--records", type=float, default=1e9)
     parser.add_argument("--workers", type=int, default=20)
     options = parser.parse_args()
     runs = [json.loads(line) for line in options.runs.read_text().splitlines()]
     for system in dict.fromkeys(run["system"] for run in runs):
         own = [run for run in runs if run["system"] == system]
-        print("\n".join([system, *lines(own, options.cores, options.records, options.workers)]), flush=True)
+        print("\n".join([system, *lines(own, options.records, options.workers)]), flush=True)
 
 
 if __name__ == "__main__":

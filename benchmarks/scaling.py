@@ -68,16 +68,17 @@ class Clock:
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
-        self.first: float | None = (
-            None  # when the first block was encoded: before that packages are imported and a fit planned
-        )
+        # When the first block was encoded: before that packages are imported and a fit planned.
+        self.first: float | None = None
         self.read_until = self.start
+        self.processor = [time.process_time()] * 2  # of this process, at the first block and at the last
         self.questions = 0
 
     def read(self, share: float | None) -> None:
         self.read_until = time.perf_counter()
+        self.processor[1] = time.process_time()
         if self.first is None:
-            self.first = self.read_until
+            self.first, self.processor[0] = self.read_until, self.processor[1]
 
     def counted(self, question: int, share: float) -> None:
         self.questions = question
@@ -88,6 +89,8 @@ class Clock:
             "plan": round((self.first or self.start) - self.start, 2),
             "read": round(self.read_until - (self.first or self.start), 2),
             "count": round(end - self.read_until, 2),
+            "read_processor": round(self.processor[1] - self.processor[0], 3),
+            "count_processor": round(time.process_time() - self.processor[1], 3),
             "questions": self.questions,
         }
 

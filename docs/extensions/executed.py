@@ -64,7 +64,7 @@ def kept_outputs(page: Path, pictures: Path) -> list[Output]:
     return outputs
 
 
-def thumbnails(text: str, blocks: list[Block], outputs: list[Output], folder: str) -> str:
+def thumbnails(page: str, text: str, blocks: list[Block], outputs: list[Output], folder: str) -> str:
     """Return a grid of the first picture of each section, in Markdown."""
     cards, seen = [], set()
     for block, output in zip(blocks, outputs, strict=True):
@@ -72,7 +72,7 @@ def thumbnails(text: str, blocks: list[Block], outputs: list[Output], folder: st
         if output.pictures and headings and headings[-1] not in seen:
             seen.add(headings[-1])
             anchor = re.sub(r"[^\w -]", "", headings[-1].lower()).replace(" ", "-")
-            card = f":::{{grid-item-card}} {headings[-1]}\n:link: #{anchor}\n:link-type: url\n"
+            card = f":::{{grid-item-card}} {headings[-1]}\n:link: {page}.html#{anchor}\n:link-type: url\n"
             cards.append(f"{card}:img-bottom: {folder}/{output.pictures[0]}\n:::")
     return "::::{grid} 2 2 3 4\n:gutter: 2\n:class-container: thumbnails\n\n" + "\n".join(cards) + "\n::::"
 
@@ -108,7 +108,7 @@ def execute(app: Sphinx, name: str, source: list[str]) -> None:
     for block, output in reversed(list(zip(blocks, outputs, strict=True))):
         text = text[: block.end] + shown(block, output, folder) + text[block.end :]
     if THUMBNAILS in text:
-        text = text.replace(THUMBNAILS, thumbnails(source[0], blocks, outputs, folder))
+        text = text.replace(THUMBNAILS, thumbnails(page.stem, source[0], blocks, outputs, folder))
     if any(fnmatch(name, pattern) for pattern in app.config.notebook_pages):
         notebook = pictures / f"{page.stem}.ipynb"
         write_notebook(page, notebook)

@@ -6,7 +6,8 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.additive.losses import Logistic
-from hedgerow.additive.terms import AdditiveModel, Term
+from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.margins import UNIT
 from hedgerow.schema import Encoder

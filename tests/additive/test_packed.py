@@ -14,10 +14,11 @@ from hand_built import DEPTHS, by_hand, model_of, records, schema_of
 import hedgerow as hr
 from hedgerow.additive import packed as module
 from hedgerow.additive.links import Link
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.packed import Packed
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import AdditiveModel, Term, joined
+from hedgerow.additive.terms import Term, joined
 from hedgerow.curator import Cut
 from hedgerow.margins import VOTE_STEPS
 from hedgerow.schema import Encoder

@@ -7,7 +7,8 @@ import pytest
 from hand_built import model_of, records
 
 from hedgerow.additive.files import holds, restored
-from hedgerow.additive.terms import AdditiveModel, Term
+from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError
 from hedgerow.estimator.exported import format_of

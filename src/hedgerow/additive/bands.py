@@ -19,7 +19,8 @@ from hedgerow.additive.estimate import (
     estimated,
     posterior_covariances,
 )
-from hedgerow.additive.terms import AdditiveModel, Measured, Term
+from hedgerow.additive.model import AdditiveModel
+from hedgerow.additive.terms import Measured, Term
 from hedgerow.arrays import Floats
 from hedgerow.margins import UNIT
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.additive.bands import Response, curve_variance, of_centred_classes
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.starts import codes_in
-from hedgerow.additive.terms import AdditiveModel, Term, joined
+from hedgerow.additive.terms import Term, joined
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.curator import Cut
 from hedgerow.estimator.explanation import Explanation, cells_in_words

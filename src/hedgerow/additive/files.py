@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import AdditiveModel, Term
+from hedgerow.additive.terms import Term
 from hedgerow.arrays import Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import FileFormatError

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive.links import Scale
+from hedgerow.additive.model import AdditiveModel, scoring
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import AdditiveModel, joined
-from hedgerow.additive.trees import scoring
+from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.export import ScoringForm
 from hedgerow.texts import short_repr

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
+from hedgerow.additive.terms import Term
 from hedgerow.arrays import Integers
-
-if TYPE_CHECKING:
-    from hedgerow.additive.terms import Term
 
 __all__ = ["Packed"]
 

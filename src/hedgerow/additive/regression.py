@@ -15,6 +15,7 @@ from scipy.special import expit, logsumexp
 
 from hedgerow.additive.estimate import Estimate
 from hedgerow.additive.links import Link
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.outcome_model import RegressionModel
 from hedgerow.additive.plan import AdditivePlan, Course, Opening, Rules
 from hedgerow.additive.round import Fit
@@ -27,7 +28,7 @@ from hedgerow.additive.squared import (
     counts_of_signed_residuals,
 )
 from hedgerow.additive.starts import StartVotes
-from hedgerow.additive.terms import AdditiveModel, Term
+from hedgerow.additive.terms import Term
 from hedgerow.curator import Queryable
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget, Noise

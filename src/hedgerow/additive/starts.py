@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from hedgerow.additive.files import DAMAGED, holds
 from hedgerow.additive.losses import Logistic
+from hedgerow.additive.model import OF_START, AdditiveModel
 from hedgerow.additive.packed import Packed
 from hedgerow.additive.squared import Squared
-from hedgerow.additive.terms import OF_START, AdditiveModel, Term, joined
+from hedgerow.additive.terms import Term, joined
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError, FileFormatError

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.cli.evaluate import read_report
 from hedgerow.cli.options import (
     InputFile,

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from hedgerow import __version__
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis.figures import Card
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.boosting.plan import BoostedModel

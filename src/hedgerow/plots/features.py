@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.additive.curves import Curve, Pair, curve_of, pair_of
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
 from hedgerow.boosting.plan import BoostedModel, columns_of
 from hedgerow.errors import ConfigurationError

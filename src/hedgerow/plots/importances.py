@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.additive.curves import noise_by_feature
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
 from hedgerow.plots.axes import BLUE, GREY, new_axes, wrapped
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from hedgerow.additive.curves import condition, explained
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.monotone import signs_of
 from hedgerow.additive.plan import AdditivePlan, Rules
-from hedgerow.additive.terms import AdditiveModel, joined
+from hedgerow.additive.terms import joined
 from hedgerow.arrays import Floats
 from hedgerow.class_weights import ClassWeights
 from hedgerow.errors import ConfigurationError

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 
-from hedgerow.additive.terms import AdditiveModel
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Draw, PrivateEstimator, PublicCoins, result_of
 from hedgerow.parameters import Instance

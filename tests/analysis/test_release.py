@@ -205,7 +205,7 @@ class Scripted(Randomness):
 
 
 def released_in_two_worlds(monkeypatch):
-    monkeypatch.setattr("hedgerow.analysis.questions.Randomness", Scripted)
+    monkeypatch.setattr("hedgerow.curator.given.Randomness", Scripted)
     rng = np.random.default_rng(0)
     worlds = [
         {"a": rng.random(30), "b": rng.integers(0, 9, 30)},
@@ -479,7 +479,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"ledger": 3}, "ledger"),
         ({"X": [[1, "a"]]}, "no names"),
         ({"X": np.zeros((3, 2))}, "no names"),
-        ({"X": hr.Records.from_batches([PEOPLE], label="x")}, "y must be left out"),
+        ({"X": hr.Records.from_batches([PEOPLE], label="x")}, "pass y=None"),
         ({"X": hr.Records.from_batches(iter([{**PEOPLE, "x": LABELS}]), label="x"), "y": None}, "once only"),
         ({"y": LABELS[:5]}, "different lengths"),
         ({"classes": [1, "1"]}, "one class"),

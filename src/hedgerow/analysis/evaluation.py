@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.card import MOST_BINS, ReportCard
-from hedgerow.analysis.questions import promised
 from hedgerow.analysis.readings import OneClass, blocks_of
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.analysis.residuals import ResidualGrid
 from hedgerow.analysis.scores import ScoreGrid
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator import Queryable
+from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, without_sizes
-from hedgerow.estimator import ClassModel, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest, read_given
+from hedgerow.estimator import ClassModel, OutcomeModel, PrivateClassifier, PrivateRegressor, model_digest
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from hedgerow.analysis.questions import promised
 from hedgerow.analysis.released import NO_VALUE, ReleasedSchema, ReleasePlan
+from hedgerow.curator.given import check_alone, promised
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
@@ -145,9 +145,9 @@ def private_schema(
     stand_in = stand_in if person is None else stand_in.replace(person=person)
     with_outcome, with_classes = outcome is True, classes is None and stand_in.outcome is None
     _check(claim, bool(categorical) or with_classes, trimmed, failure)
-    if isinstance(X, Records) and groups is not None:
-        raise ConfigurationError("hr.Records hold person ids themselves; omit groups, and name the column by group=.")
-    if not isinstance(X, Records):
+    if isinstance(X, Records):
+        check_alone(y, groups)
+    else:
         X, groups = split_groups(X, groups, person)
     records, labels = _read(X, y, stand_in, with_labels=with_classes or with_outcome)
     if isinstance(records, Records):
@@ -240,10 +240,6 @@ def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> N
 def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Columns | Records, Any]:
     """Return the columns in the order of the schema, and the labels, if they are asked for."""
     if isinstance(X, Records):
-        if y is not None:
-            raise ConfigurationError(
-                "hr.Records hold their labels, so y must be left out; name their column by label=."
-            )
         X.check(stand_in, again=True)
         return X, None
     if with_labels and y is None:

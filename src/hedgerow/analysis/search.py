@@ -17,15 +17,14 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.analysis.questions import RULES, promised
 from hedgerow.analysis.trials import ByError, ByRight, Disjoint, Found, Scoring, Stopping, Tables, Trials, planned
+from hedgerow.curator.given import RULES, promised, read_given
 from hedgerow.engines.progress import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
     PrivateClassifier,
     PrivateEstimator,
-    read_given,
     run,
     with_result,
 )

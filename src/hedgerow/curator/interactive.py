@@ -6,28 +6,26 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers
+from hedgerow.curator.given import RULES, read_given
 from hedgerow.curator.queryable import Nodes, Queryable
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.notebook import html_table
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, RandomSource, Seed, check_parameters
+from hedgerow.parameters import Constraint, Instance, Integer, RandomSource, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Pure
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Encoder, Schema
-from hedgerow.schema.columns import read_records
-from hedgerow.schema.persons import Groups, read_groups, split_groups
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
 from hedgerow.table import MemoryTable, keep_of
 from hedgerow.texts import counted, short_repr
@@ -37,14 +35,10 @@ __all__ = ["Curator", "Question", "for_learner", "public_draws"]
 
 LATEST = 10  # queries that notebooks show
 
-RULES: Mapping[str, Constraint] = {
+OWN_RULES: Mapping[str, Constraint] = {
     "schema": Instance(Schema, "an hr.Schema, which says what is public about the data"),
-    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
     "max_bins": Integer(2, 1024),
-    "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
-    "random_state": Seed(),
-    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
+    **{name: rule for name, rule in RULES.items() if name != "delta"},
 }
 
 
@@ -155,7 +149,7 @@ class Curator:
     ) -> None:
         given = {"schema": schema, "epsilon": epsilon, "max_bins": max_bins, "adjacency": adjacency}
         given |= {"random_state": random_state, "ledger": ledger, "records_per_person": records_per_person}
-        check_parameters(given, RULES)
+        check_parameters(given, OWN_RULES)
         if schema is None:
             raise ConfigurationError(
                 "schema is None, but a curator reads records by a public schema; pass an hr.Schema."
@@ -163,7 +157,7 @@ class Curator:
         self._schema, self._max_bins = schema, int(max_bins)
         of_one = schema.records_per_person if records_per_person is None else int(records_per_person)
         self._claim = Claim(exact(epsilon), Fraction(0), check_adjacency(adjacency), of_one)
-        X, y, self._named, persons = _read(X, y, groups, schema)
+        X, y, self._named, persons = read_given(X, y, groups, schema)
         self._person = None if persons is None else persons.name
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
@@ -353,22 +347,6 @@ class Curator:
     def _asked(self, text: str, nodes: Nodes, epsilon: float, answer: Integers) -> Integers:
         self._questions.append(Question(text, len(nodes), exact(epsilon)))
         return answer
-
-
-def _read(X: Any, y: Any, groups: Any, schema: Schema) -> tuple[Any, Any, bool, Groups | None]:
-    """Return records and labels whose shapes were checked, whether columns have names, and who the records are of."""
-    if isinstance(X, Records):
-        if y is not None:
-            raise ConfigurationError("hr.Records hold their labels; pass y=None, and name the label column by label=.")
-        if groups is not None:
-            raise ConfigurationError(
-                "hr.Records hold person ids themselves; omit groups, and name the column by group=."
-            )
-        X.check(schema)
-        return X, None, True, X.groups_by(schema)
-    X, groups = split_groups(X, groups, schema.person)
-    columns, labels = read_records(X, y, schema.features, schema.labels)
-    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
 
 
 # Not methods: with a learner's queries an analyst's own code could read records.

@@ -4,7 +4,6 @@ from hedgerow.estimator.base import PrivateEstimator, restored, result_of, with_
 from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMATS
-from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     answered,
     certificate_of,
@@ -47,7 +46,6 @@ __all__ = [
     "draw_coins",
     "model_digest",
     "plan_of",
-    "read_given",
     "restored",
     "result_of",
     "rules_of",

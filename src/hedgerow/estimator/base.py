@@ -16,12 +16,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.archive import write_archive
+from hedgerow.curator.given import read_given
 from hedgerow.curator.interactive import Curator, for_learner, public_draws
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, UnreadColumnWarning
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import Exported, format_of
-from hedgerow.estimator.given import read_given
 from hedgerow.estimator.planning import (
     Planned,
     certificate_of,

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator.base import PrivateEstimator
-from hedgerow.estimator.given import inferred_schema
+from hedgerow.estimator.inferred import inferred_schema
 from hedgerow.estimator.plans import ClassModel
 from hedgerow.schema import Schema
 

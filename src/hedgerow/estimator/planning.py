@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import Any, ClassVar, Self, TypeVar
 
 from sklearn.base import BaseEstimator
 
 from hedgerow.curator import Queryable
+from hedgerow.curator.given import RULES
 from hedgerow.curator.interactive import Curator
 from hedgerow.engines.records import Records, table_of
 from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.estimator.plans import Draw, FineBins, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import (
-    Choice,
     Constraint,
-    Exact,
     Instance,
-    Integer,
     RandomSource,
-    Seed,
     check_keywords,
     check_parameters,
     constructor_keywords,
 )
-from hedgerow.privacy.accounting import Adjacency, check_adjacency, cost
+from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
@@ -51,16 +47,12 @@ __all__ = [
 ]
 
 COMMON: Mapping[str, Constraint] = {
-    "epsilon": Exact(exact, "the privacy budget, a number from 1e-9 to 1e9; pass for example epsilon=1.0"),
     "schema": Instance(
         Schema,
         "an hr.Schema, which says what is public about the data; build one, load one with hr.Schema.load(path), or pass "
         "None to explore without a guarantee",
     ),
-    "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
-    "random_state": Seed(),
-    "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
+    **{name: rule for name, rule in RULES.items() if name != "delta"},
 }
 
 

@@ -335,6 +335,18 @@ def schema_with(**features):
     return hr.Schema(features, classes=["no", "yes"])
 
 
+def test_a_private_search_says_where_its_candidates_start_from(task, tmp_path):
+    kind, y, init = task
+    search = hr.PrivateSearchCV(kind(schema=init.schema_, init=init), {"n_estimators": [3, 5]}, epsilon=1.0)
+    search.fit(some(3000, 5000), y[3000:5000])
+    best = search.best_estimator_
+    assert init.certificate_.digest[:16] in search.certificate_.starts[0]
+    assert best.certificate_.starts == search.certificate_.starts
+    assert "starts from" in search.certificate_.details()
+    best.save(tmp_path / "best")
+    assert np.array_equal(said(hr.load(tmp_path / "best")), said(best))
+
+
 OTHERS = {
     "other features": ({"schema": schema_with(a=hr.Numeric(0, 1))}, "only init has 'b'"),
     "more features": (

@@ -26,6 +26,7 @@ from hedgerow.estimator import (
     PrivateClassifier,
     PrivateEstimator,
     run,
+    starts_of,
     with_result,
 )
 from hedgerow.ledgers.ledger import Ledger
@@ -197,7 +198,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         refits = [] if last is None else self._candidates(grid, last)
         last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
-        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep)
+        starts = tuple(dict.fromkeys(start for one in self._candidates(grid, search) for start in starts_of(one)))
+        certificate = self._certified(type(self).__name__, event, whole, randomness, ASSUMPTIONS, keep, starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with trials.tables:
@@ -210,7 +212,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 own, claim, found = plan.event, last, Found(found.place, model, coins)
             of_best = self._candidates(grid, claim)[found.place]
             rests = (*ASSUMPTIONS, _of_search(certificate, refitted=last is not None))
-            own_certificate = self._certified(type(of_best).__name__, own, claim, randomness, rests, keep)
+            own_certificate = self._certified(
+                type(of_best).__name__, own, claim, randomness, rests, keep, starts_of(of_best)
+            )
             best = with_result(of_best, schema, own_certificate, found.model, named=named, coins=found.coins)
             self._searched = Searched(grid[found.place], best, certificate)
         for doubt in doubts:
@@ -225,6 +229,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         randomness: Randomness,
         assumptions: tuple[str, ...],
         keep: Keep | None,
+        starts: tuple[str, ...],
     ) -> Certificate:
         """Return the certificate of the whole search, or of the model that it releases."""
         return certify(
@@ -236,6 +241,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             seeded=randomness.seeded,
             assumptions=assumptions,
             person=None if keep is None else keep.groups.name,
+            starts=starts,
         )
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:

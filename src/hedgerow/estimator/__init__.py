@@ -12,6 +12,7 @@ from hedgerow.estimator.planning import (
     plan_of,
     rules_of,
     run,
+    starts_of,
 )
 from hedgerow.estimator.plans import (
     ClassModel,
@@ -50,5 +51,6 @@ __all__ = [
     "result_of",
     "rules_of",
     "run",
+    "starts_of",
     "with_result",
 ]

@@ -44,6 +44,7 @@ __all__ = [
     "plan_of",
     "rules_of",
     "run",
+    "starts_of",
 ]
 
 COMMON: Mapping[str, Constraint] = {
@@ -162,6 +163,11 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
     return plain(estimator)._plan(schema, claim, coins)
 
 
+def starts_of(estimator: Planned) -> tuple[str, ...]:
+    """Return what a certificate says of the model that a fit of an estimator starts from."""
+    return estimator._starts()
+
+
 def certificate_of(
     estimator: Planned,
     schema: Schema,
@@ -173,7 +179,7 @@ def certificate_of(
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded where it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant
-    starts = estimator._starts()
+    starts = starts_of(estimator)
     return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person, starts=starts)
 
 

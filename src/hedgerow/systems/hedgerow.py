@@ -132,6 +132,9 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     >>> labels, curve = model.feature_curve("a")
     >>> len(labels) == len(curve)
     True
+    >>> this_year = hr.HedgerowClassifier(epsilon=1.0, schema=schema, init=model).fit(X, y)
+    >>> "starts from a HedgerowClassifier" in this_year.certificate_.details()
+    True
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

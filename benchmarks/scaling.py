@@ -5,6 +5,7 @@
     python benchmarks/scaling.py memory --folder /tmp/records --records 1e7      # fits on arrays, in memory
     python benchmarks/scaling.py dask --folder /tmp/records --records 1e7
     python benchmarks/scaling.py spark --folder /tmp/records --records 1e6
+    python benchmarks/scaling.py dask --folder /tmp/records --records 1e7 --limit 1024     # MiB of each worker
 
 Every fit runs in a process of its own, once before to compile, and prints one line of JSON: seconds of reading and encoding, of
 counting, and the largest resident size (mapped pages count). ``local`` runs ``hedgerow train`` itself.
@@ -142,7 +143,13 @@ def fit_in_memory(system: str, files: list[Path]) -> dict:
     return {"read": round(encoded - start, 2), "count": round(time.perf_counter() - encoded, 2)}
 
 
-def fit_by_dask(system: str, files: list[Path], workers: int) -> dict:
+def moved(clock: Clock, wire) -> dict[str, float]:
+    """Return seconds, and the tasks and bytes of a question."""
+    each = {name: round(getattr(wire, name) / clock.questions) for name in ("tasks", "sent", "received")}
+    return {**clock.times(), **{f"{name} a question": number for name, number in each.items()}}
+
+
+def fit_by_dask(system: str, files: list[Path], workers: int, limit: int) -> dict:
     """Fit on a Dask dataframe of the files, on workers of one thread each."""
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
@@ -151,16 +158,18 @@ def fit_by_dask(system: str, files: list[Path], workers: int) -> dict:
 
     schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=None, memory_limit=limit << 20 or "auto"
+        ) as cluster,
         Client(cluster) as client,
     ):
         ddf = dd.read_parquet([str(path) for path in files])
         records = hr.Records.from_dask(ddf, client=client).with_progress(clock)
         estimator(system, schema).fit(records)
-        return {**clock.times(), "sent": records.source.wire.sent, "received": records.source.wire.received}
+        return moved(clock, records.source.wire)
 
 
-def fit_by_spark(system: str, files: list[Path], workers: int) -> dict:
+def fit_by_spark(system: str, files: list[Path], workers: int, limit: int) -> dict:
     """Fit on a Spark frame of the files, on executors of one core each."""
     from pyspark.sql import SparkSession
 
@@ -169,15 +178,15 @@ def fit_by_spark(system: str, files: list[Path], workers: int) -> dict:
     schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
-        SparkSession.builder.master(f"local-cluster[{workers},1,2048]")
+        SparkSession.builder.master(f"local-cluster[{workers},1,{limit or 2048}]")
         .config("spark.ui.enabled", "false")
-        .config("spark.executor.memory", "2g")
+        .config("spark.executor.memory", f"{limit or 2048}m")
         .getOrCreate()
     )
     try:
         records = hr.Records.from_spark(session.read.parquet(*[str(path) for path in files])).with_progress(clock)
         estimator(system, schema).fit(records)
-        return {**clock.times(), "sent": records.source.wire.sent, "received": records.source.wire.received}
+        return moved(clock, records.source.wire)
     finally:
         session.stop()
 
@@ -210,7 +219,7 @@ def run(arguments: argparse.Namespace) -> None:
     elif way == "memory":
         found = fit_in_memory(system, files)
     else:
-        found = (fit_by_dask if way == "dask" else fit_by_spark)(system, files, arguments.workers)
+        found = (fit_by_dask if way == "dask" else fit_by_spark)(system, files, arguments.workers, arguments.limit)
     found = {"way": way, "system": system, "records": arguments.records[0], **found, "MiB": resident()}
     print(json.dumps(found), flush=True)
 
@@ -224,6 +233,9 @@ def main() -> None:
     parser.add_argument("--memory", type=int, default=1024, help="MiB")
     parser.add_argument("--spill")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--limit", type=int, default=0, help="MiB of a worker of Dask (0: its share of the machine) or Spark"
+    )
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -243,7 +255,7 @@ def every(arguments: argparse.Namespace) -> None:
             for _ in range(arguments.repeats if place else 1):
                 command = [sys.executable, __file__, arguments.way, "--one", "--folder", str(arguments.folder)]
                 command += ["--records", str(records), "--systems", system, "--memory", str(arguments.memory)]
-                command += ["--workers", str(arguments.workers)]
+                command += ["--workers", str(arguments.workers), "--limit", str(arguments.limit)]
                 command += ["--spill", arguments.spill] if arguments.spill else []
                 lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout
                 if place:

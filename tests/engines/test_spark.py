@@ -3,6 +3,7 @@
 import os
 import shutil
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
 
 import hedgerow as hr
+from hedgerow.engines.shelves import Shelves
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -61,6 +63,35 @@ def test_many_answers_are_added_up_on_the_executors(spark, tmp_path, monkeypatch
     schema, X, y, records = on_spark(spark, random_records(7), tmp_path / "frame")
     whole = saved(estimator("edprf", schema).fit(X, y), tmp_path / "whole")
     assert saved(estimator("edprf", schema).fit(records), tmp_path / "spark") == whole
+
+
+def test_partitions_that_are_not_on_their_executor_are_encoded_again(spark, tmp_path, monkeypatch):
+    """As where Spark sends a task to an executor that does not hold the partition."""
+    schema, X, y, records = on_spark(spark, random_records(7), tmp_path / "frame")
+    whole = saved(estimator("hedgerow, delta", schema).fit(X, y), tmp_path / "whole")
+    asked, again, questions = Shelves.asked, Shelves.made_again, []
+
+    def clear(_):  # within: executors do not have this module
+        for folder in os.environ["SPARK_LOCAL_DIRS"].split(","):
+            for table in Path(folder).glob("hedgerow-table-*"):
+                shutil.rmtree(table)
+
+    made = []
+
+    def lost(self, facts, packed):
+        questions.append(len(questions))
+        if questions[-1] in (2, 5):
+            spark.sparkContext.parallelize(range(4), 4).foreach(clear)
+        return asked(self, facts, packed)
+
+    def counted(self, places, facts, packed):
+        made.extend(places)
+        return again(self, places, facts, packed)
+
+    monkeypatch.setattr(Shelves, "asked", lost)
+    monkeypatch.setattr(Shelves, "made_again", counted)
+    assert saved(estimator("hedgerow, delta", schema).fit(records), tmp_path / "spark") == whole
+    assert len(made) >= 2
 
 
 @pytest.mark.parametrize("change", ["gone", "turned"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -14,14 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.engines.collect import Partial, combined
 from hedgerow.engines.encode import FEWEST_AT_ONCE, Checksum, changed, check_number, encoded
 from hedgerow.engines.persons import Whose
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError
 from hedgerow.schema.persons import Ids
 from hedgerow.sources.streams import Layout
-from hedgerow.table import Behind, Bits, Candidates, Keep, Memo, Partition, Reading, Share, Task, only, unpacked
+from hedgerow.table import Bits, Candidates, Keep, Reading, Share, only, unpacked
 from hedgerow.table.reading import Codes, Labels
 from hedgerow.threads import single
 
@@ -30,12 +28,10 @@ __all__ = [
     "Fact",
     "Facts",
     "Rows",
-    "answered",
     "candidates",
     "chosen",
     "counted",
     "encode",
-    "forget",
     "kept",
     "persons",
     "placed",
@@ -190,51 +186,9 @@ def counted(
     return total
 
 
-# What this process remembers of logs; a worker that is lost loses it, and another one carries out the log anew.
-_MEMOS: dict[tuple[str, int], Memo] = {}
-MOST_LOGS = 4  # that a process remembers: those that were begun last
-
-
-def memo_of(log: str, place: int) -> Memo:
-    """Return what this process remembers of a partition under a log; older logs give way to a new one."""
-    if (log, place) not in _MEMOS:
-        for old in list(dict.fromkeys(known for known, _ in list(_MEMOS) if known != log))[: -MOST_LOGS + 1]:
-            forget(old)
-    return _MEMOS.setdefault((log, place), Memo())
-
-
-def forget(log: str) -> None:
-    """Drop what this process remembers of a log."""
-    for key in [key for key in list(_MEMOS) if key[0] == log]:
-        _MEMOS.pop(key, None)
-
-
-def answered(facts: Sequence[Facts], rows: Sequence[Rows], packed: bytes) -> Partial:
-    """Return what partitions answer together: a function of their records and the task with its whole log.
-
-    Raises
-    ------
-    EngineError
-        If the records are not those that the driver knows.
-    """
-    task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
-    with single():
-        return combined(task.question, (_answered(task, *one) for one in zip(facts, rows, strict=True)))
-
-
 def _check(facts: Facts, rows: Rows) -> None:
     if not hmac.compare_digest(facts.digest, rows.digest):
         raise changed()
-
-
-def _answered(task: Task, facts: Facts, rows: Rows) -> Partial:
-    _check(facts, rows)
-    arrays: dict[str, npt.NDArray[Any]] = {"codes": writable(rows.codes), "labels": writable(rows.labels)}
-    try:
-        answer = task.answer(Partition(facts.first_row, arrays), memo_of(task.log, facts.place))
-    except Behind:
-        return Partial((), None, (facts.place,))
-    return Partial((facts.place,), answer)
 
 
 def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

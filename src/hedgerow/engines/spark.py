@@ -22,6 +22,7 @@ from hedgerow.engines.encode import CHANGED, Checksums, changed
 from hedgerow.engines.persons import UNICODE, Whose, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.remote import Chosen, Fact, Facts, Rows
+from hedgerow.engines.shelves import Cells, Shelves, Types, cells_of, drop, persisted
 from hedgerow.engines.values import Counts, ValueCounts
 from hedgerow.errors import EngineError, HedgerowError, MissingExtraError
 from hedgerow.schema import Schema
@@ -30,8 +31,6 @@ from hedgerow.sources.streams import Layout
 from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Share, Task
 
 __all__ = ["SparkEngine", "SparkSource"]
-
-Cells = tuple[bytes, bytes, bytes, bytes, int]  # codes, classes, ids, checksum and number of records of a partition
 
 MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
 LOOK = 0.2  # seconds between two looks at how far a job is
@@ -45,29 +44,6 @@ def check_installed() -> None:
         raise MissingExtraError(
             'records of Spark need pyspark: install it with pip install "hedgerow[spark]", and Java beside it.'
         ) from error
-
-
-@dataclass(frozen=True)
-class Types:
-    """How a partition's codes and classes are stored as bytes."""
-
-    features: int
-    codes: np.dtype[Any]
-    labels: np.dtype[Any]
-
-    def rows(self, cells: Cells) -> Rows:
-        """Return a partition as it was before it became bytes."""
-        codes, labels, ids, digest, records = cells
-        return Rows(
-            np.frombuffer(codes, dtype=self.codes).reshape(records, self.features),
-            np.frombuffer(labels, dtype=self.labels),
-            bytes(digest),
-            np.frombuffer(ids, dtype=np.uint64).reshape(-1, 2),
-        )
-
-
-def _cells_of(rows: Rows) -> Cells:
-    return rows.codes.tobytes(), rows.labels.tobytes(), rows.ids.tobytes(), rows.digest, len(rows.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,24 +69,25 @@ class SparkSource:
         whose = None if keep is None else Whose(None, unicode_version(), keep.part)
         types = Types(len(reading.n_codes), reading.dtype, reading.label_dtype)
         jobs = Jobs(self._context, self.timeout)
-        encoded = rows = self._encoded(partial(remote.encode, reading, layout, self.checksums.key, whose))
+        rows = self._encoded(partial(remote.encode, reading, layout, self.checksums.key, whose))
+        shelves = Shelves(self._context, rows, types)
         try:
-            found = _facts(encoded, jobs, progress.read)
+            found = _facts(shelves.held if keep is None else persisted(rows), jobs, progress.read)
             for place, fact in enumerate(found):
                 self.checksums.check(reading, place, fact.digest)
             facts = remote.placed(found)
             if keep is not None:
-                chosen = self._chosen(encoded, types, keep, found, jobs)
-                kept = encoded.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), types))
-                rows = kept.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
-                _facts(rows, jobs, Silent().read)
-                _drop(encoded)  # with the ids, which nothing but lost executors needs any more
+                chosen = self._chosen(rows, types, keep, found, jobs)
+                kept = rows.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), types))
+                shelves = Shelves(self._context, kept, types)
+                _facts(shelves.held, jobs, Silent().read)
+                drop(rows)  # with the ids, which nothing but lost executors needs any more
                 facts = [mine.after for mine in chosen]
-            engine = SparkEngine(self._context, rows, facts, types, jobs, progress, self.wire)
+            engine = SparkEngine(self._context, shelves, facts, jobs, progress, self.wire)
             return PartitionedTable(engine, reading.n_codes, reading.n_classes)
         except BaseException:
-            _drop(encoded)
-            _drop(rows)
+            drop(rows)
+            shelves.close()
             raise
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
@@ -118,12 +95,12 @@ class SparkSource:
         jobs, whose, chosen = Jobs(self._context, self.timeout), None, None
         if keep is not None:
             whose = Whose(None, unicode_version(), keep.part)
-            encoded = self._encoded(partial(remote.persons, asked, layout, self.checksums.key, whose))
+            encoded = persisted(self._encoded(partial(remote.persons, asked, layout, self.checksums.key, whose)))
             try:
                 types = Types(0, np.dtype(np.uint8), np.dtype(np.int8))
                 chosen = self._chosen(encoded, types, keep, _facts(encoded, jobs, Silent().read), jobs)
             finally:
-                _drop(encoded)
+                drop(encoded)
         count = partial(remote.counted, asked, layout, self.checksums.key, whose)
         given = self._context.broadcast(pickle.dumps((count, chosen)))
         counted = self.frame.mapInArrow(_counter_of(given), "counts binary").rdd.map(lambda row: bytes(row[0]))
@@ -140,8 +117,7 @@ class SparkSource:
         """Return what executors make of each partition, one element in each."""
         given = self._context.broadcast(pickle.dumps(encode))
         columns = "codes binary, labels binary, ids binary, digest binary, count long"
-        rows = self.frame.mapInArrow(_encoder_of(given), columns).rdd.map(tuple)
-        return rows.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
+        return self.frame.mapInArrow(_encoder_of(given), columns).rdd.map(tuple)
 
     def _chosen(self, rows: Any, types: Types, keep: Keep, found: Sequence[Fact], jobs: Jobs) -> list[Chosen]:
         """Return which records of each partition count, which the executors know by their persons."""
@@ -161,80 +137,94 @@ class SparkSource:
 
 def _facts(rows: Any, jobs: Jobs, told: Callable[[float | None], None]) -> list[Fact]:
     """Return what each partition's records are, once they are there."""
-    facts = rows.mapPartitions(lambda parts: [[Fact(part[4], bytes(part[3])) for part in parts]])
+    facts = rows.mapPartitions(lambda parts: [[Fact(part[-1], bytes(part[-2])) for part in parts]])
     found: list[list[Fact]] = jobs.run(facts.collect, told)
     if any(len(one) != 1 for one in found):
         raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
     return [fact for (fact,) in found]
 
 
-def _drop(rows: Any) -> None:
-    with suppress(Exception):
-        rows.unpersist(blocking=False)
-
-
 class SparkEngine:
     """Asks the executors of a cluster; what a lost one held is read and carried out anew by another one.
 
-    Every question is a job, whose tasks get the whole log; an executor that remembers its beginning carries out the rest.
+    A question is a job with a task for each partition, which is sent the commands that it has not seen yet and maps codes and
+    margins from its executor's disk. Partitions that lack earlier commands say so, and are sent all; those that are not on that
+    disk are encoded again where they are asked next.
 
     Parameters
     ----------
     context : SparkContext
         The context.
-    rows : RDD
-        The codes of each partition, one element in each.
+    shelves : Shelves
+        The partitions.
     facts : list of Facts
         What they must be.
-    types : Types
-        Of the codes.
     jobs : Jobs
         What runs jobs.
     progress : Progress
         Whoever shows how far questions are.
     wire : Wire
-        Where bytes are counted.
+        Where bytes and tasks are counted.
     """
 
     def __init__(
-        self, context: Any, rows: Any, facts: list[Facts], types: Types, jobs: Jobs, progress: Progress, wire: Wire
+        self, context: Any, shelves: Shelves, facts: list[Facts], jobs: Jobs, progress: Progress, wire: Wire
     ) -> None:
-        self._context, self._rows, self._jobs = context, rows, jobs
-        self._facts, self._progress, self._wire = facts, progress, wire
-        self._types = types
+        self._shelves, self._jobs, self._progress, self._wire = shelves, jobs, progress, wire
+        self._partitions, self._facts = len(facts), context.broadcast(facts)
+        self._sent: dict[str, int] = {}  # the last command of each log that executors were told
         self._questions = count(1)
 
     def ask(self, task: Task) -> Integers:
         """Return the sum of every partition's answer, each of them once."""
-        packed, question = pickle.dumps(task), next(self._questions)
-        self._wire.sent += len(packed)
-        sent = self._context.broadcast((packed, self._facts, self._types))
-        total = Total(len(self._facts))
-        answers = self._rows.mapPartitionsWithIndex(_answer_of(sent))
-        cells = task.question.cells(task.n_codes, task.n_classes) * len(self._facts)
-        asked = task.question
-
-        def act() -> list[bytes]:
-            if cells <= MANY_CELLS:
-                collected: list[bytes] = answers.collect()
-                return collected
-            return [answers.treeReduce(lambda one, other: _joined(asked, one, other))]
-
-        try:
-            for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
-                self._wire.received += len(answer)
-                total.add(pickle.loads(answer))  # noqa: S301 - from our own executors
-        finally:
-            with suppress(Exception):
-                sent.destroy()
+        total, question = Total(self._partitions), next(self._questions)
+        absent = self._add(total, question, partial(self._first, task.after(self._sent.get(task.log, 0))))
+        packed = pickle.dumps(task)
+        while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
+            behind = total.missing - absent
+            ask, places = (self._shelves.asked_of, behind) if behind else (self._shelves.made_again, set(absent))
+            absent -= places
+            absent |= self._add(total, question, partial(self._sent_to, ask, sorted(places), packed))
+        self._sent[task.log] = task.end
         return total.sum
 
+    def _first(self, task: Task) -> list[bytes]:
+        """Return what all partitions answer, as partial sums."""
+        packed, cells, asked = pickle.dumps(task), task.question.cells(task.n_codes, task.n_classes), task.question
+        self._count(packed, self._partitions)
+        answers = self._shelves.asked(self._facts, packed)
+        if cells * self._partitions <= MANY_CELLS:
+            collected: list[bytes] = answers.collect()
+            return collected
+        return [answers.treeReduce(lambda one, other: _joined(asked, one, other))]
+
+    def _sent_to(self, ask: Callable[..., list[bytes]], places: Sequence[int], packed: bytes) -> list[bytes]:
+        self._count(packed, len(places))
+        return ask(places, self._facts, packed)
+
+    def _count(self, packed: bytes, tasks: int) -> None:
+        self._wire.sent += len(packed)
+        self._wire.tasks += tasks
+
+    def _add(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
+        """Add up what a job returns, and return the partitions that are absent."""
+        absent: set[int] = set()
+        for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
+            self._wire.received += len(answer)
+            found: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
+            total.add(found)
+            absent.update(found.absent)
+        return absent
+
     def forget(self, log: str) -> None:
-        """Do nothing: executors drop the logs that were not asked about for longest."""
+        """Forget what executors were told; they drop the logs that were not asked about for longest."""
+        self._sent.pop(log, None)
 
     def close(self) -> None:
         """Drop everything."""
-        _drop(self._rows)
+        self._shelves.close()
+        with suppress(Exception):
+            self._facts.destroy()
 
 
 class Jobs:
@@ -328,7 +318,7 @@ def _encoder_of(given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def encode(batches: Iterator[Any]) -> Iterator[Any]:
         arrow = import_module("pyarrow")
 
-        cells = _cells_of(pickle.loads(given.value)(batches))  # noqa: S301 - from the driver
+        cells = cells_of(pickle.loads(given.value)(batches))  # noqa: S301 - from the driver
         types = [*[arrow.binary()] * 4, arrow.int64()]
         arrays = [arrow.array([cell], kind) for cell, kind in zip(cells, types, strict=True)]
         yield arrow.RecordBatch.from_arrays(arrays, ["codes", "labels", "ids", "digest", "count"])
@@ -362,18 +352,9 @@ def _candidates_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], It
 def _kept_of(sent: Any, types: Types) -> Callable[[int, Iterator[Any]], Iterator[Cells]]:
     def keep(place: int, parts: Iterator[Any]) -> Iterator[Cells]:
         for part in parts:
-            yield _cells_of(remote.kept(types.rows(part), sent.value[place]))
+            yield cells_of(remote.kept(types.rows(part), sent.value[place]))
 
     return keep
-
-
-def _answer_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
-    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        packed, facts, types = sent.value
-        for part in parts:
-            yield pickle.dumps(remote.answered([facts[place]], [types.rows(part)], packed))
-
-    return answer
 
 
 def _joined(question: Any, one: bytes, other: bytes) -> bytes:

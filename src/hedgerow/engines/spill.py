@@ -22,7 +22,7 @@ import numpy.typing as npt
 from hedgerow.engines.kernels import block_sums
 from hedgerow.errors import EngineError
 
-__all__ = ["Spill"]
+__all__ = ["ArrayChecksums", "Spill"]
 
 Array = npt.NDArray[Any]
 
@@ -30,11 +30,19 @@ TRIES, PAUSE = 20, 0.05  # seconds
 BLOCK_WORDS = 4096  # of 32 bits, whose keys stay in a core's own cache
 
 
-class _Checksums:
-    """Checksums by a key that never leaves memory: whoever can write to the disk cannot make an array that has the same."""
+class ArrayChecksums:
+    """Checksums by a key that never goes to the disk: whoever can write there cannot make an array that has the same.
 
-    def __init__(self) -> None:
-        self._keys = np.frombuffer(os.urandom(8 * BLOCK_WORDS), dtype=np.uint64)
+    Parameters
+    ----------
+    key : bytes, optional
+        What the key is made of; without it the key is drawn, and stays in this process.
+    """
+
+    def __init__(self, key: bytes | None = None) -> None:
+        size = 8 * BLOCK_WORDS
+        keys = os.urandom(size) if key is None else hashlib.shake_256(b"hedgerow arrays" + key).digest(size)
+        self._keys = np.frombuffer(keys, dtype=np.uint64)
 
     def of(self, array: Array) -> bytes:
         """Return the checksum of an array's bytes: that of its blocks' sums, and of what is left of a word."""
@@ -55,7 +63,7 @@ class _OnDisk:
     shape: tuple[int, ...]
     checksum: bytes
 
-    def read(self, checksums: _Checksums) -> Array:
+    def read(self, checksums: ArrayChecksums) -> Array:
         """Return the array, or raise EngineError where it is not what was written."""
         try:
             array: Array = np.fromfile(self.path, dtype=self.dtype).reshape(self.shape)
@@ -96,7 +104,7 @@ class Spill:
         self._left = memory
         self._names = count()
         self._lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
-        self.checksums = _Checksums()
+        self.checksums = ArrayChecksums()
         self._closed = False
         # Before the folder is made: an interruption between the two would leave it behind.
         self._removed = weakref.finalize(self, _remove, self._folder)

@@ -1,0 +1,247 @@
+"""Partitions on the local disk of an executor, which any of its Python processes maps and answers from."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import mmap
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.engines.collect import Partial, narrowed
+from hedgerow.engines.encode import changed
+from hedgerow.engines.remote import Facts, Rows
+from hedgerow.engines.spill import ArrayChecksums
+from hedgerow.table import Behind, Memo, Partition, Task
+from hedgerow.threads import single
+
+__all__ = ["Shelf", "shelf_of"]
+
+Array = npt.NDArray[Any]
+
+MOST_TABLES = MOST_LOGS = (
+    4  # that stay on a disk, and of a table: what was used last; Spark removes all with the executor
+)
+CHANGING = frozenset({"margins"})  # arrays that commands change where they are; they replace the others
+
+
+@lru_cache(maxsize=8)
+def _checksums(key: bytes) -> ArrayChecksums:
+    return ArrayChecksums(key)
+
+
+def shelf_of(table: str, key: bytes, place: int) -> Shelf:
+    """Return where this executor keeps a partition of a table: on one of the disks that Spark gives it."""
+    folders = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
+    return Shelf(Path(folders[place % len(folders)]), table, key)
+
+
+def remove(table: str) -> None:
+    """Remove all that this executor keeps of a table."""
+    for folder in os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(","):
+        shutil.rmtree(_folder_of(Path(folder), table), ignore_errors=True)
+
+
+def _folder_of(parent: Path, table: str) -> Path:
+    return parent / f"hedgerow-table-{table}"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The partitions of one table in a folder that only this user may enter, with what logs made of them.
+
+    Every array is a file, and an index beside it says what it is and which checksum it has, by a key that the driver sends and no
+    disk keeps. What is gone, altered or half written counts as absent: it is encoded again, or made again from the whole log.
+
+    Parameters
+    ----------
+    parent : path
+        Where the folder is made.
+    table : str
+        The name by which executors know these partitions.
+    key : bytes
+        The key of checksums.
+    """
+
+    parent: Path
+    table: str
+    key: bytes
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this table."""
+        return _folder_of(self.parent, self.table)
+
+    def put(self, place: int, rows: Rows) -> None:
+        """Keep a partition."""
+        _make(self.folder, "hedgerow-table-*", MOST_TABLES)
+        files = Files(self.folder, str(place), self.key)
+        files.write({"codes": rows.codes, "labels": rows.labels}, rows.digest.hex())
+
+    def answer(self, facts: Facts, packed: bytes) -> Partial:
+        """Return what a partition answers, or why it cannot.
+
+        Raises
+        ------
+        EngineError
+            If its records are not those that the driver knows.
+        """
+        task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
+        found = Files(self.folder, str(facts.place), self.key).read()
+        if found is None:
+            return Partial((), None, absent=(facts.place,))
+        if not hmac.compare_digest(facts.digest.hex(), found[0]):
+            raise changed()
+        try:
+            with single(), self._memo(task.log, facts.place) as memo:
+                answer = task.answer(Partition(facts.first_row, found[1]), memo)
+        except Behind:
+            return Partial((), None, behind=(facts.place,))
+        return Partial((facts.place,), narrowed(task.question, answer))
+
+    @contextmanager
+    def _memo(self, log: str, place: int) -> Iterator[Memo]:
+        """Lend what a log made of a partition; where another task has it, an empty one."""
+        folder = self.folder / f"log-{log}"
+        _make(folder, "log-*", MOST_LOGS)
+        with _locked(folder / f"{place}.lock") as free:
+            if not free:
+                yield Memo()
+                return
+            files = Files(folder, str(place), self.key)
+            position, arrays = files.read(CHANGING) or ("0", {})
+            memo, before = Memo(arrays), dict(arrays)
+            memo.position = int(position)
+            files.forget()  # whoever is killed while it changes leaves none
+            try:
+                yield memo
+            finally:
+                if memo.position > 0:
+                    with suppress(OSError):  # made again from the whole log, then
+                        files.write(memo.arrays, str(memo.position), before)
+
+
+class Files:
+    """Arrays of one name in a folder, and their index: a line that says what they are, below its own checksum."""
+
+    def __init__(self, folder: Path, name: str, key: bytes) -> None:
+        self._folder, self._name, self._key = folder, name, key
+        self._entries: dict[str, list[Any]] = {}
+
+    def read(self, changing: frozenset[str] = frozenset()) -> tuple[str, dict[str, Array]] | None:
+        """Return what was said of the arrays, and these, mapped; None if anything is not as it was written.
+
+        Those that are ``changing`` are changed on disk by whoever changes them, the others in memory alone.
+        """
+        try:
+            signed, text = self._index.read_text("ascii").split("\n")
+            if not hmac.compare_digest(signed, self._signed(text)):
+                return None
+            said, self._entries = json.loads(text)
+            arrays = {name: self._mapped(name, name in changing) for name in self._entries}
+        except (OSError, ValueError):
+            return None
+        found: str = said
+        return found, arrays
+
+    def write(self, arrays: MutableMapping[str, Array], said: str, kept: dict[str, Array] | None = None) -> None:
+        """Write arrays, but those that were ``kept`` as they are; then the index, whole or not at all."""
+        before = {} if kept is None else kept
+        checksums = _checksums(self._key)
+        entries = {}
+        for name, array in arrays.items():
+            same = before.get(name) is array
+            if not same:
+                with self._replaced(self._path(name)) as path, open(path, "xb") as file:
+                    np.ascontiguousarray(array).tofile(file)
+            if same and name not in CHANGING:
+                entries[name] = self._entries[name]
+            else:
+                entries[name] = [array.dtype.str, array.shape, checksums.of(array).hex()]
+        for name in before.keys() - arrays.keys():
+            self._path(name).unlink(missing_ok=True)
+        text = json.dumps([said, entries])
+        with self._replaced(self._index) as path, open(path, "x", encoding="ascii") as index:
+            index.write(f"{self._signed(text)}\n{text}")
+
+    def forget(self) -> None:
+        """Remove the index, so that the arrays count as absent."""
+        self._index.unlink(missing_ok=True)
+
+    @property
+    def _index(self) -> Path:
+        return self._folder / f"{self._name}.index"
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{self._name}.{name}"
+
+    def _signed(self, text: str) -> str:
+        about = f"{self._folder.name} {self._name} {text}".encode("ascii")
+        return hashlib.blake2b(about, key=self._key, digest_size=32).hexdigest()
+
+    def _mapped(self, name: str, changing: bool) -> Array:
+        """Return an array whose pages are the file's, or raise ValueError where it is not what was written."""
+        kind, shape, checksum = self._entries[name]
+        access = mmap.ACCESS_WRITE if changing else mmap.ACCESS_COPY  # kernels take arrays that may be written to
+        with open(self._path(name), "r+b") as file:
+            empty = not os.fstat(file.fileno()).st_size
+            content: Any = bytearray() if empty else mmap.mmap(file.fileno(), 0, access=access)
+        array = np.frombuffer(content, dtype=np.dtype(kind)).reshape(shape)
+        if not hmac.compare_digest(_checksums(self._key).of(array).hex(), checksum):
+            raise ValueError(name)
+        return array
+
+    @contextmanager
+    def _replaced(self, path: Path) -> Iterator[Path]:
+        """Yield a path to write to, whose file then takes the place of another one at once."""
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.unlink(missing_ok=True)
+        try:
+            yield part
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _make(folder: Path, alike: str, most: int) -> None:
+    """Make a folder; of those like it the ones that were used last stay."""
+    if folder.exists():
+        return
+    used = sorted(folder.parent.glob(alike), key=_last_used)
+    for old in used[: max(0, len(used) - most + 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+
+
+def _last_used(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold a lock that ends with the process, and say whether it was free."""
+    import fcntl  # executors run on systems that have it
+
+    with open(path, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True

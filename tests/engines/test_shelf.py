@@ -1,0 +1,155 @@
+"""Partitions on an executor's disk: whatever is lost, altered or half written there is absent, and any process answers alike."""
+
+import multiprocessing
+import os
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_held import partitions, task
+
+from hedgerow.engines import shelf
+from hedgerow.engines.shelf import Shelf
+from hedgerow.errors import EngineError
+
+fcntl = pytest.importorskip("fcntl")
+
+KEY = bytes(range(32))
+
+
+@pytest.fixture
+def shelved(tmp_path):
+    """A shelf with partitions, and what these must be."""
+    kept = Shelf(tmp_path, "t", KEY)
+    facts = []
+    for one, rows in partitions():
+        kept.put(one.place, rows)
+        facts.append(one)
+    return kept, facts
+
+
+def ask(kept, facts, question):
+    return [kept.answer(one, pickle.dumps(question)) for one in facts]
+
+
+def answers(kept, facts, question):
+    found = ask(kept, facts, question)
+    assert [one.places for one in found] == [(one.place,) for one in facts]
+    return [one.sum.tolist() for one in found]
+
+
+def elsewhere(kept, facts, question):
+    """What another process answers."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(ask, (kept, facts, question))
+
+
+def test_another_process_answers_from_what_this_one_made(shelved):
+    kept, facts = shelved
+    whole = answers(kept, facts, task())
+    found = elsewhere(kept, facts, task().after(1))
+    assert [one.sum.tolist() for one in found] == whole
+    assert sum(np.sum(one) for one in whole) > 0
+
+
+def test_partitions_say_that_they_are_absent_or_lack_commands(shelved, tmp_path):
+    kept, facts = shelved
+    assert [one.behind for one in ask(kept, facts, task().after(1))] == [(0,), (1,), (2,), (3,)]
+    assert Shelf(tmp_path, "other", KEY).answer(facts[0], pickle.dumps(task())).absent == (0,)
+    assert Shelf(tmp_path, "t", bytes(32)).answer(facts[0], pickle.dumps(task())).absent == (0,)
+    with pytest.raises(EngineError, match="not those that were read before"):
+        kept.answer(replace(facts[0], digest=b"other"), pickle.dumps(task()))
+
+
+@pytest.mark.parametrize("name", ["codes", "labels", "index"])
+def test_any_byte_of_a_partition_that_is_altered_makes_it_absent(name, shelved):
+    kept, facts = shelved
+    (path,) = kept.folder.glob(f"0.{name}")
+    right = path.read_bytes()
+    for place in range(0, len(right), 1 + len(right) // 40):
+        path.write_bytes(right[:place] + bytes([right[place] ^ 1]) + right[place + 1 :])
+        assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+    for wrong in (b"", right[:-1], right + b"\0"):
+        path.write_bytes(wrong)
+        assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+    path.write_bytes(right)
+    assert kept.answer(facts[0], pickle.dumps(task())).places == (0,)
+
+
+@pytest.mark.parametrize("name", ["part-1", "index"])
+def test_what_a_log_made_is_made_again_where_it_was_altered(name, shelved):
+    kept, facts = shelved
+    whole = answers(kept, facts, task())
+    path = kept.folder / "log-log" / f"0.{name}"
+    right = path.read_bytes()
+    path.write_bytes(right[:-1] + bytes([right[-1] ^ 1]))
+    assert kept.answer(facts[0], pickle.dumps(task().after(1))).behind == (0,)
+    assert answers(kept, facts, task()) == whole
+    assert answers(kept, facts, task().after(1)) == whole
+
+
+def test_files_of_one_partition_do_not_stand_for_another(shelved):
+    kept, facts = shelved
+    for path in kept.folder.glob("3.*"):
+        path.rename(path.with_name(path.name.replace("3.", "0.")))
+    assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)
+
+
+def test_a_process_that_ends_while_it_counts_leaves_nothing_that_counts_twice(shelved, monkeypatch):
+    kept, facts = shelved
+    whole = answers(kept, facts, task())
+
+    def broken(self, records):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(task().commands[0][1]), "apply", broken)
+        with pytest.raises(KeyboardInterrupt):
+            kept.answer(facts[0], pickle.dumps(replace(task(), commands=((2, task().commands[0][1]),), end=2, since=1)))
+    assert kept.answer(facts[0], pickle.dumps(task().after(1))).behind == (0,)
+    assert answers(kept, facts, task()) == whole
+
+
+def test_a_task_that_runs_twice_at_a_time_is_answered_without_the_memo(shelved):
+    kept, facts = shelved
+    whole = answers(kept, facts, task())
+    with open(kept.folder / "log-log" / "0.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert kept.answer(facts[0], pickle.dumps(task().after(1))).behind == (0,)
+        assert answers(kept, facts, task()) == whole
+    assert answers(kept, facts, task().after(1)) == whole
+
+
+def test_older_tables_and_logs_give_way(shelved, tmp_path):
+    kept, facts = shelved
+    for number in range(shelf.MOST_LOGS + 1):
+        assert kept.answer(facts[3], pickle.dumps(task(f"log{number}"))).places == (3,)
+        os.utime(kept.folder / f"log-log{number}", (number, number))
+    assert len(list(kept.folder.glob("log-*"))) == shelf.MOST_LOGS
+    assert not (kept.folder / "log-log0").exists()
+    os.utime(kept.folder, (0, 0))
+    for number in range(shelf.MOST_TABLES):
+        other = Shelf(tmp_path, f"t{number}", KEY)
+        other.put(0, next(partitions())[1])
+        os.utime(other.folder, (number + 1, number + 1))
+    assert len(list(tmp_path.iterdir())) == shelf.MOST_TABLES
+    assert not kept.folder.exists()
+
+
+def test_a_table_that_is_closed_is_removed(shelved, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},{tmp_path / 'other'}")
+    spread = [shelf.shelf_of("s", KEY, place) for place in range(2)]
+    assert {one.parent for one in spread} == {tmp_path, tmp_path / "other"}
+    for place, one in enumerate(spread):
+        one.put(place, next(partitions())[1])
+    shelf.remove("s")
+    assert not any(one.folder.exists() for one in spread)
+    assert shelved[0].folder.exists()
+
+
+def test_files_are_for_this_user_alone(shelved):
+    kept, facts = shelved
+    answers(kept, facts, task())
+    for folder in (kept.folder, kept.folder / "log-log"):
+        assert os.stat(folder).st_mode & 0o077 == 0

@@ -67,7 +67,7 @@ def rdata(package: str, item: str) -> pd.DataFrame:
 
 
 def categories(data: pd.DataFrame, names: list[str]) -> dict[str, hr.Categorical]:
-    """Return the categories that the sets' codebooks list, which are all that occur."""
+    """Return the categories that occur in the whole set; an owner would take them from a codebook, and not off the records."""
     return {name: hr.Categorical(sorted(map(str, data[name].dropna().unique()))) for name in names}
 
 

@@ -108,7 +108,7 @@ def is_private(variant: str) -> Verdict:
     models = [_fitted(schedule, 30, None, variant) for schedule in SCHEDULES.values()]
     steps = [step for model in models for step in unprotected(model.certificate_.event)]
     if steps:
-        return stated(False, f"{len(set(steps))} kinds of unprotected steps; one of them: {steps[0]}")
+        return Verdict("does not", f"{len(set(steps))} kinds of unprotected steps", f"one of them: {steps[0]}")
     spent = [float(model.certificate_.spent) for model in models]
     return stated(
         all(model.certificate_.holds for model in models) and max(spent) <= 1, f"{max(spent):.3g} is spent at epsilon 1"

@@ -117,11 +117,31 @@ def test_intervals_cover_these_records_and_half_as_wide_ones_do_not(model):
 
     for name in FIGURES:
         assert sum(covered(name, card) for card in cards) >= 0.9 * runs
-    spread = np.std([card.bias for card in cards])
+    spread = np.std([card._figure("bias", card.counts).value for card in cards])
     low, high = cards[0].interval("bias", sampling=False)
-    figure = cards[0].figure("bias")
+    figure = cards[0]._figure("bias", cards[0].counts)
     half = (high - low - (figure.high - figure.low)) / 2
     assert 1.5 * spread < half < 2.6 * spread
+
+
+def test_figures_of_few_records_in_a_wide_range_are_near_the_truth():
+    """All noisy cells together have an RMSE that is off by a half and more: most are empty, and far from zero."""
+    rng = np.random.default_rng(0)
+    outcome = hr.Numeric(0, 20_000)
+    schema, a = hr.Schema({"a": hr.Numeric(0, 1)}, outcome=outcome), rng.uniform(size=4000)
+    y = 15_000 * a + rng.gamma(2, 300, 4000)
+    model = hr.HedgerowRegressor(epsilon=20, schema=schema, random_state=0).fit(a[:2000, None], y[:2000])
+    X, y = a[2000:, None], y[2000:]
+    rmse = mean_squared_error(y, model.predict(X)) ** 0.5
+    off, off_of_all = [], []
+    for seed in range(10):
+        card = evaluate(model, X, y, epsilon=1, random_state=seed)
+        off.append(abs(card.rmse / rmse - 1))
+        off_of_all.append(abs(card._figure("rmse", card.counts).value / rmse - 1))
+    low, high = card.interval("rmse", sampling=False)
+    assert low <= card.rmse <= high
+    assert np.mean(off) < 0.3
+    assert np.mean(off_of_all) > 0.5
 
 
 def test_a_card_with_too_few_records_says_nothing(model):

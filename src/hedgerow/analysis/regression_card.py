@@ -106,6 +106,29 @@ class RegressionCard(Card):
         """The mean residual: above zero where predictions are too low."""
         return self.figure("bias").value
 
+    def figure(self, name: str) -> Figure:
+        """Return a figure by its name, of the cells that stand out from their noise, within what it can be.
+
+        The noise of many empty cells far from zero would otherwise outweigh the records, whose squares are small.
+        """
+        low, high = self._bounds(name)
+        return Figure(*(min(max(part, low), high) for part in self._function(name)(self._significant)))
+
+    @property
+    def _significant(self) -> Floats:
+        """The counts, zero in bins of predictions that do not stand out from the noise, and where all larger residuals do not."""
+        table, possible, half = self._table, self.grid.possible, self.grid.bins // 2
+        rows = table.sum(axis=1) > CLEAR * self.deviation * np.sqrt(possible.sum(axis=1))
+        table, possible = table * rows[:, None], possible & rows[:, None]
+        both = (part.sum(axis=0) for part in (table, possible))
+        beyond, cells = (np.cumsum((part[half:] + part[:half][::-1])[::-1])[::-1] for part in both)
+        places = np.flatnonzero(beyond > CLEAR * self.deviation * np.sqrt(cells))
+        if not len(places):
+            return self.counts
+        reach = places[-1] + 1
+        table[:, : half - reach] = table[:, half + reach :] = 0.0
+        return np.asarray(table.ravel())
+
     def interval(self, name: str, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
         """Return an interval that covers a figure with a probability of about ``level``; see ``Card``."""
         if name != "rmse":

@@ -393,3 +393,11 @@ def test_the_round_before_is_of_the_same_rule_records_and_cuts(given):
     halved = curator.open_round(RULE, None, (ON_B,), SPLITS)
     with pytest.raises(ConfigurationError, match="the round before"):
         curator.open_round(RULE, None, (ON_B, ON_C), before=halved)
+
+
+def test_the_round_before_is_of_the_same_curator():
+    """Sums of other records would enter the answer without being charged to these."""
+    one, other = (Queryable(MemoryTable(*records(n), N_CODES, 2), Fraction(10**4), Unnoisy()) for n in (50, 51))
+    before = other.open_round(RULE, None, (ON_B,))
+    with pytest.raises(ConfigurationError, match="the round before"):
+        one.open_round(RULE, None, (ON_B, ON_C), before=before)

@@ -363,15 +363,15 @@ class Queryable:
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, feature)
-                of = (self._changes, halvings, rule)
-                if before is not None and not before.precedes(of, cuts):
+                of = (self, self._changes, halvings, rule)
+                if before is not None and not before._precedes(of, cuts):
                     raise ConfigurationError(
                         "the round before is of other records, margins or cuts; open this one without it."
                     )
                 sums = table.sums(rule, votes, layout)
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
             if before is not None and skipped is not None:
-                by_cell = before.completed(by_cell, skipped)
+                by_cell = before._completed(by_cell, skipped)
             return Round(
                 rule, by_cell, layout.offsets(offsets), splits, self._charge_all, self._randomness, of, tuple(cuts)
             )

@@ -84,11 +84,11 @@ class Round:
             return Candidate(feature)
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
 
-    def precedes(self, of: tuple[object, ...], cuts: Sequence[Cut]) -> bool:
+    def _precedes(self, of: tuple[object, ...], cuts: Sequence[Cut]) -> bool:
         """Return whether its sums are of the same, without groups, in the cells of all cuts but the last."""
         return self._splits is None and len(cuts) > 0 and self._of == of and self._cuts == tuple(cuts[:-1])
 
-    def completed(self, sums: Integers, skipped: Truth) -> Integers:
+    def _completed(self, sums: Integers, skipped: Truth) -> Integers:
         """Return the sums (cells, groups, codes, channels) where those of ``skipped`` cells were passed over.
 
         Each of these is one half of a cell of this round's, whose other half is known.

@@ -2,11 +2,13 @@
 
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hedgerow.additive.links import LOWEST, Link, LogLink, LogOutcome
+from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.round import Fit, OneRound
 from hedgerow.additive.squared import Counts, Poisson, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.audit import Grid, open_law, worst_loss
@@ -15,6 +17,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT
 from hedgerow.mechanisms import Budget
 from hedgerow.privacy.accounting import cost
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Categorical, Encoder, Numeric, Schema
 from hedgerow.schema.outcome import Grid as OutcomeGrid
 from hedgerow.table import MemoryTable
@@ -216,3 +219,19 @@ def test_nothing_that_stands_out_is_told_as_what_it_is():
     assert np.isfinite(spread.mean)
     assert 1 <= spread.loss(10.0, 10.0, 0.2, loss(1)).clip <= spread.edges[-1]
     assert isinstance(rule, Counts)
+
+
+@pytest.mark.parametrize(("size", "believed"), [(4_000, True), (40_000, False)])
+def test_a_histogram_by_which_residuals_grew_changes_no_clip(size, believed):
+    schema = Schema({"a": Numeric(0, 1)}, outcome=Numeric(0, 10))
+    opening = RegressionPlan(RegressionRules(), schema, Claim(Fraction(1)), rounds=None, bins=None)._opening
+    rule, generator = opening.of_residuals, np.random.default_rng(0)
+
+    def spread(size):
+        return Spread.of(rule, histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule), 1.0)
+
+    released = histogram(np.abs(generator.normal(0, size, 20_000)).astype(np.int64), rule)
+    curator = SimpleNamespace(open_round=lambda *_, whole: SimpleNamespace(whole_sums=lambda noise: released))
+    before = spread(10_000)
+    found = opening.residuals(curator, SimpleNamespace(take=lambda: None), before)
+    assert (found is not before) == believed

@@ -158,10 +158,14 @@ class OutcomeOpening(Opening):
         return Spread.of(self.of_outcomes, released, self._noise.deviation)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread) -> Spread:
-        """Return how absolute residuals spread, as ``before`` where the noise hides them; at most ``renewals`` times."""
+        """Return how absolute residuals spread; at most ``renewals`` times.
+
+        As ``before`` where the noise hides them, or where its bins were merged until they say that residuals grew.
+        """
         released = curator.open_round(self.of_residuals, fit.take(), whole=True).whole_sums(self._watching)
         found = Spread.of(self.of_residuals, released, self._watching.deviation)
-        return found if found.clear > before.records / 2 else before
+        shown = found.clear > before.records / 2 and found.mean_square <= before.mean_square
+        return found if shown else before
 
 
 class RegressionPlan(AdditivePlan):

@@ -331,6 +331,11 @@ class Spread:
         """The mean."""
         return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
 
+    @property
+    def mean_square(self) -> float:
+        """The mean square."""
+        return self.clipped(math.inf)[0]
+
     def around(self, center: float) -> Spread:
         """Return how absolute distances from a value spread; each bin is even."""
         ends = np.unique(np.append(0, np.abs(self.edges - round(center))))

@@ -86,6 +86,7 @@ class Squared:
     scored_l1 = UNIT
     prior = RESIDUALS
     linear = True
+    orders_cuts = True
 
     @property
     def channels(self) -> int:

@@ -9,7 +9,17 @@ from scipy.stats import multivariate_normal
 
 import hedgerow as hr
 from hedgerow.additive import estimate
-from hedgerow.additive.estimate import COMMON, LOG_ODDS, SPREADS, Prior, Visits, denoised, estimated, folded, order_of_cuts
+from hedgerow.additive.estimate import (
+    COMMON,
+    LOG_ODDS,
+    SPREADS,
+    Prior,
+    Visits,
+    denoised,
+    estimated,
+    folded,
+    order_of_cuts,
+)
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
 CURVE = np.append(np.linspace(-1, 1, BINS - 1), 0)[:, None]

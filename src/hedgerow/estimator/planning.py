@@ -77,7 +77,7 @@ class Planned(BaseEstimator):  # type: ignore[misc]
         names a column of persons, or ``fit`` is given ``groups``, the k records are drawn at random; otherwise that nobody has
         more is the owner's promise.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
         Where the fit's plan is booked before anything is drawn.
     """

@@ -1,4 +1,4 @@
-"""What the boosting systems of the papers share: a private form and a published one, side by side."""
+"""Base classes of the papers' boosting systems, with a private and a published form side by side."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VOTES: Mapping[str, Votes] = {"real": Real(), "discrete": Discrete()}
 
 
 def by_budget(epsilon: Fraction, few: int, some: int, many: int) -> int:
-    """Return a number of rounds for an add/remove budget [our choice]: below 1/2, from there on, and from 10 on."""
+    """Return the number of rounds for an add/remove budget [our choice]: below 1/2, from 1/2 to below 10, or at least 10."""
     return few if epsilon < ENOUGH else some if epsilon < PLENTY else many
 
 
@@ -36,9 +36,9 @@ class BoostedSystem(BoostingClassifier):
     epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: the system's default.
+        Number of rounds. None: the system's default.
     max_bins : int or None
-        Equal-width bins of a numeric feature. None: the system's default.
+        Number of equal-width bins of a numeric feature. None: the system's default.
 
     Attributes
     ----------
@@ -83,14 +83,14 @@ class BoostedSystem(BoostingClassifier):
 
     @abstractmethod
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        """Return the default size for an add/remove budget of the private form; of the published form for None."""
+        """Return the default size for an add/remove budget of the private form, or for None the default of the published form."""
 
     def _size(self, epsilon: Fraction | None) -> Size:
-        """Return the size as the parameters say, or the default one."""
+        """Return the size from the parameters, with defaults for those that are None."""
         return self._default_size(epsilon).given(n_estimators=self.n_estimators, max_bins=self.max_bins)
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
-        """Return how many of the rounds are paid for, as public coins say."""
+        """Return the number of rounds that are paid for, which public coins determine."""
         return rounds
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
@@ -113,8 +113,8 @@ class PaperBooster(BoostedSystem):
     epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``BoostedSystem``.
     variant : {"private", "published"}
-        The form whose guarantee is proved, or the form that the paper prints, for two classes, whose certificate says that no
-        guarantee holds, and why.
+        "private": the form whose guarantee is proved. "published": the form that the paper prints, for two classes; its
+        certificate says that no guarantee holds, and why.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

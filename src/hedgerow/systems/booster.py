@@ -1,4 +1,4 @@
-"""What boosted classifiers share: delta, and what they say after every round."""
+"""What boosted classifiers share: the parameter delta, and predictions after every round."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Booster", "BoostingClassifier"]
 
 
 class Booster(Model, Protocol):
-    """What boosting leaves behind: sums of votes, after each round."""
+    """A fitted boosting model: sums of votes, after each round."""
 
     def decision(self, X: Any) -> Floats:
         """Return the margins, (records, classes), or for two classes the second's log-odds, (records,)."""
 
     def staged_decision(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision`` of the first round, the first two, and so on."""
+        """Yield ``decision`` after the first round, after the second, and so on."""
 
     def staged_probabilities(self, X: Any) -> Iterator[Floats]:
-        """Yield ``probabilities`` of the first round, the first two, and so on."""
+        """Yield ``probabilities`` after the first round, after the second, and so on."""
 
 
 class BoostingClassifier(PrivateClassifier):
@@ -38,8 +38,8 @@ class BoostingClassifier(PrivateClassifier):
     epsilon, schema, adjacency, records_per_person, random_state, ledger
         See ``PrivateClassifier``.
     delta : float, default 0.0
-        The delta of the guarantee, from 0 to below 1. Above 0, counts get normal noise and selections compose by
-        zero-concentrated DP; it should be far below one over the number of records.
+        The delta of the guarantee, at least 0 and below 1. If above 0, counts get normal noise and selections compose by
+        zero-concentrated DP. It should be far below one over the number of records.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -74,24 +74,24 @@ class BoostingClassifier(PrivateClassifier):
     def decision_function(self, X: Any) -> Floats:
         """Return the margins, of shape (n_samples, n_classes), or for two classes the second's log-odds, (n_samples,).
 
-        They are log-odds for every booster, in both forms, on the scale of curves and contributions (docs/log-odds.md):
-        ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` calibrates it for the cap: the
-        order of the classes is the same, the probabilities are not.
+        They are log-odds for every booster, in both forms, on the scale of curves and contributions (docs/log-odds.md).
+        ``predict_proba`` is their softmax, for two classes the sigmoid. ``HedgerowClassifier`` also calibrates probabilities for
+        the cap, which changes them but not the order of the classes.
         """
         booster = self._booster
         return booster.decision(self._features_of(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision_function`` of the first round, the first two, and so on."""
+        """Yield ``decision_function`` after the first round, after the second, and so on."""
         booster = self._booster
         yield from booster.staged_decision(self._features_of(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predict_proba`` of the first round, the first two, and so on."""
+        """Yield ``predict_proba`` after the first round, after the second, and so on."""
         booster = self._booster
         yield from booster.staged_probabilities(self._features_of(X))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield ``predict`` of the first round, the first two, and so on."""
+        """Yield ``predict`` after the first round, after the second, and so on."""
         for probabilities in self.staged_predict_proba(X):
             yield self.classes_[probabilities.argmax(axis=1)]

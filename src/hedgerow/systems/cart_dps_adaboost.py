@@ -19,7 +19,7 @@ from hedgerow.trees import AllRecords, Binary, LeafShare, NoisyCounts, Recipe, S
 
 __all__ = ["CARTDPsAdaBoostClassifier"]
 
-HALF = Fraction(1, 2)  # a record is sampled with half its weight
+HALF = Fraction(1, 2)  # a record is sampled with a probability of half its weight
 TESTS_SHARE = Fraction(3, 4)
 FOR_PRUNING = Fraction(3, 10)
 PAPER_SUBSPACE = 5
@@ -31,32 +31,32 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     Jia, Qiu and Ma, Journal of Cyber Security 6(4), 2021.
 
     Releases  ``n_estimators`` trees with noisy class counts in each leaf.
-    Costs     ``epsilon``, pure: an equal part for each round, amplified by the sampling; three quarters of a tree's budget for
-              its tests, the rest for its leaves. With ``delta`` above 0 records weigh instead of being sampled, as only pure
-              epsilon is amplified (docs/proofs/cart-dps-adaboost.md).
-    Departs   (private) from the paper: a record is in a round's sample once at most, with half its capped weight as
-              probability; tests are chosen by the exponential mechanism, all cuts and values at once; nothing stops a node;
-              a tree's vote follows from its noisy leaves.
-    Published algorithms 1, 3 and 4 as printed, with the circular budget; or as its authors coded them.
+    Costs     ``epsilon``, pure: an equal part for each round, amplified by the sampling. Three quarters of a tree's budget are
+              for its tests, the rest for its leaves. With ``delta`` above 0, records are weighted instead of sampled, because
+              only pure epsilon is amplified (docs/proofs/cart-dps-adaboost.md).
+    Departs   (private) from the paper. A record is in a round's sample at most once, with a probability of half its capped
+              weight. One run of the exponential mechanism selects a test among all cuts and values. No stop rule makes a node
+              a leaf. A tree's vote follows from its noisy leaves.
+    Published algorithms 1, 3 and 4 as printed, with the circular budget; or as the authors coded them.
 
     Parameters
     ----------
     epsilon, delta, schema, variant, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperBooster``. Defaults: 4 rounds below a budget of 0.5, 30 from 10 on, otherwise 10 [our choice]; published:
-        10, as coded with noise in Gini indices 30; 10 bins.
+        10, or 30 as coded with noise in Gini indices; 10 bins.
     max_depth : int or None
-        Tests on a path. None: 2 [our choice]; published: 4.
+        Maximum number of tests on a path. None: 2 [our choice]; published: 4.
     subspace : int or None
-        Features that a node is offered, drawn at random. None: all of them [our choice]; published: 5.
+        Number of features, drawn at random, that a node considers. None: all of them [our choice]; published: 5.
     criterion : {"max", "error", "gini"}
-        Private form: what ranks the tests; the paper's Gini score has twice the range [our choice].
+        Private form: the score that ranks the tests. The paper's Gini score has twice the range [our choice].
     voting : {"discrete", "real"}
-        Private form: a tree votes with one weight from its noisy error, or each leaf with its log-odds.
+        Private form: a tree votes with one weight from its noisy error, or each leaf votes with its log-odds.
     as_coded : bool
         Published form: whether to follow the authors' public code where it differs from the paper.
     coded_noise : {"votes", "gini"}
-        As coded: noise on the trees' answers, as in the four scripts that draw the paper's figures and tables, or in the Gini
-        indices and labels, as in a fifth one.
+        Where the coded form adds noise. "votes": to the trees' predictions, as in the four scripts that draw the paper's figures
+        and tables. "gini": to the Gini indices and labels, as in a fifth script.
 
     Examples
     --------

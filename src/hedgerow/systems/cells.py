@@ -1,4 +1,4 @@
-"""What classifiers that release cells have in common."""
+"""The base class of classifiers that release cells."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ class CellsClassifier(PrivateClassifier):
     epsilon, schema, adjacency, records_per_person, random_state, ledger
         See ``PrivateClassifier``.
     variant : {"private", "published"}
-        The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
-        holds, and why.
+        "private": the form whose guarantee is proved. "published": the form that the paper prints; its certificate says that no
+        guarantee holds, and why.
     specializations : int or None
-        How many groups are divided, at most. None: 10 from an add/remove budget of 0.5 on, otherwise 4; published: 10.
+        Maximum number of groups that are divided. None: 10 if the add/remove budget is at least 0.5, otherwise 4; published: 10.
     criterion : {"gini", "max", "information-gain"} or None
-        What ranks specializations; the private form has no information gain, the published one no Gini score. None: "gini";
-        published: the paper's.
+        The score that ranks specializations. The private form has no information gain, the published form no Gini score. None:
+        "gini"; published: the paper's.
     max_cells : int or None
-        A specialization that would make more cells is not offered. None: 4096 from an add/remove budget of 0.5 on, otherwise
-        64; published: 2**20.
+        Maximum number of cells: a specialization that would exceed it is not a candidate. None: 4096 if the add/remove budget is
+        at least 0.5, otherwise 64; published: 2**20.
     max_bins : int or None
-        Private form: places where a numeric feature may be cut, and one. None: 16; DT-Diff 64 from an add/remove budget of 1 on.
+        Private form: one more than the number of places where a numeric feature may be cut. None: 16; for DT-Diff 64 if the
+        add/remove budget is at least 1.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class CellsClassifier(PrivateClassifier):
         self.max_bins = max_bins
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        # The papers read their budgets whatever the adjacency is.
+        # The papers use their budgets under either adjacency.
         if self.variant == "published":
             return self._published(schema, claim.epsilon)
         return self._private(schema, claim.pure)
@@ -118,7 +119,7 @@ class CellsClassifier(PrivateClassifier):
         )
 
     def _default_bins(self, epsilon: Fraction) -> int:
-        """Return the places where a numeric feature may be cut, and one, for an add/remove budget."""
+        """Return one more than the number of places where a numeric feature may be cut, for an add/remove budget."""
         return MAX_BINS
 
     def _published(self, schema: Schema, epsilon: Fraction) -> PublishedCellsPlan:
@@ -136,15 +137,15 @@ class CellsClassifier(PrivateClassifier):
         )
 
     def released_cells(self, *, clip: bool = False) -> Cells:
-        """Return all that was released as a weighted table, for any other learner; this costs nothing.
+        """Return everything that was released as a weighted table, on which any other learner can be trained, at no cost.
 
-        Each cell stands there once for each class. ``generalize`` gives new records the same columns.
+        The table has one row for each cell and class. ``generalize`` gives new records the same columns.
 
         Parameters
         ----------
         clip : bool
-            Whether to leave out the rows whose count is not above zero. The signed counts of all rows are unbiased, also in
-            sums; without the negative ones, sums over many empty cells are too large, but learners accept them.
+            Whether to omit the rows whose count is not positive. The signed counts of all rows are unbiased, and so are their
+            sums. Without the negative counts, sums over many empty cells are too large, but learners accept them.
 
         Returns
         -------
@@ -163,7 +164,7 @@ class CellsClassifier(PrivateClassifier):
         return columns, y, weight[kept]
 
     def generalize(self, X: Any) -> dict[str, npt.NDArray[Any]]:
-        """Return records as the columns of ``released_cells``, by the released cut alone."""
+        """Return records as the columns of ``released_cells``, by the released cuts alone."""
         return self._cells().generalize(X)
 
     def _cells(self) -> CellsModel:

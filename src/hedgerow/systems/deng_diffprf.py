@@ -25,7 +25,7 @@ class DengDiffPRFClassifier(IntervalForest):
     """Differentially private random forest whose level budgets grow towards the leaves (DiffPRF of Deng et al.).
 
     Deng, Chen, Zhang and Wang, Journal of Chongqing University of Posts and Telecommunications 32(5), 2020. The formula is
-    not public; that each level gets twice what the level above it gets is assumed [inferred, low confidence].
+    not public. We assume that each level gets twice the budget of the level above it [inferred, low confidence].
 
     Releases, costs, departs, published
               as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
@@ -37,7 +37,7 @@ class DengDiffPRFClassifier(IntervalForest):
     adjacency, records_per_person, random_state, ledger
         See ``IntervalForest``.
     levels : {"geometric", "arithmetic", "uniform"}
-        How a tree's budget is shared among its levels.
+        How the levels of a tree share its budget.
 
     Examples
     --------

@@ -13,42 +13,43 @@ class DiffGenClassifier(CellsClassifier):
 
     Mohammed, Chen, Fung and Yu, "Differentially private data release for data mining", KDD 2011.
 
-    Releases  a table: every combination of groups of values (a cell), with noisy class counts, also where it is empty. Any
-              learner can be trained on it (``released_cells``); ``predict`` uses a rule of our own.
-    Costs     ``epsilon``, pure: half of it for choosing cut points and specializations, the rest for the counts
+    Releases  a table: every combination of groups of values (a cell), with noisy class counts, including empty cells. Any
+              learner can be trained on it (``released_cells``). ``predict`` uses a rule of our own.
+    Costs     ``epsilon``, pure: half of it to select cut points and specializations, the rest for the counts
               (docs/proofs/cells.md).
-    Departs   (private) from the published steps where they read raw data: classes and bins come from the schema, and
-              intervals without records can be cut; and it selects by permute-and-flip on scores at their one-sided range.
-    Published the paper's steps with the choices of its public implementation: the certificate says that no guarantee holds.
+    Departs   (private) from the published steps where they read raw data. Classes and bins come from the schema, and
+              intervals without records can be cut. It selects by permute-and-flip on scores at their one-sided range.
+    Published the paper's steps with the choices of its public implementation. The certificate says that no guarantee holds.
 
     Parameters
     ----------
     epsilon : float, default 1.0
         The total privacy budget, read as its shortest decimal.
     schema : Schema or None
-        What is public about the data, taxonomies of categorical features included. None infers it from the records, which
+        What is public about the data, including taxonomies of categorical features. None infers it from the records, which
         voids the guarantee.
     variant : {"private", "published"}
-        The form whose guarantee is proved, or the form that the paper prints.
+        "private": the form whose guarantee is proved. "published": the form that the paper prints.
     specializations : int or None
-        How many groups are divided, at most. None: 10 from an add/remove budget of 0.5 on, otherwise 4 [our choice];
+        Maximum number of groups that are divided. None: 10 if the add/remove budget is at least 0.5, otherwise 4 [our choice];
         published: 10.
     criterion : {"gini", "max", "information-gain"} or None
-        What ranks specializations. Private: the purity of the branches (our choice, the default), or the paper's Max, the
-        records that majority labels would get right. Published: the paper's information gain (the default), or Max.
+        The score that ranks specializations. Private: the purity of the branches (our choice, the default), or the paper's Max,
+        the number of records that majority labels classify correctly. Published: the paper's information gain (the default), or
+        Max.
     max_cells : int or None
-        A specialization that would make more cells is not offered. None: 4096 from an add/remove budget of 0.5 on, otherwise
-        64 [our choice]; published: 2**20.
+        Maximum number of cells: a specialization that would exceed it is not a candidate. None: 4096 if the add/remove budget is
+        at least 0.5, otherwise 64 [our choice]; published: 2**20.
     max_bins : int or None
-        Private form: places where a numeric feature may be cut, and one. None: 16 [our choice].
+        Private form: one more than the number of places where a numeric feature may be cut. None: 16 [our choice].
     adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+        What neighboring data sets are. Under "replace-one" the plan runs at half the budget.
     records_per_person : int
-        The guarantee is for one person, of whom at most so many records are read; see ``fit``.
+        The guarantee protects a person, of whom at most this many records are read; see ``fit``.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where the fit's plan is booked before anything is drawn.
+        The ledger that is charged for the fit's plan before anything is drawn.
 
     Attributes
     ----------

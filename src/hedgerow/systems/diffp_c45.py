@@ -36,23 +36,23 @@ class DiffPC45Classifier(PaperTree):
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
 
-    Releases  one tree with noisy class counts in each leaf; nodes' noisy numbers of records decide the pruning.
-    Costs     ``epsilon``, pure: an equal part for each question on a path, at most epsilon together (docs/proofs/id3.md).
-    Departs   (private) from the paper: cuts lie on the grid of the schema's ranges, one selection may stand in for n + 1, at
-              the one-sided range, and a leaf gets all that its path has left.
-    Published the authors' steps: cuts between the values of a node, the number of records taken from the data.
+    Releases  one tree with noisy class counts in each leaf. The noisy numbers of records of nodes decide the pruning.
+    Costs     ``epsilon``, pure: an equal part for each query on a path, at most epsilon in total (docs/proofs/id3.md).
+    Departs   (private) from the paper. Cuts lie on the grid of the schema's ranges. One selection, at the one-sided range, may
+              replace the paper's n + 1. A leaf gets all of the budget that its path has not spent.
+    Published the authors' steps: cuts lie between the values of a node, and the number of records is taken from the data.
 
     Parameters
     ----------
     epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 5 tests on a path; private: 4, cuts on a grid of 128 cells [our choice].
     criterion : {"max", "gini", "information-gain", "error"}
-        What ranks the tests.
+        The score that ranks the tests.
     split : {"merged", "separate"}
-        Private form: one selection among all cuts and categorical features, or, as in the paper, one for each numeric feature
-        and one among the features.
+        Private form. "merged": one selection among all cuts and categorical features. "separate", as in the paper: one selection
+        for each numeric feature and one among the features.
     pruning : {"pessimistic", "none"}
-        Whether the grown tree is cut back by C4.5's pessimistic error on noisy counts.
+        Whether the grown tree is pruned by C4.5's pessimistic error on noisy counts.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class DiffPC45Classifier(PaperTree):
         questions = 2 + cuts  # of a node: its size, cuts, the test; a leaf has the budget of 2
         return Recipe(
             assign=AllRecords(),
-            soft=True,  # one tree: shares of its leaf in place of one vote
+            soft=True,  # a single tree returns the class shares of its leaf, not one vote
             candidates=Mixed(),
             levels=LeafShare(Fraction(2, questions * depth + 2)),
             split=SelectTest(Exponential, score) if self.split == "merged" else SelectCutsThenTest(Exponential, score),

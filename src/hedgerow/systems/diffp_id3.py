@@ -20,23 +20,23 @@ __all__ = ["DiffPID3Classifier"]
 
 
 class DiffPID3Classifier(PaperTree):
-    """One ID3 tree whose tests the exponential mechanism chooses (DiffP-ID3).
+    """One ID3 tree whose tests are selected by the exponential mechanism (DiffP-ID3).
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
 
     Releases  one tree with noisy class counts in each leaf.
     Costs     ``epsilon``, pure: an equal part for each level, half of it for a noisy number of records that stops small nodes,
               half for the test (docs/proofs/id3.md).
-    Departs   (private) from the paper: the information gain has a public cap in place of the number of records, selections use
-              the one-sided range, which doubles their signal, and a leaf gets all that its path has left.
-    Published the authors' steps; their code takes the number of records from the data.
+    Departs   (private) from the paper. The information gain has a public cap in place of the number of records. Selections use
+              the one-sided range, which doubles their signal. A leaf gets all of the budget that its path has not spent.
+    Published the authors' steps. Their code takes the number of records from the data.
 
     Parameters
     ----------
     epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 5 tests on a path; private: 3 [our choice]; 5 bins.
     criterion : {"information-gain", "gini", "max", "error"}
-        What ranks the tests.
+        The score that ranks the tests.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class DiffPID3Classifier(PaperTree):
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
             assign=AllRecords(),
-            soft=True,  # one tree: shares of its leaf in place of one vote
+            soft=True,  # a single tree returns the class shares of its leaf, not one vote
             candidates=Multiway(),
             levels=Uniform(),
             split=SelectTest(Exponential, SCORES[self.criterion]),

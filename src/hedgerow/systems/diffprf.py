@@ -23,15 +23,15 @@ __all__ = ["DiffPRFClassifier"]
 class DiffPRFClassifier(PaperForest):
     """Differentially private random forest of ID3 trees (DiffPRF).
 
-    Patil and Singh, "Differential private random forest", 2014. Known from short descriptions only, so most settings are
+    Patil and Singh, "Differential private random forest", 2014. We know it from short descriptions only, so most settings are
     ours [inferred].
 
-    Releases  ``n_estimators`` trees with noisy class counts in each leaf; each tree votes for its leaf's largest.
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf.
     Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprf.md).
-    Departs   (private) from the paper where a record may enter a bootstrap sample several times: every tree reads all
+    Departs   (private) from the paper, in which a record may enter a bootstrap sample several times. Every tree reads all
               records, or a Poisson sample of them. Selections use the one-sided range, with a public cap on the number of
-              records in place of their number, a leaf gets all that its path has left, and no noisy number of records stops small
-              nodes [our choice].
+              records in place of the number. A leaf gets all of the budget that its path has not spent. No noisy number of
+              records stops small nodes [our choice].
     Published bootstrap samples, the number of records taken from the data, and noisy numbers of records.
 
     Parameters
@@ -39,9 +39,9 @@ class DiffPRFClassifier(PaperForest):
     epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperForest``. Defaults: 10 trees of 5 tests [inferred], 5 bins; private: 3 trees of 3 tests [our choice].
     criterion : {"information-gain", "gini", "max", "error"}
-        What ranks the tests.
+        The score that ranks the tests.
     assignment : {"all-records", "poisson"}
-        Private form: what stands in for the bootstrap.
+        Private form: what replaces the bootstrap.
 
     Examples
     --------

@@ -17,10 +17,10 @@ __all__ = ["DiffPRFLinearClassifier"]
 
 
 class DiffPRFLinearClassifier(IntervalForest):
-    """Differentially private random forest whose level budgets lie on a line (DiffPRF_linear).
+    """Differentially private random forest whose level budgets are linear in the level (DiffPRF_linear).
 
-    Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022. Level k, 1 for the root, gets a share in
-    proportion to ``slope`` k + ``constant``; the paper leaves both to the user, the defaults are ours [inferred].
+    Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022. The share of level k, 1 for the root, is
+    proportional to ``slope`` k + ``constant``. The paper leaves both to the user; the defaults are ours [inferred].
 
     Releases, costs, departs, published
               as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
@@ -32,7 +32,7 @@ class DiffPRFLinearClassifier(IntervalForest):
     adjacency, records_per_person, random_state, ledger
         See ``IntervalForest``.
     slope, constant : int
-        The line; slope 0 gives every level the same, constant 0 is the arithmetic allocation. Not both 0.
+        The coefficients, which are not both 0. Slope 0 gives every level the same; constant 0 is the arithmetic allocation.
 
     Examples
     --------

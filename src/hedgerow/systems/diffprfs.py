@@ -1,4 +1,4 @@
-"""DiffPRFs: Mu, Ding, Song and Lu, 2016; and the forest that two later papers change the level budgets of."""
+"""DiffPRFs: Mu, Ding, Song and Lu, 2016; and the base class of two later papers that change its level budgets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DiffPRFsClassifier", "IntervalForest"]
 
 
 class IntervalForest(PaperForest):
-    """A forest that cuts numeric features by the exponential mechanism, whatever its level budgets are.
+    """A forest that cuts numeric features by the exponential mechanism, for any level budgets.
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ class IntervalForest(PaperForest):
         See ``PaperForest``. Defaults: 25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells
         [our choice].
     split : {"merged", "separate"}
-        Private form: one selection among all cuts and categorical features, or, as in the papers, one selection for each
-        numeric feature that can still be cut and one among the features.
+        Private form. "merged": one selection among all cuts and categorical features. "separate", as in the papers: one selection
+        for each numeric feature that can still be cut, and one among the features.
     assignment : {"all-records", "poisson"}
-        Private form: what stands in for the bootstrap.
+        Private form: what replaces the bootstrap.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -73,7 +73,7 @@ class IntervalForest(PaperForest):
 
     @abstractmethod
     def _levels(self) -> Levels:
-        """Return how a tree's budget is shared among its levels."""
+        """Return how the levels of a tree share its budget."""
 
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
@@ -103,12 +103,12 @@ class DiffPRFsClassifier(IntervalForest):
 
     Mu, Ding, Song and Lu, "DiffPRFs: random forest under differential privacy", 2016.
 
-    Releases  ``n_estimators`` trees with noisy class counts in each leaf; each tree votes for its leaf's largest.
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf.
     Costs     ``epsilon``, pure: an equal part for each tree, and an equal part of that for each level (docs/proofs/diffprfs.md).
-    Departs   (private) from the paper: every tree reads all records or a Poisson sample, not a bootstrap sample; cuts lie on
-              the grid of the schema's ranges; one selection stands in for n + 1, at the one-sided range; a leaf gets all that
-              its path has left; no noisy number of records stops small nodes [our choice: the papers' rule is inferred, and at
-              epsilon / T it makes leaves of roots].
+    Departs   (private) from the paper. Every tree reads all records or a Poisson sample, not a bootstrap sample. Cuts lie on
+              the grid of the schema's ranges. One selection, at the one-sided range, replaces the paper's n + 1. A leaf gets
+              all of the budget that its path has not spent. No noisy number of records stops small nodes [our choice: the
+              papers' rule is inferred, and at epsilon / T it turns roots into leaves].
     Published bootstrap samples, intervals between the values of a node, n + 1 selections, and noisy numbers of records.
 
     Parameters

@@ -22,13 +22,14 @@ __all__ = ["DPAdaBoostClassifier"]
 class DPAdaBoostClassifier(PaperBooster):
     """AdaBoost on stumps of one attribute, with one leaf per value and noisy leaves (DP-AdaBoost).
 
-    Shen, 2017; known from two later papers' descriptions, so most settings are ours [inferred].
+    Shen, 2017. We know it from the descriptions in two later papers, so most settings are ours [inferred].
 
     Releases  ``n_estimators`` stumps with noisy weights of the classes in each leaf.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each round (docs/proofs/dp-adaboost.md).
-    Departs   (private) from the paper: the attribute is chosen with noise, or at random, where the paper reads it off the
-              records; weights are capped and not normalized; votes follow from the noisy leaves alone.
-    Published the attribute by the exact weighted information gain, noise in proportion to the largest weight, exact alpha.
+    Departs   (private) from the paper. The attribute is selected with noise, or at random, while the paper reads it off the
+              records. Weights are capped and not normalized. Votes follow from the noisy leaves alone.
+    Published the attribute with the largest exact weighted information gain, noise proportional to the largest weight, exact
+              alpha.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ class DPAdaBoostClassifier(PaperBooster):
         See ``PaperBooster``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 16; published: 10; 10 bins
         [our choice].
     attribute : {"selected", "random"}
-        Private form: permute-and-flip (with ``delta`` above 0 the exponential mechanism) by the weight that majority labels
-        would get right, at half of a round's budget; or at random, so that, as in the paper, the whole budget is for the
-        leaves.
+        How the private form selects the attribute. "selected": by permute-and-flip (with ``delta`` above 0 by the exponential
+        mechanism) on the weight that majority labels classify correctly, with half of a round's budget. "random": at random, so
+        the whole budget is for the leaves, as in the paper.
 
     Examples
     --------

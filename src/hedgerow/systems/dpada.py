@@ -1,4 +1,4 @@
-"""DPAda and its three relatives: Zhang, Dong, Xu and Wang, Journal on Communications, 2023."""
+"""DPAda and its three variants: Zhang, Dong, Xu and Wang, Journal on Communications, 2023."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ SCHEDULES: Mapping[str, RoundSchedule] = {
 
 
 class DPAdaClassifier(PaperBooster):
-    """AdaBoost on stumps that spends budget in some of its rounds only (DPAda, _Swing, _Random, _Improved).
+    """AdaBoost on stumps that spends budget only in some of its rounds (DPAda, _Swing, _Random, _Improved).
 
     Zhang, Dong, Xu and Wang, Journal on Communications, 2023.
 
-    Releases  a stump with noisy weights of the classes in each leaf for every round that is paid for.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each paid round. Which these are is drawn before
-              any record is read; the first always is (docs/proofs/dpada.md).
-    Departs   (private) from the paper: noise goes where data leave, into the choice of the stump and its leaves, and not into
-              weights; rounds that are not paid for read nothing and add nothing; weights are capped and not normalized.
-    Published noise on the largest and the least weight, in proportions read off the weights; everything else exact.
+    Releases  for each paid round a stump with noisy weights of the classes in each leaf.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each paid round. Paid rounds are drawn before any
+              record is read; the first round is always paid (docs/proofs/dpada.md).
+    Departs   (private) from the paper. Noise is added to what is released, the selection of the stump and its leaves, and not to
+              the weights. Rounds that are not paid read nothing and add nothing. Weights are capped and not normalized.
+    Published noise on the largest and the smallest weight, in proportions that depend on the weights; everything else exact.
 
     Parameters
     ----------
@@ -52,11 +52,13 @@ class DPAdaClassifier(PaperBooster):
         See ``PaperBooster``. Defaults: 16 rounds, paid or not, below a budget of 0.5, 100 from 10 on, otherwise 40 [our
         choice]; published: 50; 10 bins.
     schedule : {"all", "swing", "random", "improved"}
-        Which rounds are paid for: every one; every second; by a fair coin each; or the first of each run of such coins.
+        The rounds that are paid: every round; every second round; each round by a fair coin; or the first of each run of such
+        coins.
     voting : {"discrete", "real"}
-        Private form: a stump votes with one weight from its noisy error, or each leaf with its log-odds.
+        Private form: a stump votes with one weight from its noisy error, or each leaf votes with its log-odds.
     ties : {"each", "shared", "one"}
-        Published form: whether records that tie for the largest or the least weight get noise each, the same, or one of them.
+        Published form: whether records that tie for the largest or the smallest weight each get noise, share one noise, or only
+        one of them gets noise.
 
     Examples
     --------

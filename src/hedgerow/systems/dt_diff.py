@@ -15,13 +15,13 @@ FINE = 64  # bins where the budget can tell them apart: one selection over all c
 class DTDiffClassifier(CellsClassifier):
     """Differentially private data release for decision trees (DT-Diff), as reconstructed.
 
-    Zhu, Xiong, Xiang and Zhou, TrustCom 2013. Only its abstract and a table in later work were at hand: here it is DiffGen
-    with one selection for each step over all schemes, so that no budget goes to cut points alone [our reconstruction].
+    Zhu, Xiong, Xiang and Zhou, TrustCom 2013. We had only its abstract and a table in later work. This class is DiffGen with one
+    selection per step over all schemes, so that no budget is spent on cut points alone [our reconstruction].
 
     Releases  a table of cells with noisy class counts, as ``DiffGenClassifier`` does.
     Costs     ``epsilon``, pure: half of it for the specializations, the rest for the counts (docs/proofs/cells.md).
-    Departs   (private) as ``DiffGenClassifier`` does, but for the selection, which is the exponential mechanism: all cuts of
-              an interval together weigh as much as one group of a categorical feature.
+    Departs   (private) as ``DiffGenClassifier`` does, except that it selects by the exponential mechanism. All cuts of an
+              interval together have the same weight as one group of a categorical feature.
 
     Parameters
     ----------

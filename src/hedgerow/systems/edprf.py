@@ -22,7 +22,7 @@ SMALL = NoisyMinority(
     Fraction(3, 10), Fraction(1, 2)
 )  # chosen on parts of the training data (docs/decisions/0005-edprf-defaults.md)
 STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
-SHALLOW = 3  # tests on a path that one tree grows to the end at any budget
+SHALLOW = 3  # a tree with at most this many tests on a path has no stop, at any budget
 MAX_BINS = 5
 
 
@@ -40,8 +40,8 @@ class PFDPDTClassifier(PaperTree):
     epsilon, schema, variant, max_bins, stop, adjacency, records_per_person, random_state, ledger
         See ``EDPRFClassifier``.
     max_depth : int or None
-        Tests on a path; the paper's treeDepth is one more. None: 4 from an add/remove budget of 0.5 on, otherwise 3 [our
-        choice]; published: 5.
+        Maximum number of tests on a path, one less than the paper's treeDepth. None: 4 if the add/remove budget is at least 0.5,
+        otherwise 3 [our choice]; published: 5.
 
     Examples
     --------
@@ -94,13 +94,13 @@ class PFDPDTClassifier(PaperTree):
         )
 
     def _stop(self, depth: int) -> Stop | None:
-        """Return the stop of trees with so many tests on a path."""
+        """Return the stop for trees with at most this many tests on a path."""
         return STOPS["noisy-minority" if depth > SHALLOW else "none"] if self.stop == "auto" else STOPS[self.stop]
 
     def _published(self) -> published.Recipe:
         return published.Recipe(
             assign=published.FixedSize(),
-            tests=published.NodeBins(),  # the paper is silent about how and where
+            tests=published.NodeBins(),  # the paper does not say how and where
             budgets=published.Aligned(Harmonic()),  # equations 9 and 10
             split=published.SelectTest(published.RealPermuteAndFlip, published.Gini()),  # equation 12
             leaf=published.PermuteAndFlipLabel(),  # equation 15
@@ -117,12 +117,12 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, algorithms 2 to 5.
 
     Releases  ``n_estimators`` trees with one label per leaf.
-    Costs     ``epsilon``, pure. Private form: each record is in one tree, by its own coin, and on each path of a tree the
-              levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
-    Departs   (private) from the paper where its steps read raw data: records go to trees by coins and not in equal parts,
-              bins are cut from the schema's ranges, no node stops because it is pure, every branch exists whether or not a
-              record takes it; and the selections use the one-sided ranges, twice the paper's signal at the same epsilon.
-    Published the paper's steps as printed, for reproduction: its certificate says that no guarantee holds, and why.
+    Costs     ``epsilon``, pure. Private form: each record is assigned to one tree at random, independently of the others, and on
+              each path of a tree the levels' budgets add up to at most ``epsilon`` (docs/proofs/edprf.md).
+    Departs   (private) from the paper where its steps read raw data. Records are assigned to trees independently, not in equal
+              parts. Bins are cut from the schema's ranges. No node stops because it is pure. Every branch exists, whether or
+              not a record takes it. Selections use the one-sided ranges, with twice the paper's signal at the same epsilon.
+    Published the paper's steps as printed, for reproduction. Its certificate says that no guarantee holds, and why.
 
     Parameters
     ----------
@@ -131,26 +131,26 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     schema : Schema or None
         What is public about the data. None infers it from the records, which voids the guarantee.
     variant : {"private", "published"}
-        The form whose guarantee is proved, or the form that the paper prints.
+        "private": the form whose guarantee is proved. "published": the form that the paper prints.
     n_estimators : int or None
-        Number of trees. None: 11 from an add/remove budget of 0.5 on, otherwise 5 [our choice]; published: 35.
+        Number of trees. None: 11 if the add/remove budget is at least 0.5, otherwise 5 [our choice]; published: 35.
     max_depth : int or None
-        Tests on a path; the paper's treeDepth is one more. None: 3 from an add/remove budget of 0.5 on, otherwise 2, and one
-        more for a single tree (``n_estimators=1``) [our choice]; published: 5.
+        Maximum number of tests on a path, one less than the paper's treeDepth. None: 3 if the add/remove budget is at least 0.5,
+        otherwise 2; for a single tree (``n_estimators=1``) one more [our choice]; published: 5.
     max_bins : int or None
-        Equal-width bins of a numeric feature. None: 5 [our choice, the paper is silent].
+        Number of equal-width bins of a numeric feature. None: 5 [our choice; the paper does not say].
     stop : {"auto", "none", "noisy-minority"}
-        Private form: grow every path to its end, or make a node a leaf where its noisy minority count is small. The stop
-        owns three tenths of each level's budget. Auto: a single tree of more than 3 tests on a path has it, trees that are
-        small, or that share the records, cannot spare it.
+        For the private form. "none": every path grows to its end. "noisy-minority": a node whose noisy minority count is small
+        becomes a leaf, which takes three tenths of each level's budget. "auto": "noisy-minority" for a single tree of more
+        than 3 tests on a path, otherwise "none", because small trees and trees that share the records cannot afford it.
     adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+        What neighboring data sets are. Under "replace-one" the plan runs at half the budget.
     records_per_person : int
-        The guarantee is for one person, of whom at most so many records are read; see ``fit``.
+        The guarantee protects a person, of whom at most this many records are read; see ``fit``.
     random_state : None, int or numpy generator
-        None draws from the operating system, as a guarantee needs; anything else is for tests.
+        None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where the fit's plan is booked before anything is drawn.
+        The ledger that is charged for the fit's plan before anything is drawn.
 
     Attributes
     ----------
@@ -159,8 +159,8 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
 
     Notes
     -----
-    ``predict_proba`` returns the shares of the trees' votes: a ranking, not calibrated probabilities. Ties go to the first
-    class of the schema.
+    ``predict_proba`` returns each class's share of the trees' votes. It ranks records but is not a calibrated probability. Ties
+    go to the first class of the schema.
 
     Examples
     --------

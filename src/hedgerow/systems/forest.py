@@ -72,14 +72,14 @@ SUBSPACES: Mapping[str, Subspace | None] = {"all": None, "sqrt": Subspace()}
 
 
 class ForestClassifier(PrivateClassifier):
-    """Differentially private trees put together from parts: an ablation is one argument.
+    """A configurable differentially private tree or forest, for ablations that change one argument.
 
     Releases  the bins of numeric features, and ``n_estimators`` trees with noisy class counts or a label in each leaf.
-    Costs     ``epsilon``, pure: 2 % for the survey, where it places the bins of a feature; the levels of a path share
-              what the assignment leaves of the rest to a tree (docs/proofs/forest.md).
+    Costs     ``epsilon``, pure. 2 % pays for the survey, if it places the bins of a feature. The assignment of records decides
+              what part of the rest each tree has, and the levels of a path share that part (docs/proofs/forest.md).
 
-    The defaults are one tree on all records whose leaves give class shares, chosen by the comparison of
-    docs/decisions/0008-forest-defaults.md; they depend on the add/remove budget and on nothing else.
+    The defaults are one tree on all records whose leaves give class shares. They were chosen by the comparison in
+    docs/decisions/0008-forest-defaults.md and depend only on the add/remove budget.
 
     Parameters
     ----------
@@ -90,41 +90,44 @@ class ForestClassifier(PrivateClassifier):
     n_estimators : int or None
         Number of trees. None: 1.
     max_depth : int or None
-        Tests on a path. None: 2 below a budget of 0.25, 5 below 0.5, otherwise 6; with multiway tests 2 below 0.25, else 3.
+        Maximum number of tests on a path. None: 2 below a budget of 0.25, 5 below 0.5, otherwise 6; with multiway tests, 2 below
+        0.25, otherwise 3.
     max_bins : int or None
-        The most bins of a numeric feature. None: 5 with multiway tests, 10 with binary ones.
+        Maximum number of bins of a numeric feature. None: 5 with multiway tests, 10 with binary tests.
     bins : {"survey", "equal-width"}
-        Whether a survey of where the records are places the bins, or they have one width.
+        How bins are placed: by a noisy survey of the records' values, or with equal width.
     assignment : {"all-records", "per-record", "poisson"}
-        Every tree reads all records at an equal part of the budget; or each record is in one tree, by its own coin, at the
-        whole budget; or every tree reads a sample in which each record is with probability 1/2.
+        Which records each tree reads. "all-records": every tree reads all records with an equal part of the budget.
+        "per-record": each record is assigned to one tree at random, and each tree has the whole budget. "poisson": every tree
+        reads a sample that includes each record with probability 1/2.
     candidates : {"auto", "binary", "multiway", "mixed", "grouped"}
-        Tests with two branches (a cut, one value against the rest), which a path may use again; one branch for each code,
-        each feature once on a path; cuts of numeric features and one branch for each code of the others; or cuts only, of
-        categories in the order of noisy counts by class that a tenth of the budget buys. Auto: multiway below a budget of
-        0.25, otherwise binary.
+        The candidate tests. "binary": two branches (a cut, or one value against the rest); a path may use a feature again.
+        "multiway": one branch for each code; a path uses each feature once. "mixed": cuts of numeric features, and one branch
+        for each code of the others. "grouped": cuts only; categories are ordered by noisy counts by class, on which a tenth of
+        the budget is spent. "auto": multiway below a budget of 0.25, otherwise binary.
     criterion : {"gini", "max", "information-gain", "error"}
-        What ranks the tests: the Gini score, the records that majority labels would get right, information gain with its
-        public cap of 65 536 records, or the records that majority labels would get wrong.
+        The score that ranks the tests: the Gini score; the number of records that majority labels classify correctly; information
+        gain with its public cap of 65 536 records; or the number of records that majority labels misclassify.
     selection : {"permute-and-flip", "exponential", "cuts-then-test", "random", "noisy-histograms"}
-        The mechanism that chooses tests, and labels: permute-and-flip or the exponential mechanism for both; with the latter,
-        one selection for each numeric feature and one among the features; at random, reading no record; or by noisy counts of
-        every feature, which needs multiway tests. Labels are chosen by permute-and-flip in the last two.
+        The mechanism that selects tests and labels. "permute-and-flip" and "exponential": this mechanism for both.
+        "cuts-then-test": the exponential mechanism, once for each numeric feature and once among the features. "random": tests
+        are drawn at random, without reading records. "noisy-histograms": noisy counts of every feature select the test; it
+        requires multiway tests. The last two select labels by permute-and-flip.
     subspace : {"all", "sqrt"}
-        Offer a node all tests, or those of ceil(sqrt(features)) features drawn at random.
+        The tests that a node considers: all, or those of ceil(sqrt(features)) features drawn at random.
     levels : {"harmonic", "uniform", "linear", "arithmetic", "geometric", "leaf-half"}
-        How a path's budget is shared among its levels; random tests leave all of it to the leaves.
+        How the levels of a path share its budget. With random tests, the leaves have all of it.
     stop : {"none", "noisy-minority", "noisy-size"}
-        Grow every path to its end, or make a node a leaf where its noisy minority count, or its noisy size, is small.
+        "none": every path grows to its end. Otherwise, a node whose noisy minority count or noisy size is small becomes a leaf.
     leaf : {"counts", "label"}
         What a leaf releases.
     voting : {"soft", "hard"}
-        Whether leaves give their class shares to the sum, or one vote; soft needs counts. Post-processing.
+        What a leaf adds to the forest's sum: its class shares, which require counts, or one vote. It is post-processing.
     class_weight : dict of class to float, or None
-        What the classes count, positive numbers of which the ratios matter; a class that is left out counts 1. Every leaf's
-        noisy counts are multiplied by them, so it needs counts; tests are chosen without them. ``predict_proba`` is the share of
-        weighted records. It is post-processing and costs nothing, and must be public knowledge: "balanced" is refused.
-        ``HedgerowClassifier`` is the other system that takes it.
+        The weight of each class: positive numbers, of which only the ratios matter. A class that is left out has weight 1. The
+        weights multiply the noisy counts of every leaf, so they require counts. They do not affect the selection of tests.
+        ``predict_proba`` is the share of weighted records. It is post-processing, so it costs nothing. It must be public
+        knowledge: "balanced" is refused. ``HedgerowClassifier`` is the other system that takes it.
     adjacency, records_per_person, random_state, ledger
         See ``EDPRFClassifier``.
 
@@ -268,7 +271,7 @@ def _label(selection: str) -> Leaf:
 
 
 def _default_size(candidates: str, epsilon: Fraction) -> tuple[int, int]:
-    """Return tests on a path and bins of a numeric feature for a budget."""
+    """Return the number of tests on a path and of bins of a numeric feature for a budget."""
     if candidates == "multiway":
         return (2 if epsilon < LITTLE else 3), 5
     return (2 if epsilon < LITTLE else 5 if epsilon < ENOUGH else 6), 10

@@ -34,18 +34,18 @@ MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}
 
 @dataclass(frozen=True, eq=False)
 class CellCurves:
-    """What a feature adds to the margin in each cell of cuts of other features, as released.
+    """How a feature changes the margin in each cell of cuts of other features, as released.
 
     Parameters
     ----------
     feature : str
-        The feature whose curves these are.
+        The feature that these curves describe.
     conditions : tuple of str
-        Which records are on the first side of each cut, such as ``"age < 30"``.
+        The condition of each cut, which holds for the records on its first side, such as ``"age < 30"``.
     labels : tuple of str
-        What the codes of the feature stand for.
+        What each code of the feature means.
     curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
-        A curve for each side of each cut, the first side first, in log-odds; for two classes the second class's.
+        A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class.
     """
 
     feature: str
@@ -56,16 +56,16 @@ class CellCurves:
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
-    """Features that rounds with cuts read together.
+    """A group of features that rounds with cuts use together.
 
     Parameters
     ----------
     features : tuple of str
-        Their names, in the order of the schema.
+        Names of the features, in the order of the schema.
     share : float
-        How much of the model it is: the spread of what these rounds tell apart, as a share of that of all rounds.
+        The part of the model that these rounds account for: the spread of their terms, as a share of the spread of all rounds.
     parts : tuple of CellCurves
-        What they released; rounds of the same cuts and the same feature are added up.
+        The released curves. Rounds with the same cuts and the same feature are summed.
     """
 
     features: tuple[str, ...]
@@ -74,47 +74,49 @@ class Interaction:
 
 
 class HedgerowClassifier(StartingEstimator, BoostingClassifier):
-    """The library's own ensemble: boosting with few noisy queries, one term a round.
+    """The library's own ensemble: boosting with few noisy queries, one term per round.
 
-    First it measures how many records each class has, where the model starts, and a histogram of each number, which places the
-    bins. The noisy number of records decides how many rounds and bins pay. Each round selects either one feature, by the
-    absolute gradients in its bins, or up to five cuts of other features and one feature in bins, in every cell of the cuts. It
-    measures gradients and curvatures there and adds one damped Newton step of the logistic loss for each bin. How many cuts a
-    round may have follows from how clearly the last rounds' cuts mattered. What a record adds is capped, so that records that
-    the model is surely wrong about do not set the noise. The model is a sum of step functions that can be looked at.
+    Before the first round, it measures the number of records in each class, which sets the starting margins, and a histogram
+    of each numeric feature, which places the bins. The noisy number of records determines the number of rounds and of bins.
+    Each round selects a term by the absolute gradients in its bins. A term is one feature, or one feature in every cell of up
+    to five cuts of other features. The round then measures gradients and curvatures in these bins and adds one damped Newton
+    step of the logistic loss. The number of cuts that a round may use follows from how much the cuts of previous rounds
+    mattered. The contribution of a record is capped, so that the few records that the model gets badly wrong do not determine
+    the noise. The model is a sum of step functions that can be inspected.
 
-    Releases  the bins, and one term a round: a step function of one feature in each cell of up to five cuts.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): 4 % before the first round and the rest in rounds, a quarter of
-              each for its selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more accurate. Where
-              epsilon is so large that no noise keeps to the delta, the plan is the pure one, which keeps to it too.
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to five cuts.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``). 4 % is spent before the first round and the rest in rounds, a
+              quarter of each round on its selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more
+              accurate. If epsilon is so large that no noise satisfies the delta, the plan is the pure one, which satisfies it.
 
     Parameters
     ----------
     epsilon, delta, schema, adjacency, records_per_person, random_state, ledger
         See ``BoostingClassifier``.
     n_estimators : int or None
-        Rounds. None: from 2 to 60, by the budget and noisy numbers of records (docs/decisions/0012-hedgerow.md).
+        Number of rounds. None: from 2 to 60, by the budget and the noisy numbers of records (docs/decisions/0012-hedgerow.md).
     max_bins : int or None
-        About how many bins a numeric feature has. None: from 8 to 40, likewise.
+        Approximate number of bins of a numeric feature. None: from 8 to 40, chosen likewise.
     interaction_cst : {"no_interactions", "pairwise"} or None
         Which features may interact. "no_interactions": none, so the model is a sum of curves. "pairwise": two at a time, so a
-        round has at most one cut. None: as many as pay. It must be public knowledge, or a wish for a model that is easier to
-        read.
+        round has at most one cut. None: as many as the budget supports. Choose it from public knowledge, or for a model that is
+        easier to read.
     monotonic_cst : dict of str to int, list of int, or None
-        How the second class's log-odds may go with a feature, by name, or for all in the schema's order: 1 rising, -1 falling, 0
-        either. For two classes, and features with an order; missing values stand outside it. It is post-processing of released
-        steps, so it costs nothing, and it must be public knowledge (docs/curves.md). No other system takes it.
+        How the second class's log-odds may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a
+        list has all features in the schema's order. It requires two classes and ordered features. Missing values are not
+        constrained. It is post-processing of released steps, so it costs nothing. It must be public knowledge (docs/curves.md).
+        No other classifier takes it.
     class_weight : dict of class to float, or None
-        What each class counts in the decision: positive numbers whose ratios matter; a class that is left out counts 1.
-        Released margins move by a constant, in log-odds, and curves keep their shapes: of two classes ``predict`` returns the
-        one whose probability without weights, times its weight, is larger (docs/log-odds.md). It is post-processing, so it
-        costs nothing, and it must be public knowledge: "balanced" is refused. ``ForestClassifier`` takes it too.
+        The weight of each class in the decision: positive numbers, of which only the ratios matter. A class that is left out has
+        weight 1. The weights add a constant to the released margins, in log-odds; curves keep their shapes. With two classes,
+        ``predict`` returns the class whose unweighted probability, times its weight, is larger (docs/log-odds.md). It is
+        post-processing, so it costs nothing. It must be public knowledge: "balanced" is refused. ``ForestClassifier`` takes it
+        too.
     init : HedgerowClassifier or None
-        A fitted model to start from, such as one of public records or last year's release (docs/guide/start.md). Rounds learn
-        what it lacks, and the model holds its terms beside its own. Features have the same names and kinds, and classes are the
-        same; ranges and categories may differ. What it cost the same records adds to what this fit costs them. Files hold its
-        terms, and not the parameter.
-
+        A fitted model to start from, such as a model of public records or last year's release (docs/guide/start.md). The rounds
+        learn what it lacks. The new model contains its terms and its own. Features need the same names and kinds, and classes
+        must be the same; ranges and categories may differ. If both fits read the same records, their costs add. A saved file
+        contains the terms of the starting model, but not this parameter.
     Attributes
     ----------
     classes_, schema_, certificate_, n_features_in_
@@ -200,10 +202,10 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's codes stand for, and what each adds to ``decision_function``; released values, so free.
+        """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.
 
-        The second is of shape (codes, classes), or for two classes (codes,): the second class's log-odds. ``interactions_`` holds
-        what the feature adds in the cells of cuts. docs/log-odds.md says how ``predict_proba`` follows.
+        The second array is of shape (codes, classes), or (codes,) for two classes: the second class's log-odds. It omits what the
+        feature adds in cells of cuts, which is in ``interactions_``. See docs/log-odds.md for the relation to ``predict_proba``.
         """
         model = self._model
         names = model.encoder.schema.names
@@ -222,7 +224,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
 
     @property
     def interactions_(self) -> list[Interaction]:
-        """The groups of features that rounds with cuts read together, with their curves; those of the largest share first."""
+        """The groups of features that rounds with cuts use together, with their curves, in descending order of share."""
         model, total = self._model, 0.0
         names, found = model.encoder.schema.names, defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
         for term in joined(model.terms):
@@ -244,9 +246,10 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much of the model each feature decides, of shape (features,).
+        """The share of the model that each feature accounts for, of shape (features,).
 
-        The spread of what its curves add beyond the mean of their cell and of what its cuts tell apart, in shares that sum to 1;
-        zeros where no round tells anything apart. Cells count alike, however many records they have. Released values, so free.
+        For each feature, the spread of its curves around the mean of their cell, and the spread between the sides of its cuts.
+        Shares sum to 1. They are all zero if no round distinguishes any records. Cells have equal weight, whatever their number
+        of records. Computed from released values: no cost.
         """
         return self._model.importances()

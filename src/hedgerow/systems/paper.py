@@ -1,4 +1,4 @@
-"""What the systems of the papers share: a private form and a published one, side by side."""
+"""Base classes of the papers' trees and forests, with a private and a published form side by side."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class PaperTree(PrivateClassifier):
     epsilon, schema, adjacency, records_per_person, random_state, ledger
         See ``PrivateClassifier``.
     variant : {"private", "published"}
-        The form whose guarantee is proved, or the form that the paper prints, whose certificate says that no guarantee
-        holds, and why.
+        "private": the form whose guarantee is proved. "published": the form that the paper prints; its certificate says that no
+        guarantee holds, and why.
     max_depth : int or None
-        Tests on a path. None: the system's default.
+        Maximum number of tests on a path. None: the system's default.
     max_bins : int or None
-        Equal-width bins of a numeric feature, or cells of the grid on which it is cut. None: the system's default.
+        Number of equal-width bins of a numeric feature, or of cells of the grid on which it is cut. None: the system's default.
 
     Attributes
     ----------
@@ -97,14 +97,14 @@ class PaperTree(PrivateClassifier):
 
     @abstractmethod
     def _default_size(self, epsilon: Fraction | None) -> Size:
-        """Return the default size for an add/remove budget of the private form; of the published form for None."""
+        """Return the default size for an add/remove budget of the private form, or for None the default of the published form."""
 
     def _size(self, schema: Schema, epsilon: Fraction | None) -> Size:
-        """Return the size as the parameters say, or the default one."""
+        """Return the size from the parameters, with defaults for those that are None."""
         return self._default_size(epsilon).given(max_depth=self.max_depth, max_bins=self.max_bins)
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-        if self.variant == "published":  # budgets are read as the paper does, whatever the adjacency
+        if self.variant == "published":  # the paper's budgets are the same under either adjacency
             size = self._size(schema, None)
             return published.PublishedForestPlan(self._published(), schema, claim.epsilon, **asdict(size))
         size = self._size(schema, claim.pure)

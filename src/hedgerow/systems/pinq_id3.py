@@ -16,14 +16,14 @@ __all__ = ["PINQID3Classifier"]
 class PINQID3Classifier(PaperTree):
     """One ID3 tree from noisy counts of partitions (PINQ-based ID3).
 
-    McSherry, "Privacy integrated queries", SIGMOD 2009, as Friedman and Schuster, KDD 2010, build a tree with it.
+    McSherry, "Privacy integrated queries", SIGMOD 2009, with the tree of Friedman and Schuster, KDD 2010.
 
     Releases  one tree with noisy class counts in each leaf.
-    Costs     ``epsilon``, pure: an equal part for each level; half of it for the number of records of a node, half shared by
-              the counts of the features by code and class (docs/proofs/id3.md).
-    Departs   (private) from the paper: the number of records with a code is the sum over the classes and not asked for again;
-              a leaf gets all that its path has left.
-    Published both are asked for, each at half.
+    Costs     ``epsilon``, pure: an equal part for each level. Half of it is for the number of records of a node, half is shared
+              by the counts of the features by code and class (docs/proofs/id3.md).
+    Departs   (private) from the paper. The number of records with a code is the sum over the classes and not another query. A
+              leaf gets all of the budget that its path has not spent.
+    Published both are queries, at half the budget each.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class PINQID3Classifier(PaperTree):
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
             assign=AllRecords(),
-            soft=True,  # one tree: shares of its leaf in place of one vote
+            soft=True,  # a single tree returns the class shares of its leaf, not one vote
             candidates=Multiway(),
             levels=Uniform(),
             split=NoisyHistograms(),

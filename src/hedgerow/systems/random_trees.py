@@ -21,17 +21,18 @@ ALL_FOR_LEAVES = LeafShare(Fraction(1))  # tests cost nothing
 
 
 class RandomTreesClassifier(PaperForest):
-    """Differentially private forest whose tests are drawn without the records.
+    """Differentially private forest whose tests are drawn at random, without reading the records.
 
     Fletcher and Islam, "Differentially private random decision forests using smooth sensitivity", Expert Systems with
     Applications 78, 2017 (``rule="smooth"``); Holohan, Braghin, Mac Aonghusa and Levacher, diffprivlib 0.6.6
     (``rule="chunks"``).
 
     Releases  ``n_estimators`` trees with one label per leaf.
-    Costs     ``epsilon``, pure: each record is in one tree, by its own coin, and pays for one leaf, whose label
-              permute-and-flip chooses by the class counts at their one-sided range (docs/proofs/random-trees.md).
-    Departs   (private) from both: records go to trees by coins, not by position or in equal parts; cuts lie on the grid of the
-              schema's ranges; and from Fletcher and Islam in the leaf, whose noise follows the counts and so protects nothing.
+    Costs     ``epsilon``, pure: each record is assigned to one tree at random and pays for one leaf. Permute-and-flip selects
+              the leaf's label by the class counts at their one-sided range (docs/proofs/random-trees.md).
+    Departs   (private) from both. Records are assigned to trees independently, not by position or in equal parts. Cuts lie on
+              the grid of the schema's ranges. The leaf differs from Fletcher and Islam's, whose noise follows the counts and so
+              protects nothing.
     Published the two systems as they are written.
 
     Parameters
@@ -39,8 +40,8 @@ class RandomTreesClassifier(PaperForest):
     epsilon, schema, variant, n_estimators, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperForest``. Defaults: 10 trees of 5 tests, cuts on a grid of 32 cells [our choice].
     rule : {"chunks", "smooth"}
-        diffprivlib's tests, all with two branches, or Fletcher and Islam's, with one branch for each code of a category;
-        published: also their ways to sample records and to label leaves.
+        "chunks": diffprivlib's tests, all with two branches. "smooth": Fletcher and Islam's, with one branch for each code of a
+        category. The published form also samples records and labels leaves as they do.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Systems by name, and models of any of them from files."""
+"""Systems by name, and loading models of any system from files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["SystemInfo", "default_system", "list_systems", "load", "system_class
 
 
 def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
-    """Return every classifier that this version holds, or every regressor.
+    """Return every classifier of this version, or every regressor.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
     Returns
     -------
     tuple of SystemInfo
-        In the order of the tables of the documentation, ours first.
+        In the order of the tables of the documentation, this library's own systems first.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def list_systems(*, regressors: bool = False) -> tuple[SystemInfo, ...]:
 
 
 def default_system(schema: Schema) -> str:
-    """Return the name of the system that is fitted where none is named, by what the schema's labels are."""
+    """Return the name of the default system for a schema, by whether its labels are classes or an outcome."""
     return "hedgerow" if schema.outcome is None else "hedgerow-regressor"
 
 
 def system_class(name: str) -> type[PrivateEstimator]:
-    """Return the class of a system by its name, or raise ConfigurationError with the names that exist."""
+    """Return the class of a system by its name, or raise ConfigurationError, which lists the names."""
     systems = SYSTEMS + REGRESSORS
     for info in systems:
         if name in (info.name, info.class_name):
@@ -57,25 +57,25 @@ def system_class(name: str) -> type[PrivateEstimator]:
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> PrivateEstimator:
-    """Return the model that ``save`` wrote to a file, or the text of ``to_json``; nothing in the file is executed.
+    """Return the model of a file that ``save`` wrote, or of the text of ``to_json``; nothing in the file is executed.
 
-    A file from a stranger takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size where that is
-    more; the sizes of its document (half of that), of its schema and of what is made of it follow. Arrays that the class
-    does not ask for are never unpacked. The limits that do not depend on ``max_bytes`` are 64 members, 80 nested brackets,
-    4000 digits of a number, 50 000 different events, 20 deep, and budgets from 1e-100 to 1e18; ``hedgerow.limits`` says why.
-    What is accepted answers: the trees end, the numbers are finite, the certificate can be printed.
+    A file from an unknown source takes bounded memory and time. It may unpack to 128 MiB, or to 64 times its own size if that
+    is more. The limits of its document (half of that), of its schema and of the objects built from it follow. Arrays that the
+    class does not use are never unpacked. The limits that do not depend on ``max_bytes`` are 64 members, 80 nested brackets,
+    4000 digits of a number, 50 000 different events, 20 deep, and budgets from 1e-100 to 1e18; ``hedgerow.limits`` gives the
+    reasons. A model that is loaded can be used: its trees end, its numbers are finite, and its certificate can be printed.
 
     Parameters
     ----------
     path : path
         The file.
     max_bytes : int or None
-        How much the file may unpack to. Loading takes several times as much memory. None: as above.
+        Maximum size to which the file may unpack. Loading takes several times as much memory. None: as above.
 
     Raises
     ------
     FileFormatError
-        If the file is damaged, is no model, asks for more than the limits, or was written by a newer version.
+        If the file is damaged, is no model, exceeds the limits, or was written by a newer version.
     OSError
         If the file cannot be opened.
 
@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Priva
 
 
 def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance) -> PrivateEstimator:
-    """Return the model of a JSON text, whose parts must say the same."""
+    """Return the model of a JSON text, whose parts must agree."""
     if len(content) > allowed.document:
         raise FileFormatError(
             f"{path} has {len(content)} bytes, and {allowed.document} are allowed; pass more as max_bytes to hedgerow.load."
@@ -119,7 +119,7 @@ def _load_json(path: str | os.PathLike[str], content: bytes, allowed: Allowance)
 
 
 def _kind(path: str | os.PathLike[str], document: Mapping[str, Any]) -> type[PrivateEstimator]:
-    """Return the class of a model file, or raise FileFormatError where this version does not know it."""
+    """Return the class of a model file, or raise FileFormatError if this version does not know it."""
     if type(document.get("format")) is not int or document["format"] not in FORMATS:
         raise FileFormatError(
             f"{path} has format {document.get('format')!r:.40}, but this version reads formats {FORMATS[0]} to {FORMATS[-1]}."

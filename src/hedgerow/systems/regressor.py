@@ -1,4 +1,4 @@
-"""HedgerowRegressor: the library's own ensemble for numbers."""
+"""HedgerowRegressor: the library's own ensemble for numeric outcomes."""
 
 from __future__ import annotations
 
@@ -33,44 +33,44 @@ LOGS = replace(RULES, link=LogOutcome)
 
 
 class HedgerowRegressor(StartingEstimator, PrivateRegressor):
-    """The library's own ensemble for numbers: boosting with few noisy queries, one term a round.
+    """The library's own ensemble for numeric outcomes: boosting with few noisy queries, one term per round.
 
-    First it measures a histogram of the outcome, where the model starts, and one of each numeric feature, which places the bins.
-    Rounds are those of ``HedgerowClassifier``: each selects a feature, or cuts of other features and a feature in bins, and
-    measures the sums of residuals and the numbers of records of these cells. Residuals are clipped. The clip follows from noisy
-    histograms of absolute residuals, which are renewed as residuals shrink: a wide clip needs more noise, a narrow one loses what
-    it cuts off. In the end the mean of what is left is measured under a wide clip. Where the noisy number of records says that
-    nothing can be learned, the model is the mean alone.
+    Before the first round, it measures a histogram of the outcome, which sets the starting value, and a histogram of each numeric
+    feature, which places the bins. Rounds are those of ``HedgerowClassifier``: each selects a feature, or a feature and cuts of
+    other features, and measures the sum of residuals and the number of records in each of these cells. Residuals are clipped. A
+    wide clip needs more noise; a narrow clip loses what it cuts off. The clip follows from noisy histograms of absolute
+    residuals, which are measured again as residuals shrink. At the end, the mean of the remaining residuals is measured under a
+    wide clip. If the noisy number of records shows that nothing can be learned, the model is the mean alone.
 
-    Releases  the bins, and one term for each round: a step function of one feature in each cell of up to five cuts.
-    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``), whatever the clips are (docs/proofs/regression.md).
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to five cuts.
+    Costs     ``epsilon``, pure, or (``epsilon``, ``delta``), for any clips (docs/proofs/regression.md).
 
     Parameters
     ----------
     epsilon, schema, adjacency, records_per_person, random_state, ledger
-        See ``PrivateEstimator``. The schema has an ``outcome``, whose range must be public knowledge; outcomes beyond it are
-        clipped to it, and predictions stay within it.
+        See ``PrivateEstimator``. The schema needs an ``outcome``, whose range must be public knowledge. Outcomes outside the
+        range are clipped to it, and predictions stay within it.
     delta : float, default 0.0
-        The delta of the guarantee, from 0 to below 1. A small one, far below one over the number of records, makes the model
-        markedly more accurate.
+        The delta of the guarantee, at least 0 and below 1. A small delta, far below one over the number of records, makes the
+        model markedly more accurate.
     loss : {"squared", "poisson"}, default "squared"
-        What is minimized. "poisson" is for counts, from 0 to a public high end: the log of the expected count adds up, so effects
-        multiply and predictions are above 0. Both predict a mean.
+        The loss to minimize. "poisson" is for counts, from 0 to a public upper limit. The model is then additive in the log of
+        the expected count, so effects multiply and predictions are positive. Both losses predict a mean.
     outcome_transform : {"log"} or None
-        "log": the log of the outcome is learned, whose range must be above 0, and predictions are its exponential. They are then
-        near the *median* of records with these features, which is below the mean where outcomes have a long tail. It is for the
-        squared loss.
+        "log": the model learns the log of the outcome, and predictions are its exponential. The range of the outcome must be
+        above 0. Predictions are then near the *median* of records with these features, which is below the mean if outcomes have
+        a long tail. It requires the squared loss.
     n_estimators : int or None
-        Rounds. None: from 2 to 120, by the budget and the noisy number of records.
+        Number of rounds. None: from 2 to 120, by the budget and the noisy number of records.
     max_bins : int or None
-        About how many bins a numeric feature has. None: from 8 to 40, likewise.
+        Approximate number of bins of a numeric feature. None: from 8 to 40, chosen likewise.
     interaction_cst : {"no_interactions", "pairwise"} or None
         Which features may interact, as in ``HedgerowClassifier``.
     monotonic_cst : dict of str to int, list of int, or None
-        How the outcome may go with a feature, by its name, or for all in the schema's order: 1 for rising, -1 for falling, 0 for
-        either. It is post-processing of released steps: it costs nothing, and must be public knowledge.
+        How the outcome may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a list has all
+        features in the schema's order. It is post-processing of released steps, so it costs nothing. It must be public knowledge.
     init : HedgerowRegressor or None
-        A fitted model to start from, as in ``HedgerowClassifier``; it has the same ``loss`` and ``outcome_transform``, and the
+        A fitted model to start from, as in ``HedgerowClassifier``. It must have the same ``loss`` and ``outcome_transform``. The
         range of its outcome may differ.
 
     Attributes
@@ -157,15 +157,15 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         return cast(RegressionModel, self.model_)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predict`` of the first round, the first two, and so on; the final mean of what is left is in all of them."""
+        """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""
         model = self._model
         yield from model.staged_predictions(self._features_of(X))
 
     def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what a feature's codes stand for, and what each adds to the outcome, (codes,); read from released values, free.
+        """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.
 
-        What the feature adds in the cells of cuts is not in it. With ``loss="poisson"`` or ``outcome_transform="log"`` curves add
-        up to the log of the outcome.
+        What the feature adds in cells of cuts is not included. With ``loss="poisson"`` or ``outcome_transform="log"``, curves
+        add up to the log of the outcome.
         """
         model = self._model
         names = model.encoder.schema.names

@@ -1,4 +1,4 @@
-"""How large a system is."""
+"""The size of a system."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from fractions import Fraction
 
 __all__ = ["ENOUGH", "LITTLE", "PLENTY", "Size"]
 
-# Add/remove budgets around which finer models are worth their noise [our choice].
+# Add/remove budgets from which finer models are worth their noise [our choice].
 LITTLE, ENOUGH, PLENTY = Fraction(1, 4), Fraction(1, 2), Fraction(10)
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a system is: trees (rounds of boosting), tests on a path, bins of a numeric feature."""
+    """The size of a system: trees (rounds of boosting), tests on a path, bins of a numeric feature."""
 
     n_estimators: int
     max_depth: int
     max_bins: int
 
     def given(self, **parameters: int | None) -> Size:
-        """Return the size with the parameters that are not None in place of its own."""
+        """Return the size with those values replaced whose parameters are not None."""
         return replace(self, **{name: value for name, value in parameters.items() if value is not None})

@@ -19,14 +19,14 @@ __all__ = ["SmoothBoostClassifier"]
 
 CANDIDATES: Mapping[str, CandidateRule] = {"multiway": Multiway(), "binary": Binary()}
 WEIGHTS: Mapping[str, WeightFamily] = {"madaboost": MadaBoost(), "smoothboost": SmoothBoost()}
-EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses all count the same
+EQUAL_VOTES = Discrete(level=2.0)  # SmoothBoost's hypotheses have equal votes
 
 
 class SmoothBoostClassifier(BoostedSystem):
-    """Boosting whose weights never exceed 1 and are never normalized, so that one record moves every count by at most 1.
+    """Boosting whose weights never exceed 1 and are never normalized, so that one record changes every count by at most 1.
 
-    Domingo and Watanabe, COLT 2000 (MadaBoost); Servedio, JMLR 2003 (SmoothBoost). Weights that are bounded are what Bun,
-    Carmosino and Sorrell, COLT 2020, and Asadi, Bun, Carmosino et al. 2022 boost with; here they need no projection.
+    Domingo and Watanabe, COLT 2000 (MadaBoost); Servedio, JMLR 2003 (SmoothBoost). Bun, Carmosino and Sorrell, COLT 2020, and
+    Asadi, Bun, Carmosino et al. 2022 also boost with bounded weights; here they need no projection.
 
     Releases  ``n_estimators`` trees with noisy weights of the classes in each leaf.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``): an equal part for each round, a share of it for the test and the
@@ -37,13 +37,13 @@ class SmoothBoostClassifier(BoostedSystem):
     epsilon, delta, schema, n_estimators, max_bins, adjacency, records_per_person, random_state, ledger
         See ``BoostedSystem``. Defaults: 8 rounds below a budget of 0.5, 60 from 10 on, otherwise 20; 10 bins [our choice].
     weights : {"madaboost", "smoothboost"}
-        min(1, exp(-margin / 2)) with votes of the log-odds; or SmoothBoost's, with equal votes.
+        "madaboost": min(1, exp(-margin / 2)), with votes of the log-odds. "smoothboost": SmoothBoost's, with equal votes.
     max_depth : int
-        Tests on a path; 1 are stumps.
+        Maximum number of tests on a path. 1 gives stumps.
     candidates : {"multiway", "binary"}
-        One branch for each code of a feature, or cuts and single values.
+        "multiway": one branch for each code of a feature. "binary": cuts and single values.
     criterion : {"max", "error"}
-        What ranks the tests: the weight that majority labels would get right, or wrong.
+        The score that ranks the tests: the weight that majority labels classify correctly, or the weight that they misclassify.
 
     Examples
     --------

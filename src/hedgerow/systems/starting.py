@@ -1,4 +1,4 @@
-"""What estimators that may start from a model share."""
+"""What estimators that may start from a fitted model share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hedgerow.privacy.claim import Claim
 __all__ = ["STARTED", "StartingEstimator"]
 
 
-STARTED = (1,)  # stored with a model that began with another one, so that whoever loads it plans as the fit did
+STARTED = (1,)  # stored with a model that started from another, so that a loaded model plans as the fit did
 RULE = (
     "a fitted model of the same class, to start from: a public one or one that was released before; pass what fit or hr.load "
     "returned, or None"
@@ -26,13 +26,13 @@ RULE = (
 
 
 class StartingEstimator(PrivateEstimator):
-    """An estimator with the parameter ``init``, a fitted one of the same class that it starts from."""
+    """An estimator with the parameter ``init``: a fitted estimator of the same class to start from."""
 
     init: PrivateEstimator | None
     _init_rule: ClassVar[Instance] = Instance(PrivateEstimator, RULE)
 
     def _initial(self) -> AdditiveModel | None:
-        """Return the model to start from, or raise ConfigurationError where it is none of this class."""
+        """Return the model to start from, or raise ConfigurationError if it is not of this class."""
         if self.init is None:
             return None
         if type(self.init) is not type(self):
@@ -59,7 +59,7 @@ class StartingEstimator(PrivateEstimator):
         return origin_in_words(certificate, certificate.digest), *certificate.starts
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; those of ``init`` are no parameters of this one, whatever ``deep`` says."""
+        """Return the parameters by name. Parameters of ``init`` are not among them, for either value of ``deep``."""
         parameters: dict[str, Any] = super().get_params(deep=False)
         return parameters
 
@@ -68,6 +68,6 @@ class StartingEstimator(PrivateEstimator):
         parameters = self.get_params()
         others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "init"}
         made = type(self)(**{**parameters, **others})
-        if "_metadata_request" in vars(self):  # which scikit-learn's own clones keep
+        if "_metadata_request" in vars(self):  # as scikit-learn's own clones do
             made._metadata_request = deepcopy(self._metadata_request)
         return made

@@ -21,9 +21,9 @@ class SuLQID3Classifier(PaperTree):
     Releases  one tree with noisy class counts in each leaf.
     Costs     ``epsilon``, pure: an equal part for each level, and within a level an equal part for the number of records and
               for the counts of each feature by code and class (docs/proofs/id3.md).
-    Departs   (private) from the framework: a feature's counts are one question, since a record is in one of them, where SuLQ
-              asks for each count by itself; a leaf gets all that its path has left.
-    Published every single count is a question of its own, at an equal part of the budget.
+    Departs   (private) from the framework. A feature's counts are one query, since a record is in only one of them; SuLQ
+              queries each count separately. A leaf gets all of the budget that its path has not spent.
+    Published every single count is a query, with an equal part of the budget.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class SuLQID3Classifier(PaperTree):
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
             assign=AllRecords(),
-            soft=True,  # one tree: shares of its leaf in place of one vote
+            soft=True,  # a single tree returns the class shares of its leaf, not one vote
             candidates=Multiway(),
             levels=Uniform(),
             split=NoisyHistograms(),

@@ -34,18 +34,18 @@ EASY = Fraction(3, 10)
 class TpDPRFClassifier(PaperForest):
     """Differentially private random forest in two phases (TpDPRF).
 
-    Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023; known from its abstract, so most settings are ours
+    Liu, Li, Wei, Liu, Liu and Wang, Applied Intelligence 53, 2023. We know it from its abstract, so most settings are ours
     [inferred].
 
-    Releases  ``n_estimators`` trees with noisy class counts in each leaf; each tree votes for its leaf's largest. The first
-              half of them, rounded up, reads all records; a tree of the second reads those that the first half gets wrong, and
-              each of the others with probability 0.3.
-    Costs     ``epsilon``, pure: an equal part for each tree, level budgets harmonic and undivided, one question per node
-              (docs/proofs/tpdprf.md).
-    Departs   (private) from the paper: a record's probability to take part follows from the released trees and the record
-              alone, with no training error and no normalization; selections use the one-sided range; a leaf gets all that its
-              path has left.
-    Published weights from the exact training error, and bootstrap samples by them.
+    Releases  ``n_estimators`` trees with noisy class counts in each leaf. A tree votes for the largest class of its leaf. The
+              first half of the trees, rounded up, reads all records. A tree of the second half reads the records that the first
+              half misclassifies, and each of the others with probability 0.3.
+    Costs     ``epsilon``, pure: an equal part for each tree, with harmonic level budgets that are not divided, because each node
+              has one query (docs/proofs/tpdprf.md).
+    Departs   (private) from the paper. A record's probability of being read follows from the released trees and the record
+              alone, without training error or normalization. Selections use the one-sided range. A leaf gets all of the budget
+              that its path has not spent.
+    Published weights from the exact training error, and bootstrap samples drawn by these weights.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class TpDPRFClassifier(PaperForest):
             budgets=published.Undivided(Harmonic()),
             split=published.SelectTest(published.RealExponential, published.Gini()),
             leaf=published.LaplaceCounts(),
-            stops=(published.SingleClass(),),  # inferred: without it wide categories fill the memory
+            stops=(published.SingleClass(),),  # inferred: without it, features with many categories exhaust the memory
         )
 
     def _default_size(self, epsilon: Fraction | None) -> Size:

@@ -1,4 +1,4 @@
-"""The tree that eDPRF's ablations start from: Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, section 5."""
+"""The baseline tree of eDPRF's ablations: Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025, section 5."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class TraditionClassifier(PaperTree):
     "tradition_spl_imp", with ``leaf="label"`` their "tradition_leaf_imp".
 
     Releases  one tree with noisy class counts, or a label, in each leaf.
-    Costs     ``epsilon``, pure: every level gets the same (docs/proofs/tradition.md).
-    Departs   (private) from the paper: bins come from the schema and not from each node's records, no node stops because it
-              is pure, selections use the one-sided ranges, and a leaf gets all that its path has left.
-    Published the paper's steps as printed. It does not say how a level's budget is shared, so there are two readings
+    Costs     ``epsilon``, pure: every level gets the same budget (docs/proofs/tradition.md).
+    Departs   (private) from the paper. Bins come from the schema and not from each node's records. No node stops because it
+              is pure. Selections use the one-sided ranges. A leaf gets all of the budget that its path has not spent.
+    Published the paper's steps as printed. The paper does not say how a level's budget is shared, so there are two readings
               [inferred].
 
     Parameters
@@ -39,12 +39,12 @@ class TraditionClassifier(PaperTree):
     epsilon, schema, variant, max_depth, max_bins, adjacency, records_per_person, random_state, ledger
         See ``PaperTree``. Defaults: 3 tests on a path (published: 5), 5 bins.
     split : {"exponential", "permute-and-flip"}
-        The mechanism that chooses tests.
+        The mechanism that selects tests.
     leaf : {"counts", "label"}
-        What a leaf releases: noisy counts, whose largest is its label, or a label chosen by permute-and-flip.
+        What a leaf releases: noisy counts, the largest of which gives its label, or a label selected by permute-and-flip.
     reading : {"halved", "undivided"}
-        R1: half of a level's budget buys a noisy number of records, which stops small nodes, and half the test or the leaf.
-        R2: no number of records is asked for.
+        "halved" (R1): half of a level's budget is for a noisy number of records, which stops small nodes, and half is for the test
+        or the leaf. "undivided" (R2): there is no query of the number of records.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class TraditionClassifier(PaperTree):
     def _private(self, schema: Schema, depth: int) -> Recipe:
         return Recipe(
             assign=AllRecords(),
-            soft=self.leaf == "counts",  # one tree: shares of its leaf in place of one vote
+            soft=self.leaf == "counts",  # a single tree returns the class shares of its leaf, not one vote
             candidates=Multiway(),
             levels=Uniform(),
             split=SelectTest(SELECTIONS[self.split], Gini()),

@@ -60,10 +60,11 @@ def _folder_of(parent: Path, table: str) -> Path:
 
 @dataclass(frozen=True)
 class Shelf:
-    """The partitions of one table in a folder that only this user may enter, with what logs made of them.
+    """The partitions of one table, with their memos, in a folder that only this user may enter.
 
-    Every array is a file, and an index beside it says what it is and which checksum it has, by a key that the driver sends and no
-    disk keeps. What is gone, altered or half written counts as absent: it is encoded again, or made again from the whole log.
+    Every array is a file. An index beside it holds its name and its checksum, keyed by a key that the driver sends with each task.
+    hedgerow writes that key to no file; Spark may, where it spills the data of its tasks. A file that is gone, altered or half
+    written counts as absent: its partition is encoded again, or its memo made again from the whole log.
 
     Parameters
     ----------

@@ -382,7 +382,7 @@ def test_a_round_takes_no_answers_from_before_a_change(change):
         {"splits": SPLITS},
         {"feature": 0},
     ],
-    ids=str,
+    ids=["no cuts", "two other cuts", "three cuts", "another rule", "a sample", "votes", "splits", "one feature"],
 )
 def test_the_round_before_is_of_the_same_rule_records_and_cuts(given):
     curator = Queryable(MemoryTable(*records(50), N_CODES, 2), Fraction(10**4), Unnoisy())

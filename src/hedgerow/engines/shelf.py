@@ -62,7 +62,7 @@ def _folder_of(parent: Path, table: str) -> Path:
 class Shelf:
     """The partitions of one table, with their memos, in a folder that only this user may enter.
 
-    Every array is a file. An index beside it holds its name and its checksum, keyed by a key that the driver sends with each task.
+    Every array is a file. An index beside it holds its name and its checksum, by a key that the driver sends with each task.
     hedgerow writes that key to no file; Spark may, where it spills the data of its tasks. A file that is gone, altered or half
     written counts as absent: its partition is encoded again, or its memo made again from the whole log.
 

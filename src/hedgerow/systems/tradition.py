@@ -43,8 +43,8 @@ class TraditionClassifier(PaperTree):
     leaf : {"counts", "label"}
         What a leaf releases: noisy counts, the largest of which gives its label, or a label selected by permute-and-flip.
     reading : {"halved", "undivided"}
-        "halved" (R1): half of a level's budget is for a noisy number of records, which stops small nodes, and half is for the test
-        or the leaf. "undivided" (R2): there is no query of the number of records.
+        "halved" (R1): half of a level's budget is for a noisy number of records, which stops small nodes, and half is for the
+        test or the leaf. "undivided" (R2): there is no query of the number of records.
 
     Examples
     --------

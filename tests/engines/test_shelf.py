@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -153,3 +154,18 @@ def test_files_are_for_this_user_alone(shelved):
     answers(kept, facts, task())
     for folder in (kept.folder, kept.folder / "log-log"):
         assert os.stat(folder).st_mode & 0o077 == 0
+
+
+def test_a_table_that_is_removed_while_it_answers_leaves_no_folder_that_others_may_enter(shelved, monkeypatch):
+    kept, facts = shelved
+    whole, make = answers(kept, facts, task()), shelf._make
+
+    def removed(folder, *more):
+        shutil.rmtree(kept.folder)
+        make(folder, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shelf, "_make", removed)
+        assert kept.answer(facts[0], pickle.dumps(task())).sum.tolist() == whole[0]
+    assert not kept.folder.exists()
+    assert kept.answer(facts[0], pickle.dumps(task())).absent == (0,)

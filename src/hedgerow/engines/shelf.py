@@ -87,6 +87,7 @@ class Shelf:
 
     def put(self, place: int, rows: Rows) -> None:
         """Keep a partition."""
+        self.parent.mkdir(parents=True, exist_ok=True)
         _make(self.folder, "hedgerow-table-*", MOST_TABLES)
         files = Files(self.folder, str(place), self.key)
         files.write({"codes": rows.codes, "labels": rows.labels}, rows.digest.hex())
@@ -114,9 +115,10 @@ class Shelf:
 
     @contextmanager
     def _memo(self, log: str, place: int) -> Iterator[Memo]:
-        """Lend what a log made of a partition; where another task has it, an empty one."""
+        """Lend what a log made of a partition; where another task has it, or the table was removed meanwhile, an empty one."""
         folder = self.folder / f"log-{log}"
-        _make(folder, "log-*", MOST_LOGS)
+        with suppress(FileNotFoundError):
+            _make(folder, "log-*", MOST_LOGS)
         with _locked(folder / f"{place}.lock") as free:
             if not free:
                 yield Memo()
@@ -217,14 +219,14 @@ class Files:
 
 
 def _make(folder: Path, alike: str, most: int) -> None:
-    """Make a folder; of those like it the ones that were used last stay."""
+    """Make a folder for this user alone, never the one that it is in; of those like it the ones that were used last stay."""
     if folder.exists():
         return
     used = sorted(folder.parent.glob(alike), key=_last_used)
     for old in used[: max(0, len(used) - most + 1)]:
         shutil.rmtree(old, ignore_errors=True)
     with suppress(FileExistsError):
-        folder.mkdir(mode=0o700, parents=True)
+        folder.mkdir(mode=0o700)  # parents that it made too would be open to others
 
 
 def _last_used(folder: Path) -> float:
@@ -236,10 +238,15 @@ def _last_used(folder: Path) -> float:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Hold a lock that ends with the process, and say whether it was free."""
+    """Hold a lock that ends with the process, and say whether it was free; where its folder is gone it is not."""
     import fcntl  # executors run on systems that have it
 
-    with open(path, "w") as file:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        yield False
+        return
+    with os.fdopen(descriptor, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

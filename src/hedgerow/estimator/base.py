@@ -1,4 +1,4 @@
-"""The estimator that all learners share: plan, certify, book, and only then read records."""
+"""The base class of all estimators: plan, certify, charge the ledger, and only then read records."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of
 
 
 class PrivateEstimator(Exported, Planned):
-    """The parent of every classifier and regressor here.
+    """The base class of every classifier and regressor.
 
-    ``fit`` certifies and books the plan before it reads a record, and keeps released values only.
+    ``fit`` certifies the plan and charges the ledger for it before it reads a record. The model keeps released values only.
 
     Attributes
     ----------
@@ -70,21 +70,21 @@ class PrivateEstimator(Exported, Planned):
     certificate_ : Certificate
         What was spent on what, and whether the guarantee holds.
     n_features_in_ : int
-        How many features the schema has.
+        Number of features in the schema.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        The schema's names; only where the records that were fitted had column names, all of them text.
+        The schema's feature names. It exists only if the fitted records had column names that are all text.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        How much of the model each feature decides, from released values only.
+        The share of the model that each feature accounts for, from released values only.
     """
 
     _fitted: Fitted
 
     @abstractmethod
     def _inferred(self, X: Any, y: Any) -> Schema:
-        """Return a schema read off the records, which voids the guarantee."""
+        """Return a schema that is inferred from the records, which voids the guarantee."""
 
     def _schema_for(self, X: Any, y: Any) -> Schema:
-        """Return the schema of a fit; without one it is read off the records."""
+        """Return the schema of a fit. Without the parameter it is inferred from the records."""
         if self.schema is not None:
             return self.schema
         if isinstance(X, Records):
@@ -95,11 +95,11 @@ class PrivateEstimator(Exported, Planned):
 
     @classmethod
     def _coins_of(cls, certificate: Certificate) -> PublicCoins:
-        """Return the public coins of a model file of 0.1.0, which holds none, as its certificate shows them."""
+        """Return the public coins of a model file of version 0.1.0, which does not store them, from its certificate."""
         return ()
 
     def _check_coins(self, coins: PublicCoins, certificate: Certificate) -> None:
-        """Raise ValueError unless a fit with this certificate may have had these public coins."""
+        """Raise ValueError unless these public coins are possible for a fit with this certificate."""
         if coins:
             raise ValueError(f"{type(self).__name__} draws no public coins.")
 
@@ -110,15 +110,16 @@ class PrivateEstimator(Exported, Planned):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), array of shape (n_samples, n_features), or Records
-            The records; a frame's columns are found by name, an array's stand in the schema's order. ``hr.Records`` are read
-            block by block.
+            The records. The columns of a frame are matched by name; those of an array are in the schema's order. ``hr.Records``
+            are read block by block.
         y : sequence of length n_samples
-            The labels, classes or outcomes; None with ``hr.Records``, which hold them. A record whose label is missing or not in
-            the schema is left out, by public rule; so is one whose outcome is no number.
+            The labels, classes or outcomes; None with ``hr.Records``, which contain them. A public rule leaves out each record
+            whose label is missing or not in the schema, or whose outcome is not a number.
         groups : sequence of length n_samples, optional
-            Who each record is of: text, whole numbers, or a frame's column, whose name the certificate and ledgers then know. Of
-            each person at most ``records_per_person`` records count, drawn at random; a record without an id does not. Leave it
-            out where ``X`` holds the column that the schema names as ``person``; ``hr.Records`` hold it, as ``group=``.
+            The person of each record: text, whole numbers, or a column of a frame, whose name is then shown in the certificate
+            and ledgers. At most ``records_per_person`` records of each person are read, drawn at random. A record without an id
+            is not read. Omit it if ``X`` contains the column that the schema names as ``person``; ``hr.Records`` have it as
+            ``group=``.
 
         Returns
         -------
@@ -127,20 +128,20 @@ class PrivateEstimator(Exported, Planned):
         Raises
         ------
         ConfigurationError
-            If a parameter, or the schema's fit to the columns, is wrong; nothing was booked or drawn.
+            If a parameter is wrong, or the schema does not match the columns. Nothing was charged or drawn.
         BudgetExceeded
-            If the ledger refuses the plan; nothing was drawn.
+            If the ledger refuses the plan. Nothing was drawn.
 
         Warns
         -----
         UserWarning
-            If delta is 1/1000 or more, or epsilon above 20; if the number of records, or the counts of a column, that were
-            released do not stand out from their noise or show a column that is hardly read; once if this is the third fit of the
-            class in this process that no ledger counts.
+            If delta is 1/1000 or more, or epsilon is above 20. If released counts (the number of records, or the counts of a
+            column) do not stand out from their noise, or show that most of a column cannot be read. Once, if this is the third
+            fit of the class in this process that is not charged to a ledger.
         """
         estimator = plain(self)
         randomness = Randomness(estimator.random_state)
-        # Whatever is wrong with the shape of X and y is found before anything is booked.
+        # Errors in the shape of X and y are raised before the ledger is charged.
         schema = self._schema_for(X, y)
         columns, labels, named, persons = read_given(X, y, groups, schema)
         column = None if persons is None else persons.name
@@ -163,7 +164,7 @@ class PrivateEstimator(Exported, Planned):
         return self
 
     def _count(self, certificate: Certificate) -> list[str]:
-        """Count a fit whose claim holds and that no ledger counts; return what to say of it."""
+        """Count a fit whose guarantee holds and that is not charged to a ledger; return the warnings about it."""
         if self.ledger is not None or not certificate.holds:
             return []
         text = repeats.count(type(self).__name__, certificate.epsilon, certificate.delta)
@@ -171,15 +172,15 @@ class PrivateEstimator(Exported, Planned):
 
     @checks_keywords
     def fit_curator(self, curator: Curator) -> Self:
-        """Fit by asking a curator that holds the records; the whole plan is charged to its budget before anything is asked.
+        """Fit by queries to a curator that holds the records. The whole plan is charged to its budget before the first query.
 
-        Schema, bins, adjacency and noise are the curator's. Several fits, also at once, share its budget.
+        Schema, bins, adjacency and noise are the curator's. Several fits share its budget, also if they run at the same time.
 
         Parameters
         ----------
         curator : Curator
-            An ``hr.Curator``. Records are read in its bins: a learner whose ``max_bins`` is None takes them in place of its
-            default. For ``HedgerowClassifier`` the curator's ``max_bins`` must be 255, and the learner's own is free.
+            An ``hr.Curator``. Records are read in its bins, which are also the default of a learner whose ``max_bins`` is None.
+            For ``HedgerowClassifier`` the curator's ``max_bins`` must be 255, and the learner's own may be any.
 
         Returns
         -------
@@ -188,10 +189,10 @@ class PrivateEstimator(Exported, Planned):
         Raises
         ------
         ConfigurationError
-            If the estimator asks for the published form, for a delta, or for a schema, bins or an adjacency that are not the
-            curator's (the default adjacency stands for the curator's), or if it is given no curator.
+            If the estimator uses the published form, a delta, or a schema, bins or adjacency that differ from the curator's (the
+            default adjacency means the curator's), or if the argument is not a curator.
         BudgetExceeded
-            If the curator has less than ``epsilon`` left; no record was read.
+            If the curator has less than ``epsilon`` left. No record was read.
         """
         estimator = plain(self)
         if not isinstance(curator, Curator):
@@ -221,7 +222,7 @@ class PrivateEstimator(Exported, Planned):
         return self
 
     def _check_curator(self, curator: Curator) -> None:
-        """Raise ConfigurationError where the estimator wants what the curator cannot give."""
+        """Raise ConfigurationError if the estimator needs what the curator cannot provide."""
         if self.variant != "private":
             raise ConfigurationError(
                 "the published form reads records itself; pass variant='private' to ask a curator."
@@ -242,11 +243,11 @@ class PrivateEstimator(Exported, Planned):
             raise ConfigurationError(f"adjacency is {self.adjacency!r}, but the curator's is {curator.adjacency!r}.")
 
     def _stored(self) -> dict[str, Any]:
-        """Return the parameters as a model file holds them."""
+        """Return the parameters as they are stored in a model file."""
         return stored_parameters(self.get_params(deep=False), self._rules())
 
     def _forget(self) -> None:
-        """Drop what an earlier fit left: if the one that begins is interrupted, nothing passes for its result."""
+        """Remove the result of an earlier fit, so that it is not mistaken for the result of a fit that is interrupted."""
         self.__dict__.pop("_fitted", None)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -274,14 +275,14 @@ class PrivateEstimator(Exported, Planned):
 
     @property
     def n_features_in_(self) -> int:
-        """How many features the schema has."""
+        """Number of features in the schema."""
         return len(self.schema_.names)
 
     def explain(self, X: Any) -> Explanation:
-        """Return what each feature adds to what the model says of each record; post-processing of released values, free.
+        """Return what each feature contributes to the prediction for each record. Post-processing of released values: no cost.
 
-        Boosters add up to ``decision_function``, forests and trees to ``predict_proba``. The answer's ``rule`` says how the
-        shares are worked out.
+        Contributions of boosters add up to ``decision_function``, those of forests and trees to ``predict_proba``. The result's
+        ``rule`` says how they are computed.
 
         Parameters
         ----------
@@ -297,7 +298,7 @@ class PrivateEstimator(Exported, Planned):
         Raises
         ------
         ConfigurationError
-            If the model is made of other parts than this library's private trees.
+            If the model has parts that are not of this library's private trees.
 
         Examples
         --------
@@ -323,17 +324,17 @@ class PrivateEstimator(Exported, Planned):
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, whole or not at all; ``hedgerow.load`` reads it.
+        """Write the fitted model to a file, completely or not at all; ``hedgerow.load`` reads it.
 
-        A file that stands there is replaced. When this returns, the model is on disk.
-        All parameters are in it but for three, which come back as None: the ledger, ``init``, and a ``random_state`` that is a
-        generator.
-        What ``fit_curator`` took from the curator (schema, bins, adjacency) comes back as parameters.
+        An existing file is replaced. When this returns, the model is on disk.
+        The file contains all parameters but three, which are loaded as None: the ledger, ``init``, and a ``random_state`` that
+        is a generator.
+        Values that ``fit_curator`` took from the curator (schema, bins, adjacency) are loaded as parameters.
 
         Raises
         ------
         SchemaError
-            If the schema holds a text that UTF-8 cannot hold.
+            If the schema contains text that cannot be encoded in UTF-8.
         """
         write_archive(path, self._document(), self._result.model.to_arrays())
 
@@ -341,7 +342,7 @@ class PrivateEstimator(Exported, Planned):
     def _from_file(
         cls, document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
     ) -> Self:
-        """Return the model that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
+        """Return the model that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
         try:
             if document["format"] != format_of(arrays):
                 raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
@@ -367,7 +368,7 @@ class PrivateEstimator(Exported, Planned):
 
     @property
     def set_output(self) -> NoReturn:
-        """No estimator of this library transforms records, so there is no output to set."""
+        """Raise an error: no estimator of this library transforms records, so there is no output to set."""
         raise AttributeError(
             f"{type(self).__name__} has no set_output: it predicts and does not transform, and predictions are arrays. For a "
             "data frame pass them to one, such as pandas.Series(model.predict(X), index=X.index)."
@@ -375,20 +376,20 @@ class PrivateEstimator(Exported, Planned):
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
-        """The schema's names, where the records that were fitted had column names."""
+        """The schema's feature names, if the fitted records had column names."""
         if not self._result.named:
             raise AttributeError(f"{type(self).__name__} was not fitted on columns with names.")
         return np.array(self.schema_.names, dtype=object)
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """How much of the model each feature decides, of shape (features,).
+        """The share of the model that each feature accounts for, of shape (features,).
 
-        A root weighs 1 and a test shares its weight evenly among its branches: in trees of tests with two branches a test on
-        level l weighs 1 / 2**(l - 1). A feature's importance is the share of its tests' weights in the sum; all are zero where
-        there is no test. Boosted trees count alike, however large their votes are. In released cells a specialization is the
-        test of a group, and each feature's whole range is a root. This is read from released values and costs nothing; it
-        counts tests, not records.
+        A root has weight 1, and a test divides its weight equally among its branches. In trees of tests with two branches, a test
+        on level l has weight 1 / 2**(l - 1). A feature's importance is the share of its tests in the sum of the weights; all are
+        zero if there is no test. All boosted trees count equally, whatever the size of their votes. In released cells, a
+        specialization is the test of a group, and each feature's whole range is a root. The importance counts tests, not
+        records. It is computed from released values and costs nothing.
         """
         return self.model_.importances()
 
@@ -407,7 +408,7 @@ class PrivateEstimator(Exported, Planned):
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        diagram = super()._repr_html_  # an AttributeError where scikit-learn is set to show text
+        diagram = super()._repr_html_  # raises AttributeError if scikit-learn is set to show text
         return lambda: str(diagram()) + self._certificate_html()
 
     def _certificate_html(self) -> str:
@@ -416,7 +417,7 @@ class PrivateEstimator(Exported, Planned):
         return self.certificate_._repr_html_()
 
     def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-        """Return what is answered of records; these are the caller's own, so they may be looked at for a warning."""
+        """Return predictions for records. They are the caller's own records, so warnings may depend on them."""
         X = self._features_of(X)
         found = answer(X)
         look = UnreadColumns(self.schema_)
@@ -428,17 +429,17 @@ class PrivateEstimator(Exported, Planned):
     def _features_of(self, X: Any) -> Any:
         """Return ``X`` without the column of persons.
 
-        Under an inferred schema, raise scikit-learn's errors where ``X`` has other columns than fit's.
+        Under an inferred schema, raise scikit-learn's errors if the columns of ``X`` differ from those of the fit.
         """
         if not self.schema_.is_given:
             self._check_columns(X)
         return without_person(X, self.schema_.person)[0]
 
     def _check_columns(self, X: Any) -> None:
-        """Compare columns with those of fit in scikit-learn's words: under an inferred schema their order is all there is."""
+        """Compare columns with those of the fit, with scikit-learn's messages: an inferred schema only has their order."""
         columns = read_columns(X)
         by_other_names = isinstance(X, Mapping) or (hasattr(X, "columns") and not columns.named)
-        if not by_other_names:  # scikit-learn knows frames whose columns have text for names, and arrays
+        if not by_other_names:  # scikit-learn accepts arrays, and frames whose column names are text
             validate_data(self, X, reset=False, skip_check_array=True)
 
 
@@ -456,19 +457,19 @@ def _tell(doubts: Sequence[str]) -> None:
 def with_result(
     estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
 ) -> Estimator:
-    """Return a checked, unfitted estimator as one that a fit left with this model and certificate."""
+    """Return a checked, unfitted estimator as a fitted one with this model and certificate."""
     fitted = plain(estimator)
     fitted._fitted = Fitted(schema, certificate, model, fitted._stored(), named, coins)
     return fitted
 
 
 def result_of(estimator: PrivateEstimator) -> Fitted:
-    """Return what a fit left behind, or raise NotFittedError."""
+    """Return the result of a fit, or raise NotFittedError."""
     return estimator._result
 
 
 def restored(
     kind: type[Estimator], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], allowed: Allowance
 ) -> Estimator:
-    """Return the fitted estimator that ``save`` wrote, or raise FileFormatError where it would take more than is allowed."""
+    """Return the fitted estimator that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
     return kind._from_file(document, arrays, allowed)

@@ -1,4 +1,4 @@
-"""The parent of every classifier."""
+"""The base class of every classifier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PrivateClassifier"]
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """The parent of every classifier here: its labels are the schema's classes.
+    """The base class of every classifier: its labels are the schema's classes.
 
     Parameters are those of ``PrivateEstimator``.
 
@@ -54,17 +54,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Warns
         -----
         UnreadColumnWarning
-            Once for each column of which no cell could be read, or nearly all numbers lie outside the declared range.
+            Once for each column that has no cell that can be read, or has nearly all its numbers outside the declared range.
         """
         return self._looked_at(X, self.model_.probabilities)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each record; among equals, the first in the schema's order.
+        """Return the most probable class of each record. Ties go to the first class in the schema's order.
 
-        It warns as ``predict_proba`` does.
+        The warnings are those of ``predict_proba``.
         """
         said = self._looked_at(X, self.model_.probabilities)
-        # Of two classes a comparison takes a tenth of the time.
+        # For two classes, a comparison takes a tenth of the time.
         best = (said[:, 1] > said[:, 0]).astype(np.intp) if said.shape[1] == 2 else said.argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[best]
         return labels

@@ -1,4 +1,4 @@
-"""What each feature adds to what a model says of a record."""
+"""What each feature contributes to a model's prediction for a record."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ __all__ = ["Explanation", "cells_in_words"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What each feature adds to what a model says of some records: post-processing of a released model.
+    """What each feature contributes to a model's predictions for records. Post-processing of a released model: no cost.
 
-    The baseline and the contributions of a record add up to ``total``: to ``decision_function`` where ``scale`` is "log-odds", to
-    ``predict_proba`` where it is "probability".
+    The baseline and the contributions of a record add up to ``total``, which is ``decision_function`` if ``scale`` is "log-odds"
+    and ``predict_proba`` if it is "probability".
 
     Parameters
     ----------
     names : tuple of str
         The features.
     classes : tuple
-        The classes. Of two, columns are the second's alone.
+        The classes. For two classes, columns are those of the second class only.
     scale : {"log-odds", "probability", "outcome"}
-        What is added up.
+        The scale on which contributions add up.
     baseline : float or ndarray of shape (classes,)
-        What the model says where every feature says what it says on average over its cells.
+        The prediction if every feature contributes its average over its cells.
     contributions : ndarray of shape (records, features) or (records, features, classes)
-        What the feature's cell adds to that.
+        What the cell of each feature adds to the baseline.
     cells : ndarray of shape (records, features), object
-        The cells in words, as the model reads them.
+        Descriptions of the cells, as the model reads them.
     deviation : ndarray of the shape of ``contributions``, or None
-        How far noise may have moved them, one standard deviation; None where that is not known.
+        The standard deviation of the contributions due to the added noise; None if it is not known.
     rule : str
-        How contributions are worked out, in a sentence.
+        How contributions are computed, in one sentence.
 
     Examples
     --------
@@ -67,14 +67,14 @@ class Explanation:
 
     @property
     def total(self) -> Floats:
-        """The baseline and the contributions added up, of shape (records,) or (records, classes)."""
+        """The sum of the baseline and the contributions, of shape (records,) or (records, classes)."""
         return np.asarray(self.baseline + self.contributions.sum(axis=1))
 
     def __repr__(self) -> str:
         return short_repr(self)
 
     def _repr_html_(self) -> str:
-        """Return a row for each record: what the features with the largest contributions add, and the total."""
+        """Return a table with a row per record: the largest contributions and the total."""
         several = self.contributions.ndim == 3
         place = self.total.argmax(axis=1) if several else np.zeros(len(self.contributions), dtype=np.int64)
         added, total = self.contributions, self.total
@@ -97,7 +97,7 @@ class Explanation:
 
 
 def cells_in_words(encoder: Encoder, codes: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.object_]:
-    """Return what the codes (records, features) stand for."""
+    """Return descriptions of the codes, of shape (records, features)."""
     out = np.empty(codes.shape, dtype=object)
     for place, (name, count) in enumerate(zip(encoder.schema.names, encoder.n_codes.tolist(), strict=True)):
         kind = encoder.schema.features[name]

@@ -1,4 +1,4 @@
-"""From parameters to a claim, and to a plan that runs: what fits, ``load``, audits and reproductions share."""
+"""From parameters to a claim and to a plan that runs; shared by fits, ``load``, audits and reproductions."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ COMMON: Mapping[str, Constraint] = {
 
 
 class Planned(BaseEstimator):  # type: ignore[misc]
-    """What a fit is planned from: the parameters of an estimator, which are checked and read here.
+    """The parameters of an estimator, checked and read, from which a fit is planned.
 
-    A subclass declares its parameters' constraints and turns a schema and a budget into a plan. It writes out all its
-    parameters in ``__init__``, its parents' too, and passes these on, so that editors, type checkers and scikit-learn see
-    them.
+    A subclass declares the constraints of its parameters, and turns a schema and a budget into a plan. Its ``__init__`` lists all
+    its parameters, including inherited ones, and passes those on, so that editors, type checkers and scikit-learn see them.
 
     Parameters
     ----------
@@ -71,15 +70,15 @@ class Planned(BaseEstimator):  # type: ignore[misc]
     schema : Schema or None
         What is public about the data. None infers it from the records, which voids the guarantee.
     adjacency : {"add-remove", "replace-one"}
-        What neighboring data sets are. For one record replaced the plan runs at half the budget.
+        What neighboring data sets are. Under "replace-one" the plan runs at half the budget.
     records_per_person : int, optional
-        k: the guarantee is for one person, of whom at most k records are read; None: as the schema says, or 1. Where the schema
-        names a column of persons, or ``fit`` is given ``groups``, the k records are drawn at random; otherwise that nobody has
-        more is the owner's promise.
+        The guarantee protects a person, of whom at most this many records are read. None: the schema's value, or 1. If the
+        schema names a column of persons, or ``fit`` has ``groups``, these records are drawn at random. Otherwise it is the data
+        owner's promise that no person has more.
     random_state : None, int or numpy generator
         None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where the fit's plan is booked before anything is drawn.
+        The ledger that is charged for the fit's plan before anything is drawn.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
@@ -104,9 +103,9 @@ class Planned(BaseEstimator):  # type: ignore[misc]
         self.ledger = ledger
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Refuse unknown parameters in the name of the class that is called, with the way out.
+        """Refuse unknown parameters with an error that names the called class and the alternatives.
 
-        Python names the class whose ``__init__`` meets them: for many a parent that the caller has never heard of.
+        Python's error names the class whose ``__init__`` receives them, often a parent class that the caller does not know.
         """
         check_keywords(cls.__name__, parameters, constructor_keywords(cls))
         made: Self = super().__new__(cls)
@@ -118,14 +117,14 @@ class Planned(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _check_labels(self, schema: Schema) -> None:
-        """Raise ConfigurationError where the schema's labels are not what the estimator predicts."""
+        """Raise ConfigurationError if the schema's labels are not what the estimator predicts."""
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
-        """Return what the plan depends on by public coins; no record has been read."""
+        """Return the public coins on which the plan depends. No record has been read."""
         return ()
 
     def _starts(self) -> tuple[str, ...]:
-        """Return what the certificate says of the model that a fit starts from, and of those that this one started from."""
+        """Return the certificate's sentences about the model from which a fit starts, and about that model's own starts."""
         return ()
 
     @classmethod
@@ -142,7 +141,7 @@ def plain(estimator: Estimator) -> Estimator:
 
 
 def claim_of(estimator: Planned) -> Claim:
-    """Return what a fit of an estimator promises; how many records a person has is the schema's to say where it does not."""
+    """Return the guarantee that a fit promises. The schema gives the records per person if the estimator does not."""
     delta, schema, records = exact_delta(getattr(estimator, "delta", 0)), estimator.schema, estimator.records_per_person
     if records is None:
         records = 1 if schema is None else schema.records_per_person
@@ -150,21 +149,21 @@ def claim_of(estimator: Planned) -> Claim:
 
 
 def draw_coins(estimator: Planned, claim: Claim, draw: Draw) -> PublicCoins:
-    """Return what public coins decide of a fit's plan."""
+    """Return the public coins on which a fit's plan depends."""
     return estimator._draw_coins(claim, draw)
 
 
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
-    """Return what a fit of an estimator will do: the one place where a fit is planned.
+    """Return the plan of a fit: the one place where a fit is planned.
 
-    It depends on these arguments alone; whatever the estimator was fitted on before has no part in it.
+    The plan depends on these arguments alone, and not on earlier fits of the estimator.
     """
     estimator._check_labels(schema)
     return plain(estimator)._plan(schema, claim, coins)
 
 
 def starts_of(estimator: Planned) -> tuple[str, ...]:
-    """Return what a certificate says of the model that a fit of an estimator starts from."""
+    """Return the certificate's sentences about the model from which a fit starts."""
     return estimator._starts()
 
 
@@ -177,7 +176,7 @@ def certificate_of(
     seeded: bool,
     person: str | None = None,
 ) -> Certificate:
-    """Return the certificate of a plan that is about to run, or raise BudgetExceeded where it costs more than the claim."""
+    """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant = type(estimator).__name__, estimator.variant
     starts = starts_of(estimator)
     return certify(name, plan.event, schema, variant=variant, claim=claim, seeded=seeded, person=person, starts=starts)
@@ -187,9 +186,9 @@ def certificate_of(
 def run(
     plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
 ) -> tuple[Model, Sequence[str]]:
-    """Return what a plan makes of records, and what its user should be told; ``X`` and ``y`` may have been read before.
+    """Return the model that a plan makes of records, and the warnings for its user; ``X`` and ``y`` may be read already.
 
-    ``keep`` says which of each person's records count, where it is told who they are of.
+    If records have persons, ``keep`` selects the records of each person that are read.
     """
     if isinstance(plan, RawPlan):
         check_is_private(plan, X)
@@ -199,15 +198,15 @@ def run(
 
 
 def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
-    """Return what a plan makes of a table, and what its user should be told."""
+    """Return the model that a plan makes of a table, and the warnings for its user."""
     queryable = Queryable(table, cost(plan.event), randomness)
     return plan.fit(queryable), queryable.doubts
 
 
 def check_is_private(plan: Plan | RawPlan, X: Any, unit: Unit = RECORD) -> None:
-    """Raise ConfigurationError where a published form is given what it does not know.
+    """Raise ConfigurationError if a published form gets an argument that only private forms support.
 
-    It reads raw columns, so not records that are not in memory, and it protects nobody, whatever the records of one person are.
+    A published form reads raw columns, so it needs records in memory. It protects nobody, so it has no limit per person.
     """
     if isinstance(plan, RawPlan) and unit != RECORD:
         raise ConfigurationError(
@@ -227,9 +226,9 @@ def rules_of(kind: type[Planned]) -> Mapping[str, Constraint]:
 
 
 def plan_by_bins(estimator: Estimator, curator: Curator, claim: Claim, coins: PublicCoins) -> tuple[Estimator, Plan]:
-    """Return a plan that reads records as the curator does, by its bins where the estimator leaves them open."""
+    """Return a plan that reads records as the curator does, and in its bins if the estimator does not choose them."""
     ways, given = [estimator], estimator.get_params(deep=False)
-    if given.get("bins") == "survey":  # which an analyst's few bins leave no room for
+    if given.get("bins") == "survey":  # the few bins of an analyst leave no room for a survey
         ways.append(type(estimator)(**{**given, "bins": "equal-width"}))
     if given.get("max_bins", curator.max_bins) is None:
         ways += [type(way)(**{**way.get_params(deep=False), "max_bins": curator.max_bins}) for way in ways]

@@ -1,4 +1,4 @@
-"""The parent of every regressor."""
+"""The base class of every regressor."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["PrivateRegressor"]
 
 
 class Calibrated(Protocol):
-    """A report card as far as intervals need it."""
+    """The part of a report card that intervals need."""
 
     @property
     def model_digest(self) -> str:
-        """Of the model that was asked about."""
+        """The digest of the model that was evaluated."""
 
     def reach(
         self, predictions: npt.NDArray[np.float64], level: float, *, by_prediction: bool
     ) -> npt.NDArray[np.float64]:
-        """Return how far around each prediction an interval of this level reaches."""
+        """Return the half-width of an interval of this level around each prediction."""
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """The parent of every regressor here: its labels are the schema's outcome, a number with a public range.
+    """The base class of every regressor: its labels are the schema's outcome, a number with a public range.
 
     Parameters are those of ``PrivateEstimator``.
     """
@@ -57,19 +57,20 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Warns
         -----
         UnreadColumnWarning
-            Once for each column of which no cell could be read, or nearly all numbers lie outside the declared range.
+            Once for each column that has no cell that can be read, or has nearly all its numbers outside the declared range.
         """
         return self._looked_at(X, self.model_.predictions)
 
     def predict_interval(
         self, X: Any, level: float = 0.9, *, card: Calibrated, by_prediction: bool = False
     ) -> npt.NDArray[np.float64]:
-        """Return an interval for the outcome of each new record; from a released report card, free.
+        """Return an interval for the outcome of each new record, computed from a released report card at no cost.
 
-        It is the prediction and a reach on both sides, which follows from the noisy counts of absolute residuals (a private split
-        conformal interval). For a record that is drawn as the card's were, the outcome lies in it with a probability of at least
-        ``level``, over the card's records, its noise and the new record together; the outcome as the schema reads it, clipped to
-        its range. An end that would lie at the range's end or beyond is infinite.
+        The interval is the prediction plus and minus a half-width, which follows from the noisy counts of absolute residuals (a
+        private split conformal interval). If a record is drawn from the same distribution as the card's records, its outcome is
+        in the interval with a probability of at least ``level``. The probability is over the card's records, its noise and the
+        new record together. The outcome is meant as the schema reads it, clipped to its range. An end of the interval that would
+        be at or beyond the end of the range is infinite.
 
         Parameters
         ----------
@@ -78,10 +79,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         level : float, default 0.9
             The probability, above 0 and below 1.
         card : RegressionCard
-            What ``hr.evaluate`` made of this model and of records that it was not fitted on.
+            The result of ``hr.evaluate`` for this model, on records that were not used in its fit.
         by_prediction : bool, default False
-            Whether each bin of predictions has a reach of its own, which needs many more records; the statement holds within each
-            bin then. Choose it before you see the card.
+            Whether each bin of predictions has a half-width of its own, which needs many more records. The statement then holds
+            within each bin. Choose it before you see the card.
 
         Returns
         -------
@@ -91,7 +92,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Raises
         ------
         ConfigurationError
-            If the card is another model's, or of persons with several records, or the level is no probability.
+            If the card is of another model, or of persons with several records, or the level is not a probability.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Where records and a schema disagree, counted without protection: for the eyes of the records' owner. No fit calls it."""
+"""Disagreements between records and a schema, counted without protection, for the data owner only. No fit calls this."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hedgerow.texts import listed, printable, short_repr
 __all__ = ["NOT_PRIVATE", "Checker", "ColumnReport", "SchemaReport", "check_records"]
 
 BLOCK_ROWS = 65_536
-MOST_SPELLINGS = 10  # that a finding names
+MOST_SPELLINGS = 10  # spellings that a finding lists
 KINDS = ("missing", "undeclared", "below", "above")
 
 NOT_PRIVATE = (
@@ -34,10 +34,10 @@ above       numbers over the range, read as its high end"""
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """How many cells of one column the schema reads as something else than a plain value.
+    """The numbers of cells of one column that the schema does not read as plain values.
 
-    ``spellings`` names undeclared texts, and for each the declared value from which only case, white space or punctuation
-    parts it.
+    ``spellings`` lists undeclared texts, each with the declared value from which it differs only in case, white space or
+    punctuation.
     """
 
     missing: int
@@ -51,22 +51,22 @@ class ColumnReport:
 
 @dataclass(frozen=True)
 class SchemaReport:
-    """Where records and a schema disagree. It is read off the records without protection.
+    """Disagreements between records and a schema. They are read off the records without protection.
 
     Parameters
     ----------
     records : int
-        How many there are.
+        Number of records.
     features : mapping of str to ColumnReport
         The counts of each feature.
     labels : ColumnReport or None
-        The counts of the labels; None where there were none to read.
+        The counts of the labels; None if no labels were given.
     unread : tuple of str
-        The features of which no cell is what the schema declares.
+        The features that have no cell of a declared form.
     unlabeled : bool
-        Whether there are labels, and none is one of the classes, or an outcome.
+        Whether there are labels, but none is one of the classes, or an outcome.
     findings : tuple of str
-        What is alarming, a sentence each.
+        Serious problems, one sentence each.
     """
 
     records: int
@@ -80,7 +80,7 @@ class SchemaReport:
 
     @property
     def learns_nothing(self) -> bool:
-        """Whether a fit would spend its budget on nothing: no record has a label, or no feature a cell, that is declared."""
+        """Whether a fit would waste its budget: no record has a declared label, or no feature has a declared cell."""
         return self.unlabeled or (bool(self.features) and len(self.unread) == len(self.features))
 
     def table(self) -> Iterator[str]:
@@ -105,7 +105,7 @@ class SchemaReport:
 
 
 class _Tally:
-    """Count the cells of one column, of features or labels, block by block: it has a range or values."""
+    """Count the cells of one column, of features or labels, block by block. The column has a range or values."""
 
     def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self._range = feature if isinstance(feature, Numeric) else None
@@ -119,7 +119,7 @@ class _Tally:
 
     @property
     def has_range(self) -> bool:
-        """Whether numbers are declared."""
+        """Whether the entry declares numbers."""
         return self._range is not None
 
     @property
@@ -130,7 +130,7 @@ class _Tally:
 
     @property
     def unread(self) -> int:
-        """The number of cells that are not what is declared."""
+        """The number of cells that are not of a declared form."""
         return int(self._counts[len(self.values) :].sum())
 
     def add(self, cells: Cells) -> None:
@@ -151,25 +151,25 @@ class _Tally:
                 return
             try:
                 key = category_key(cell)
-            except Exception:  # noqa: S112 - a cell of no meaning is spelled like nothing
+            except Exception:  # noqa: S112 - a cell without meaning has no similar spelling
                 continue
             if isinstance(key, str) and (value := self._folds.get(_fold(key))) is not None:
                 self._spellings[key] = value
 
     def report(self, malformed: int) -> ColumnReport:
-        """Return the counts, but for those of so many lines that have no cells at all."""
+        """Return the counts, given the number of lines that have no cells at all."""
         missing, undeclared = self._counts[len(self.values) :].tolist()
         return ColumnReport(missing - malformed, undeclared, self._below, self._above, tuple(self._spellings.items()))
 
 
 def _fold(text: str) -> str:
-    """Return what is left of a text without case, white space, punctuation and Unicode form, in which spellings differ."""
+    """Return a text without case, white space, punctuation and differences of Unicode form, to compare spellings."""
     alike = unicodedata.normalize("NFKC", text).casefold()
     return "".join(character for character in alike if character not in " \t\r\n\u00a0_-.,;:'\"")
 
 
 def _folds(values: Sequence[Value]) -> dict[str, Value]:
-    """Return the declared texts by what is left of them; what is left of two tells neither."""
+    """Return the declared texts by their folded form, without those that share one."""
     found: dict[str, list[Value]] = {}
     for value in values:
         key = category_key(value)
@@ -179,7 +179,7 @@ def _folds(values: Sequence[Value]) -> dict[str, Value]:
 
 
 class Checker:
-    """Counts blocks of records against what a schema declares.
+    """Counts the disagreements of blocks of records with a schema's declarations.
 
     Parameters
     ----------
@@ -188,11 +188,11 @@ class Checker:
     missing : sequence of str
         The schema's markers of missing cells.
     labels : Feature or None
-        The declared labels; None: the records have none.
+        The declared labels; None if the records have no labels.
     place : str
-        What holds the labels, as findings name it, such as "y".
+        The source of the labels for findings, such as "y".
     remedy : str
-        What to do about labels that are not the classes, besides correcting these.
+        What findings suggest if labels are not the classes, besides correcting the labels.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Checker:
         self._records += len(labels if labels is not None else columns[next(iter(self._features))])
 
     def report(self, malformed: int = 0) -> SchemaReport:
-        """Return what was found; so many of the records have no cells at all."""
+        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all."""
         unread = tuple(name for name, tally in self._features.items() if 0 < self._records <= tally.unread)
         features = {name: tally.report(malformed) for name, tally in self._features.items()}
         labels = None if self._labels is None else self._labels.report(malformed)
@@ -306,7 +306,7 @@ def _about_spellings(place: str, column: ColumnReport) -> Iterator[str]:
 def check_records(
     X: Any, y: Any, features: Mapping[str, Feature], labels: Feature, missing: Sequence[str], person: str | None
 ) -> SchemaReport:
-    """Return where records, and their labels unless ``y`` is None, disagree with a schema's parts; see ``Schema.check``."""
+    """Return the disagreements of records, and of their labels unless ``y`` is None, with a schema; see ``Schema.check``."""
     X, _ = without_person(X, person)
     if y is None:
         columns, found = read_columns(X, features, allow_empty=False), None

@@ -1,4 +1,4 @@
-"""One feature's public knowledge: a range with its cut points, or a list of values."""
+"""The public knowledge about one feature: a range with its cut points, or a list of values."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Value = bool | int | float | str
 Groups = Sequence["Value | Groups"]
 Codes = tuple["int | Codes", ...]
 
-MOST_VALUES = 12  # of a category that words list
-DEEPEST = 32  # groups within groups of a taxonomy
-HASH = re.compile("[0-9a-f]{64}")  # as ``Certificate.digest`` has it
+MOST_VALUES = 12  # values of a category that descriptions list
+DEEPEST = 32  # levels of groups in a taxonomy
+HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 
 NO_RANGE = (
     "has no range. A range must be public knowledge. "
@@ -46,7 +46,7 @@ NO_RANGE = (
 
 
 def check_origin(origin: object, release: object, name: str = "origin") -> None:
-    """Raise SchemaError unless an entry has an origin, and the hash of a certificate if and only if it was released."""
+    """Raise SchemaError unless the origin is known and there is a certificate's hash if and only if the entry was released."""
     if origin not in ("given", "inferred", "released"):
         raise SchemaError(
             f"The {name} of an entry is {origin!r}, but certificates depend on it. Pass 'given', 'inferred' or 'released'."
@@ -85,14 +85,14 @@ class Numeric:
     Parameters
     ----------
     low, high
-        The range. Values outside it are read as the nearer end; what is no number is missing.
+        The range. Values outside it are clipped to it. Values that are not numbers are missing.
     cuts
         Public cut points in ascending order, strictly inside the range. Without them bins have equal widths.
     decimal, thousands
-        How text of numbers is written: what stands before a fraction, "." or ",", and between groups of three digits: "", ".",
-        ",", " " or "'". Text in another form is missing; numbers that are no text are what they are.
+        The format of numbers in text: the decimal separator, "." or ",", and the separator of groups of three digits: "", ".",
+        ",", " " or "'". Text in another format is missing. Cells that are numbers, not text, are unaffected.
     origin
-        "given", "inferred" when the entry was read off records, which no certificate survives, or "released" when a private
+        "given"; "inferred" if the entry was read off the records, in which case no guarantee holds; or "released" if a private
         operation released it.
     release
         The hash of that operation's certificate, for a released entry.
@@ -100,7 +100,7 @@ class Numeric:
     Raises
     ------
     SchemaError
-        When the range is absent, empty or infinite, or the cut points do not ascend inside it.
+        If the range is absent, empty or infinite, or the cut points are not in ascending order inside it.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Numeric:
                 f"The cut points are {given!r}, but they divide a range in order. Pass a list of numbers."
             )
         given = tuple(given)
-        numbers = set(map(type, given)) <= {float}  # of a merged encoder there are hundreds
+        numbers = set(map(type, given)) <= {float}  # a merged encoder has hundreds of them
         cuts = given if numbers and np.isfinite(given).all() else tuple(_finite(cut, "cut point") for cut in given)
         if (np.diff([self.low, *cuts, self.high]) <= 0).any():
             raise SchemaError(
@@ -152,8 +152,8 @@ class Numeric:
     def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
         """Return the inner cut points of at most ``max_bins`` bins, ascending.
 
-        Public cut points are used where given; of too many, evenly spaced ones. A range too narrow for so many
-        different numbers has fewer bins.
+        Public cut points are used if given. If there are too many, evenly spaced ones are used. A range that is too narrow for
+        that many distinct numbers has fewer bins.
         """
         _check_max_bins(max_bins)
         if self.cuts is not None and len(self.cuts) < max_bins:
@@ -175,13 +175,13 @@ class Numeric:
         return len(self.bin_edges(max_bins)) + 2
 
     def code_label(self, code: int, max_bins: int) -> str:
-        """Return what a code stands for, such as "[17, 31.6)" or "missing"."""
+        """Return what a code means, such as "[17, 31.6)" or "missing"."""
         edges = self.bin_edges(max_bins)
         _check_code(code, len(edges) + 2)
         return "missing" if code == len(edges) + 1 else self.interval_label(code, code, max_bins)
 
     def interval_label(self, first: int, last: int, max_bins: int) -> str:
-        """Return what the bins from ``first`` to ``last`` stand for together, such as "[17, 46.2)"."""
+        """Return what the bins from ``first`` to ``last`` mean together, such as "[17, 46.2)"."""
         ends = [self.low, *self.bin_edges(max_bins).tolist(), self.high]
         texts = _texts(ends)
         return f"[{texts[first]}, {texts[last + 1]}{']' if last + 2 == len(ends) else ')'}"
@@ -191,21 +191,21 @@ class Numeric:
         return self.code_label(0, 1)
 
     def edge_label(self, edge: float) -> str:
-        """Return what all values below an edge are less than."""
+        """Return an upper bound of all values below an edge, as text."""
         return f"{edge:g}"
 
     @property
     def number_format(self) -> NumberFormat:
-        """How text of numbers is written."""
+        """The format of numbers in text."""
         return NumberFormat(self.decimal, self.thousands)
 
     @property
     def reads_text(self) -> bool:
-        """Whether its own ``reader`` reads columns of it, since text is not read as Python reads numbers."""
+        """Whether columns need the feature's own ``reader``, because Python would read the text of numbers differently."""
         return not self.number_format.is_plain
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
-        """Return what reads the cells of one column as float64, NaN for missing ones; ``missing`` are further markers."""
+        """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
         form = self.number_format
         markers = form.markers(missing)
 
@@ -216,15 +216,15 @@ class Numeric:
         return read
 
     def cell(self, value: float) -> float | str:
-        """Return a cell that is read as a value of the range."""
+        """Return a cell that is read as this value of the range."""
         return value
 
     def with_cuts(self, cuts: Sequence[float] | None) -> Self:
-        """Return the same feature with other cut points, which are public or released, or without any."""
+        """Return the same feature with other cut points, which are public or released, or with none."""
         return replace(self, cuts=cuts)
 
     def given(self) -> Self:
-        """Return the same feature as one that its owner gave."""
+        """Return the same feature with the origin "given"."""
         return replace(self, origin="given", release=None)
 
     def __repr__(self) -> str:
@@ -246,19 +246,19 @@ class Categorical:
     Parameters
     ----------
     values
-        Texts, numbers or truth values, in the order of their codes. Numbers are compared as float64, and a number as
-        text is that number: 1, 1.0, True and "1" are one value.
+        Texts, numbers or truth values, in the order of their codes. Numbers are compared as float64, and text of a number equals
+        the number: 1, 1.0, True and "1" are one value.
     taxonomy
-        A public grouping of the values, for learners that generalize them (``DiffGenClassifier``, ``DTDiffClassifier``):
-        a list that holds each value once, alone or in a list with others, and such lists may hold lists. None: no groups.
+        A public grouping of the values, for learners that generalize them (``DiffGenClassifier``, ``DTDiffClassifier``). It is a
+        list that contains each value once, alone or in a list of several; these lists may contain lists. None: no groups.
     origin, release
         As for ``Numeric``.
 
     Raises
     ------
     SchemaError
-        When there is no value, a value is missing or infinite or of another type, or two values are one; when the
-        taxonomy lacks a value, has one twice or one that is not declared, or has a group of fewer than two parts.
+        If there are no values, if a value is missing, infinite or of another type, or if two values are equal. If the taxonomy
+        lacks a value, repeats one, has one that is not declared, or has a group of fewer than two parts.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class Categorical:
             object.__setattr__(self, "taxonomy", _checked_taxonomy(self.taxonomy, self.values))
 
     def taxonomy_codes(self) -> Codes:
-        """Return the taxonomy with each value's code in its place, as nested tuples; one flat tuple where there is none."""
+        """Return the taxonomy with the code of each value in its place, as nested tuples; without groups, one flat tuple."""
         code_of = {category_key(value): code for code, value in enumerate(self.values)}
 
         def codes(groups: Groups) -> Codes:
@@ -291,19 +291,19 @@ class Categorical:
         return len(self.values) + 2
 
     def code_label(self, code: int, max_bins: int) -> str:
-        """Return what a code stands for: a value, "missing" or "undeclared"."""
+        """Return what a code means: a value, "missing" or "undeclared"."""
         _check_code(code, len(self.values) + 2)
         if code >= len(self.values):
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
 
     def in_words(self) -> str:
-        """Return the values, the first twelve of many."""
+        """Return the values; of more than twelve, the first twelve."""
         more = len(self.values) - MOST_VALUES
         return ", ".join(map(str, self.values[:MOST_VALUES])) + (f" and {more} more" if more > 0 else "")
 
     def given(self) -> Self:
-        """Return the same feature as one that its owner gave."""
+        """Return the same feature with the origin "given"."""
         return replace(self, origin="given", release=None)
 
     def __repr__(self) -> str:
@@ -318,12 +318,12 @@ Feature = Numeric | Categorical
 
 
 def as_lists(groups: Groups) -> list[Any]:
-    """Return a taxonomy as nested lists, as files hold it."""
+    """Return a taxonomy as nested lists, the form in files."""
     return [as_lists(part) if isinstance(part, tuple) else part for part in groups]
 
 
 def _checked_taxonomy(given: Any, values: Sequence[Value]) -> Groups:
-    """Return a taxonomy as nested tuples of the declared values, each of them once."""
+    """Return a taxonomy as nested tuples of the declared values, each exactly once."""
     declared = {category_key(value): value for value in values}
     left = dict(declared)
 
@@ -359,7 +359,7 @@ def _checked_taxonomy(given: Any, values: Sequence[Value]) -> Groups:
 
 
 def distinct_values(values: Any, owner: str, noun: str) -> tuple[Value, ...]:
-    """Return public values as Python scalars, after checking that records can tell them apart."""
+    """Return public values as Python scalars, after a check that they are distinct in records."""
     plural = "classes" if noun == "class" else f"{noun}s"
     if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
         raise SchemaError(
@@ -417,7 +417,7 @@ def _short(value: float) -> str:
 
 
 def _texts(ends: list[float]) -> list[str]:
-    """Return the ends of bins with six digits, or with as many as it takes to tell them apart."""
+    """Return the ends of bins with six digits, or with as many digits as distinguish them."""
     for digits in range(6, 17):
         texts = [f"{end:.{digits}g}" for end in ends]
         if len(set(texts)) == len(ends):
@@ -426,7 +426,7 @@ def _texts(ends: list[float]) -> list[str]:
 
 
 def origin_text(origin: Origin, release: str | None) -> str:
-    """Return how the repr of an entry tells where it comes from; nothing for one that was given."""
+    """Return the origin of an entry for its repr; empty if the entry was given."""
     if origin == "given":
         return ""
     return f", origin={origin!r}" + ("" if release is None else f", release={release!r}")

@@ -1,4 +1,4 @@
-"""Guesses of a schema from records: for exploration, outside every guarantee."""
+"""Guess a schema from records, for exploration, outside every guarantee."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 __all__ = ["guess_classes", "guess_feature", "guess_outcome", "is_truth", "plain_values"]
 
 LAST = "9999-12-31 23:59:59"
-FEW_NUMBERS = 10  # text with at most so many different numbers is taken for categories
+FEW_NUMBERS = 10  # text with at most this many different numbers is read as categories
 
 
 def guess_feature(cells: Cells, max_categories: int) -> Feature:
-    """Return the entry that a column's cells suggest.
+    """Return the entry that the cells of a column suggest.
 
-    Truth values and the words for them give ``Boolean``, dates and texts of dates their range, machine numbers theirs, of whole
-    numbers if all are. Other columns are numeric if every cell that is not missing is a number and more than 10 differ; otherwise
-    they are the sorted values, the ``max_categories`` most frequent ones if there are more. Text of numbers with a decimal
-    comma or marks of thousands, and of dates in other forms than ISO 8601, is read where every cell that is there has one form.
+    Truth values and words for them give ``Boolean``. Dates, and text of dates, give their range. Numbers give their range, of
+    whole numbers if all are whole. Another column is numeric if each cell is missing or a number, and more than 10 are distinct.
+    Otherwise the entry is the sorted values, at most the ``max_categories`` most frequent ones. Numbers with a decimal comma or
+    thousands separators, and dates in formats other than ISO 8601, are read if all cells of the column have the same format.
     """
     form = written(cells, share=1.0)
     if form is not None:
@@ -63,14 +63,14 @@ def guess_feature(cells: Cells, max_categories: int) -> Feature:
 
 
 def is_truth(cell: Any) -> bool:
-    """Return whether a cell is a truth value, or the word for one as files spell it."""
+    """Return whether a cell is a truth value, or a word for one as written in files."""
     if type(cell) in (str, np.str_):
         return cell.strip(SPACE).lower() in ("true", "false")
     return type(cell) in (bool, np.bool_)
 
 
 def _are_truths(cells: Cells) -> bool:
-    """Return whether all cells that are not missing are truth values or words for them, and there are some."""
+    """Return whether the column has cells that are not missing and all of these are truth values or words for them."""
     if cells.dtype.kind in MACHINE_NUMBERS + TIMES:
         return cells.dtype.kind == "b"
     found = False
@@ -83,7 +83,7 @@ def _are_truths(cells: Cells) -> bool:
 
 
 def plain_values(cells: Cells) -> Cells:
-    """Return each cell as the plainest value that is the same category, whatever its column's type; None if it is missing."""
+    """Return each cell as the simplest value of the same category, whatever the type of its column; None if it is missing."""
     as_bool = _are_truths(cells)
 
     def plain(cell: Any) -> Value | None:
@@ -101,7 +101,7 @@ def _range(cells: Cells) -> Numeric:
     low, high = float(values.min()), float(values.max())
     if max(-low, high) < LARGEST and (values == np.rint(values)).all():
         return Integer(low, max(high, low + 1), origin="inferred")
-    if high <= low:  # one value: any range around it will do
+    if high <= low:  # a single value: any range around it is valid
         low, high = low - max(abs(low) * 1e-6, 0.5), high + max(abs(high) * 1e-6, 0.5)
         largest = float(np.finfo(np.float64).max)
         low, high = max(low, -largest), min(high, largest)
@@ -109,7 +109,7 @@ def _range(cells: Cells) -> Numeric:
 
 
 def _moments(cells: Cells) -> set[int]:
-    """Return the different moments of a column, in microseconds since 1970; none unless all cells that are there are dates."""
+    """Return the distinct moments of a column, in microseconds since 1970; empty unless all present cells are dates."""
     if cells.dtype.kind in MACHINE_NUMBERS:
         return set()
     found: set[int] = set()
@@ -129,17 +129,17 @@ def _moments(cells: Cells) -> set[int]:
 
 
 def _dates(moments: set[int]) -> Date:
-    """Return the range of moments: of days where none has a time of day."""
+    """Return the range of moments, of days if none has a time of day."""
     unit: Unit = "day" if all(moment % (10**6 * SECONDS["day"]) == 0 for moment in moments) else "second"
     low, high, last = (moment // (10**6 * SECONDS[unit]) for moment in (min(moments), max(moments), microseconds(LAST)))
-    if high <= low:  # one value: any range with it will do
+    if high <= low:  # a single value: any range with it is valid
         low, high = (low, low + 1) if low < last else (low - 1, low)
     ends = (date_text(end, unit) for end in (low, high))
     return Date(*ends, origin="inferred")  # type: ignore[arg-type]
 
 
 def _distinct(cells: Cells) -> Counter[float | str]:
-    """Count the cells per key, leaving out what is missing, infinite or unreadable."""
+    """Count the cells per key, without those that are missing, infinite or unreadable."""
     objects = cells.astype(object).tolist()
     plain = Counter(cell for cell in objects if type(cell) in HASHABLE)
     odd = [cell for cell in objects if type(cell) not in HASHABLE]
@@ -164,7 +164,7 @@ def _rank(key: float | str) -> tuple[bool, float, str]:
 
 
 def _public(key: float | str, as_bool: bool = False) -> Value:
-    """Return the plainest value with this key."""
+    """Return the simplest value with this key."""
     if isinstance(key, str):
         return key
     if as_bool:
@@ -173,12 +173,12 @@ def _public(key: float | str, as_bool: bool = False) -> Value:
 
 
 def guess_outcome(labels: Cells) -> Numeric:
-    """Return the range of labels that are numbers, of whole numbers if all are."""
+    """Return the range of numeric labels, of whole numbers if all are whole."""
     return _range(labels)
 
 
 def guess_classes(labels: Cells) -> list[Value]:
-    """Return the sorted distinct labels, as ``numpy.unique`` finds them, without missing ones."""
+    """Return the sorted distinct labels, as ``numpy.unique`` does, without missing ones."""
     if labels.dtype.kind in MACHINE_NUMBERS:
         found = np.unique(labels)
         classes: list[Value] = [label for label in found.tolist() if np.isfinite(label)]

@@ -1,4 +1,4 @@
-"""The schema: all that a private fit may know about the records before it asks."""
+"""The schema: everything that a private fit may know about the records before it queries them."""
 
 from __future__ import annotations
 
@@ -38,49 +38,49 @@ from hedgerow.texts import LONGEST_REPR, shortened
 
 __all__ = ["Schema"]
 
-CLASSES, OUTCOME = "classes", "outcome"  # the names under which what labels are is listed and confirmed
+CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
 
 
 class Schema:
-    """The public description of records: their features, and what their labels are: classes, or an outcome.
+    """The public description of records: their features, and their labels, which are classes or an outcome.
 
     Parameters
     ----------
     features
-        A ``Numeric`` or ``Categorical`` for each column name, in the order of columns without names.
+        A ``Numeric`` or ``Categorical`` for each column name. Columns without names are in this order.
     classes
-        The labels, in the order of probabilities. Like categories, 1 and "1" are one label.
+        The labels, in the order of the columns of probabilities. As in categories, 1 and "1" are the same label.
     outcome
-        In place of classes, for regressors: the range of the number that is predicted, an ``hr.Numeric`` or, for counts, an
-        ``hr.Integer``. It is public knowledge, like every range. A value beyond it is read as the nearer end; a record whose
-        value is no number is left out.
+        For regressors, in place of classes: the range of the number to predict, an ``hr.Numeric`` or, for counts, an
+        ``hr.Integer``. It is public knowledge, like every range. A value outside the range is clipped to it. A record whose
+        outcome is not a number is left out.
     missing
-        What else stands for a missing cell in any column, such as "?". Where a categorical feature or the classes
-        declare the same value, it is that value.
+        Further markers of a missing cell in any column, such as "?". If a categorical feature or the classes declare the same
+        value, it is that value.
     target
-        The name of the label's column in files that hold records and labels together.
+        The name of the column of labels in files that contain records and labels.
     person
-        The name of the column that says which person a record is of, which must not be among the features. A fit finds it among
-        the columns and reads at most ``records_per_person`` records of each person, drawn at random.
+        The name of the column that identifies the person of each record. It must not be one of the features. A fit finds it
+        among the columns and reads at most ``records_per_person`` records of each person, drawn at random.
     records_per_person
-        How many records of one person a guarantee covers, where an estimator is not told otherwise. Without ``person`` it is the
-        owner's promise that nobody has more.
+        The number of records of one person that a guarantee covers, unless an estimator sets another number. Without ``person``,
+        it is the data owner's promise that no person has more.
     delimiter, encoding
-        How CSV files of these records are written: the character between cells (None: a comma), and the encoding: UTF-8 (None) or
-        one of a byte for each character that extends ASCII, such as "windows-1252". Readers keep to it unless told otherwise.
+        The format of CSV files of these records: the character between cells (None: a comma), and the encoding, which is UTF-8
+        (None) or a single-byte extension of ASCII such as "windows-1252". Readers use them unless their arguments say otherwise.
     classes_origin, classes_release
-        "given", "inferred" when the classes were read off records, or "released" by the private operation of whose certificate
-        ``classes_release`` is the hash.
+        The origin is "given", "inferred" if the classes were read off the records, or "released" if a private operation released
+        them. In that case ``classes_release`` is the hash of the operation's certificate.
 
     Raises
     ------
     SchemaError
-        When an entry is wrong, or there are classes and an outcome, or neither.
+        If an entry is wrong, or the schema has both classes and an outcome, or neither.
 
     Notes
     -----
-    A schema is immutable; copying returns the schema itself. It is equal to another one if entries, their order,
-    classes or outcome, markers, target, person and origins are equal.
+    A schema is immutable; copying returns the schema itself. Two schemas are equal if their entries and the order of these,
+    classes or outcome, missing markers, target, person and origins are equal.
 
     Examples
     --------
@@ -173,12 +173,12 @@ class Schema:
 
     @property
     def classes(self) -> tuple[Value, ...]:
-        """The labels, as given; none where there is an outcome."""
+        """The classes, as given; empty if the schema has an outcome."""
         return tuple(self._labels.values) if isinstance(self._labels, Categorical) else ()
 
     @property
     def outcome(self) -> Numeric | None:
-        """The range of the number that is predicted; None where there are classes."""
+        """The range of the number to predict; None if the schema has classes."""
         return self._labels if isinstance(self._labels, Numeric) else None
 
     @property
@@ -188,7 +188,7 @@ class Schema:
         Raises
         ------
         SchemaError
-            When the schema has classes.
+            If the schema has classes.
         """
         if self.outcome is None:
             raise SchemaError("The schema has classes and no outcome, so it has no grid of outcomes.")
@@ -196,22 +196,22 @@ class Schema:
 
     @property
     def classes_origin(self) -> Origin:
-        """Whether the classes were given, inferred or released; of an outcome, its own entry tells."""
+        """Whether the classes were given, inferred or released. The entry of an outcome has its own origin."""
         return self._labels.origin
 
     @property
     def classes_release(self) -> str | None:
-        """The hash of the certificate under which the classes were released, if they were."""
+        """The hash of the certificate under which the classes were released, if they were released."""
         return self._labels.release
 
     @property
     def _labels_name(self) -> str:
-        """The name under which the entry of the labels is listed and confirmed."""
+        """The name of the entry of the labels in lists and for ``confirm``."""
         return CLASSES if self.outcome is None else OUTCOME
 
     @property
     def releases(self) -> dict[str, list[str]]:
-        """The names of the entries that were released, by the hash of the certificate, "classes" or "outcome" last."""
+        """The names of the released entries by the hash of the certificate; "classes" or "outcome" is last."""
         found: dict[str, list[str]] = {}
         entries = [(name, feature.release) for name, feature in self._features.items()]
         for name, release in [*entries, (self._labels_name, self._labels.release)]:
@@ -221,22 +221,22 @@ class Schema:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The texts that stand for a missing cell in any column."""
+        """The texts that mark a missing cell in any column."""
         return self._missing
 
     @property
     def target(self) -> str | None:
-        """The name of the label's column in files."""
+        """The name of the column of labels in files."""
         return self._target
 
     @property
     def person(self) -> str | None:
-        """The name of the column that says which person a record is of."""
+        """The name of the column that identifies the person of each record."""
         return self._person
 
     @property
     def records_per_person(self) -> int:
-        """How many records of one person a guarantee covers, where an estimator is not told otherwise."""
+        """The number of records of one person that a guarantee covers, unless an estimator sets another number."""
         return self._records_per_person
 
     @property
@@ -251,13 +251,13 @@ class Schema:
 
     @property
     def inferred(self) -> list[str]:
-        """The names of the entries that were read off records, "classes" or "outcome" last if these were."""
+        """The names of the entries that were read off the records; "classes" or "outcome" is last."""
         names = [name for name, feature in self._features.items() if feature.origin == "inferred"]
         return names + [self._labels_name] * (self._labels.origin == "inferred")
 
     @property
     def is_given(self) -> bool:
-        """Whether no entry was read off the records without protection: all were given, or released at a cost of their own."""
+        """Whether all entries were given, or released at a cost of their own: none was read off the records unprotected."""
         return not self.inferred
 
     def replace(
@@ -273,7 +273,7 @@ class Schema:
         delimiter: str | None = None,
         encoding: str | None = None,
     ) -> Schema:
-        """Return a schema with some entries replaced; features that are new come last, and None keeps what is there.
+        """Return a schema with some entries replaced. New features come last; None keeps the present value.
 
         Examples
         --------
@@ -297,10 +297,10 @@ class Schema:
         )
 
     def confirm(self, *names: str) -> Schema:
-        """Return a schema in which these inferred entries count as given; all entries if none is named.
+        """Return a schema in which these inferred entries count as given; without arguments, all inferred entries.
 
-        Whoever calls this states that the entries are public knowledge and would have been the same without looking at
-        the records. "classes" or "outcome" names what labels are (and a feature of that name, if there is one).
+        By calling this you state that the entries are public knowledge and would have been the same without a look at the
+        records. "classes" or "outcome" names the entry of the labels (and a feature of that name, if there is one).
         """
         known = {*self._features, self._labels_name}
         unknown = [name for name in names if name not in known]
@@ -315,21 +315,21 @@ class Schema:
         return Schema(features, missing=self.missing, **self._columns_from(), **labels)
 
     def _columns_from(self, **given: Any) -> dict[str, Any]:
-        """Return which columns are no features and how files are written, as arguments of a schema; what is given goes first."""
+        """Return the non-feature columns and the file format as arguments of a schema; ``given`` takes precedence."""
         return {
             name: getattr(self, name) if given.get(name) is None else given[name]
             for name in ("target", "person", "records_per_person", "delimiter", "encoding")
         }
 
     def _labels_from(self, *, given: bool = False) -> dict[str, Any]:
-        """Return what labels are and where that comes from, as arguments of a schema; ``given`` says that their owner gave it."""
+        """Return the labels and their origin as arguments of a schema; ``given`` says that the data owner gave them."""
         entry = self._labels.given() if given else self._labels
         if isinstance(entry, Numeric):
             return {"outcome": entry}
         return {"classes": entry.values, "classes_origin": entry.origin, "classes_release": entry.release}
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
-        """Return this schema with other cut points for the numeric features that are named; they are public or released."""
+        """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
         features = {
             name: entry.with_cuts(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
             for name, entry in self._features.items()
@@ -340,17 +340,17 @@ class Schema:
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
         """Guess a schema from records, for exploration only.
 
-        The ranges, values and classes are read off the records, so no guarantee holds for what is fitted with them
-        until their owner replaces or confirms each entry.
+        The ranges, values and classes are read off the records. No guarantee holds for a fit with this schema until the data
+        owner replaces or confirms each entry.
 
         Parameters
         ----------
         X, y
             Records and their labels.
         max_categories
-            The most values that a categorical feature gets: the most frequent ones.
+            The maximum number of values of a categorical feature. The most frequent values are kept.
         outcome
-            Whether the labels are numbers to predict, rather than classes.
+            Whether the labels are numbers to predict, not classes.
 
         Warns
         -----
@@ -376,7 +376,7 @@ class Schema:
         return cls(features, guess_classes(read_labels(y)), target=target, classes_origin="inferred")
 
     def check_text(self) -> None:
-        """Raise SchemaError if the schema holds a text that UTF-8, and so a file, cannot hold."""
+        """Raise SchemaError if the schema contains text that cannot be encoded in UTF-8, and so cannot be written to a file."""
         try:
             json.dumps(self.to_dict(), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
@@ -386,25 +386,25 @@ class Schema:
             ) from None
 
     def check(self, X: Any, y: Any = None) -> SchemaReport:
-        """Count where records disagree with the schema, for the eyes of their owner: nothing here is protected.
+        """Count the disagreements between records and the schema, without protection: only the data owner may see the counts.
 
-        A fit says none of this, since it would be an answer about the records; no fit calls it.
+        A fit never calls this and does not report these counts, because they would reveal facts about the records.
 
         Parameters
         ----------
         X, y
-            Records and their labels, as for ``fit``; None for no labels.
+            Records and their labels, as for ``fit``. None: no labels.
 
         Returns
         -------
         SchemaReport
-            Per column what is missing, undeclared or out of range; which columns are read not at all, whether no label is
-            one of the classes, and what is spelled otherwise. Printed, it is a page.
+            For each column, the numbers of cells that are missing, undeclared or out of range. It also lists the columns of which
+            no cell can be read, values in another spelling, and whether no label is one of the classes. It prints as a page.
 
         Raises
         ------
         ConfigurationError
-            As ``fit`` does, where ``X`` or ``y`` cannot be records of this schema by type or shape.
+            As ``fit`` does, if ``X`` or ``y`` has a type or shape that cannot be records of this schema.
 
         Examples
         --------
@@ -418,7 +418,7 @@ class Schema:
         return check_records(X, y, self.features, self.labels, self.missing, self.person)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as JSON-able values, the features as a list in order."""
+        """Return the schema as JSON-able values, with the features as a list in order."""
         entries = [{"name": name, **entry_of(feature)} for name, feature in self._features.items()]
         result: dict[str, Any] = {} if self.target is None else {"target": self.target}
         if self.person is not None:
@@ -438,7 +438,7 @@ class Schema:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], place: str = "schema") -> Self:
-        """Return the schema that ``to_dict`` described; ``place`` names its source in errors."""
+        """Return the schema that ``to_dict`` wrote; errors name its source as ``place``."""
         known = {"missing", "target", "person", "records_per_person", "classes_origin", "classes_release"}
         known |= {"delimiter", "encoding"}
         labels = OUTCOME if OUTCOME in values else CLASSES
@@ -470,20 +470,20 @@ class Schema:
         Raises
         ------
         FileFormatError
-            When the text is not TOML.
+            If the text is not TOML.
         SchemaError
-            When it describes no schema; the message names the place.
+            If the text does not describe a schema; the message names the place.
         """
         return cls.from_dict(parse_toml(text, place), place)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a TOML file, whole or not at all; a file that stands there is replaced."""
+        """Write the schema to a TOML file, completely or not at all. An existing file is replaced."""
         with atomic_file(path) as part:
             part.write_text(self.to_toml(), encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
-        """Read a schema from a TOML file; errors as in ``from_toml``."""
+        """Read a schema from a TOML file. Errors are those of ``from_toml``."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except FileNotFoundError:
@@ -527,7 +527,7 @@ class Schema:
         rows: list[tuple[str, ...]] = [
             (name, type(entry).__name__, entry.in_words(), entry.origin) for name, entry in entries
         ]
-        if len(rows) > MOST_ROWS:  # what labels are is always shown
+        if len(rows) > MOST_ROWS:  # the entry of the labels is always shown
             rows = [*rows[: MOST_ROWS - 2], (f"... {len(rows) - MOST_ROWS + 1} more features", "", "", ""), rows[-1]]
         columns = [f"{name} = {value!r}" for name, value in self._columns_from().items() if value not in (None, 1)]
         missing = [f"missing = {list(self.missing)!r}"] if self.missing else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,12 +143,13 @@ def test_the_certificate_holds_and_says_where_the_start_comes_from(task):
     (start,) = certificate.starts
     assert init.certificate_.digest[:16] in start
     assert "promises nothing: the noise came from random_state" in start
-    assert "the model that it starts from" in str(certificate)
+    assert "a start that promises nothing; " in str(certificate)
     assert "adds to this one's cost, in sequence" in certificate.details()
     assert type(certificate).from_dict(certificate.to_dict()) == certificate
     again = kind(2.0, schema=init.schema_, init=model).fit(some(4000, 5000), y[4000:5000])
     assert again.certificate_.starts[1:] == certificate.starts
     assert "which promises epsilon = 1, delta = 0, for one record added or removed" in again.certificate_.starts[0]
+    assert "the model that it starts from; " in str(replace(certificate, starts=again.certificate_.starts[:1]))
     assert "that one starts from" in again.certificate_.details()
 
 

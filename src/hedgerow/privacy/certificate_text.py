@@ -28,6 +28,7 @@ LONGEST_LINE = 150  # of a summary, so that twelve lines stay below 2000 charact
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on the certificate says what it is worth
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
+NO_PROMISE = "which promises nothing"  # said of a start whose own guarantee does not hold
 PROMISE = (
     "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 )
@@ -74,11 +75,7 @@ def facts(certificate: Guarantee) -> Iterator[tuple[str, list[str]]]:
 
 def origin_in_words(certificate: Guarantee, digest: str) -> str:
     """Return what a certificate says of its model to whoever starts from that."""
-    claim = (
-        f"which promises {_claim(certificate)}"
-        if certificate.holds
-        else f"which promises nothing: {certificate.reasons[0]}"
-    )
+    claim = f"which promises {_claim(certificate)}" if certificate.holds else f"{NO_PROMISE}: {certificate.reasons[0]}"
     return shortened(f"a {certificate.system} of certificate {digest[:16]}, {claim}", MOST_ORIGIN)
 
 
@@ -175,7 +172,8 @@ def _foundations_in_short(certificate: Guarantee) -> Iterator[str]:
         yield "a public schema, but for released entries" if certificate.releases else "a public schema"
         yield "records as given to fit"
     if certificate.starts:
-        yield "the model that it starts from"
+        nothing = any(NO_PROMISE in start for start in certificate.starts)
+        yield "a start that promises nothing" if nothing else "the model that it starts from"
     yield "a seed" if certificate.seeded else "random bits of the operating system"
     unit = certificate.unit
     if unit.person is None:

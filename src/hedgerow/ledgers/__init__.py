@@ -1,1 +1,1 @@
-"""What several operations may cost together: ceilings, what was booked under them, and the stores that keep both."""
+"""Budgets for several operations: ceilings, the entries charged under them, and the stores that keep both."""

@@ -1,4 +1,4 @@
-"""Where a ledger store is, and what may be shown of it: never a credential."""
+"""The address of a ledger store, and the part of it that may be shown: never a credential."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.errors import ConfigurationError, LedgerPickleError
 __all__ = ["Address"]
 
 ENVIRONMENT = "env:"
-# What a URL may say behind its question mark for all to see; anything else may be a credential, so it is never shown.
+# Query parameters of a URL that may be shown. Any other may be a credential, so it is never shown.
 PUBLIC = frozenset(
     {
         "application_name",
@@ -48,25 +48,25 @@ PUBLIC = frozenset(
 MISSPELT = re.compile(
     r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE
 )  # a URL without its slashes is no path, which is shown
-LONGEST = 4096  # bytes, more than any system takes as a path
-SPECIAL = frozenset("@?#")  # never in a host's or a database's name: the rest of a password that was not escaped
+LONGEST = 4096  # bytes, more than any system accepts as a path
+SPECIAL = frozenset("@?#")  # never in the name of a host or database: they are part of a password that was not escaped
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a store is: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
+    """The address of a store: the path of a SQLite file, the URL of a PostgreSQL database, or ``env:NAME`` of either.
 
     Parameters
     ----------
     given : str
-        What the user passed; a path is made absolute.
+        What the user passed. A path is made absolute.
     """
 
     given: str
 
     @classmethod
     def of(cls, given: str | os.PathLike[str]) -> Address:
-        """Return the address that a user names, or raise ConfigurationError."""
+        """Return the address that a user passes, or raise ConfigurationError."""
         text = os.fspath(given)
         _check_text(text)
         if not isinstance(text, str) or not text or text == ":memory:":
@@ -83,7 +83,7 @@ class Address:
         return cls(os.path.abspath(text))
 
     def url(self) -> URL:
-        """Return what SQLAlchemy connects to, or raise ConfigurationError without showing a credential."""
+        """Return the URL for SQLAlchemy, or raise ConfigurationError without showing a credential."""
         text = self.given
         if text.startswith(ENVIRONMENT):
             name = text.removeprefix(ENVIRONMENT)
@@ -120,7 +120,7 @@ class Address:
 
     @property
     def is_secret(self) -> bool:
-        """Whether the address itself holds a credential."""
+        """Whether the address itself contains a credential."""
         if self.given.startswith(ENVIRONMENT):
             return False
         url = self.url()
@@ -148,7 +148,7 @@ class Address:
 
 
 def _check_text(text: str | bytes) -> None:
-    """Raise ConfigurationError where a text is no address anywhere: it cannot be sent, opened or shown."""
+    """Raise ConfigurationError if a text cannot be an address, because it cannot be sent, opened or shown."""
     what = None
     if isinstance(text, bytes):
         what = "is bytes"

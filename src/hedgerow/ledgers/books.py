@@ -1,4 +1,4 @@
-"""A store's ledgers within one transaction: their last links, links behind them, and whether their chains are sound."""
+"""The ledgers of a store within one transaction: their last links, new links, and checks of their chains."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ UNSOUND = (
     ValueError,
 )  # what odd values may raise
 
-SKEW = timedelta(minutes=1)  # clocks of several machines may differ by so much
+SKEW = timedelta(minutes=1)  # allowed difference between the clocks of several machines
 
 
 class Head(NamedTuple):
-    """A ledger's last link: its place and hash, when it was written, and where the ledger stands after it."""
+    """The last link of a ledger: its number and hash, when it was written, and the ledger's state after it."""
 
     name: str
     parent: str | None
@@ -46,7 +46,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredChain:
-    """What a store holds of one ledger: the store's id, the row among the ledgers, and all links."""
+    """The stored data of one ledger: the store's id, the row in the table of ledgers, and all links."""
 
     store: str
     name: str
@@ -55,7 +55,7 @@ class StoredChain:
     links: list[ChainLink]
 
     def said(self) -> list[dict[str, Any]]:
-        """Return what all links say, in order, or raise LedgerDamaged where the chain is not sound."""
+        """Return the contents of all links in order, or raise LedgerDamaged if the chain is not intact."""
         said = chain.verify(self.store, self.name, self.links, self.head)
         if said[0]["parent"] != self.parent:
             raise chain.damaged(self.name, 0, "it names another parent than its row among the ledgers")
@@ -63,7 +63,7 @@ class StoredChain:
 
 
 def verify(name: str, head: str | None, parents: dict[str, str | None], found: dict[str, StoredChain]) -> None:
-    """Raise LedgerDamaged unless a ledger's chain is sound, holds this hash and agrees with its parent's and its shares'."""
+    """Raise LedgerDamaged unless a ledger's chain is intact, has this hash, and agrees with its parent's and its shares'."""
     own = found[name].said()
     if head is not None and head not in [link.hash for link in found[name].links]:
         raise chain.damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
@@ -75,23 +75,23 @@ def verify(name: str, head: str | None, parents: dict[str, str | None], found: d
 
 
 class Books:
-    """The ledgers of a store as one transaction sees and changes them.
+    """The ledgers of a store, read and changed in one transaction.
 
     Parameters
     ----------
     connection : Connection
-        The transaction's.
+        The connection of the transaction.
     address : str
-        Where the store is, as messages name it.
+        The address of the store, as messages show it.
     store : str
-        The store's id, which every link is bound to.
+        The store's id, to which every link is bound.
     """
 
     def __init__(self, connection: Connection, address: str, store: str) -> None:
         self._connection, self._address, self.store = connection, address, store
 
     def parents(self) -> dict[str, str | None]:
-        """Return the name of every ledger, and that of the ledger of which it is a share."""
+        """Return for each ledger's name the name of the ledger of which it is a share, or None."""
         rows = self._connection.execute(sa.select(heads.c.name, heads.c.parent).order_by(heads.c.name))
         found = {row.name: row.parent for row in rows}
         for name, parent in found.items():
@@ -100,7 +100,7 @@ class Books:
         return found
 
     def create(self, name: str, parent: str | None, ceiling: Ceiling) -> None:
-        """Write a ledger's first link, or raise ConfigurationError where that cannot be."""
+        """Write the first link of a ledger, or raise ConfigurationError if it cannot be created."""
         if self._row(name) is not None:
             raise ConfigurationError(f"there is a ledger {name!r} in {self._address} already; choose another name.")
         if parent is not None:
@@ -118,7 +118,7 @@ class Books:
         self._connection.execute(sa.insert(links).values(**vars(first)))
 
     def append(self, head: Head, kind: str, values: dict[str, Any], after: Standing) -> None:
-        """Write a link behind a head, which is locked."""
+        """Write a link after a head, which is locked."""
         body = {**_signed(kind, head.parent, head), **values, "after": after.to_dict()}
         link = ChainLink.after(self.store, head.name, head.number + 1, head.hash, body)
         if self._link(link.ledger, link.number) is not None:
@@ -128,7 +128,7 @@ class Books:
         self._connection.execute(sa.update(heads).where(mine).values(number=link.number, hash=link.hash))
 
     def head(self, name: str, *, lock: bool = False) -> Head:
-        """Return a ledger's last link, or raise ConfigurationError where there is no such ledger."""
+        """Return the last link of a ledger, or raise ConfigurationError if there is no such ledger."""
         row = self._row(name, lock=lock)
         if row is None:
             raise unknown(name, self._address)
@@ -146,7 +146,7 @@ class Books:
         return found
 
     def lineage(self, name: str) -> list[Head]:
-        """Return a ledger and those above it, locked, the uppermost first: everyone locks in this order."""
+        """Return a ledger and those above it, locked, the uppermost first. All transactions lock in this order."""
         names: list[str] = []
         above: str | None = name
         while above is not None and above not in names:
@@ -156,7 +156,7 @@ class Books:
         return [self.head(each, lock=True) for each in reversed(names)]
 
     def written(self, name: str) -> StoredChain:
-        """Return a ledger's row and links as they stand, to be checked when the transaction is over: that takes longer."""
+        """Return a ledger's row and links unchecked. Checks take longer and are made after the transaction."""
         row = self._row(name)
         if row is None:
             if is_name(name) and self._link(name, 0) is not None:
@@ -166,7 +166,7 @@ class Books:
         return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])
 
     def related(self, name: str) -> tuple[dict[str, str | None], dict[str, StoredChain]]:
-        """Return the parents of all ledgers, and what is written of one, of its parent and of its shares."""
+        """Return the parents of all ledgers, and the stored data of one ledger, its parent and its shares."""
         own, parents = self.written(name), self.parents()
         above = parents[name]
         if above is not None and above not in parents:
@@ -175,7 +175,7 @@ class Books:
         return parents, {name: own, **{other: self.written(other) for other in others}}
 
     def _row(self, name: str, *, lock: bool = False) -> Any:
-        """Return a ledger's row among the ledgers, None where there is none, as of a name that no ledger can have."""
+        """Return a ledger's row in the table of ledgers; None if there is none, or if no ledger can have the name."""
         if not is_name(name):
             return None
         asked = sa.select(heads).where(heads.c.name == name)
@@ -192,7 +192,7 @@ class Books:
 
 
 def is_name(name: object) -> bool:
-    """Return whether a ledger may have this name; what is none is never sent to a database."""
+    """Return whether this may be the name of a ledger. Other values are never sent to a database."""
     return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name == name.strip() and name.isprintable()
 
 
@@ -209,7 +209,7 @@ def _now() -> datetime:
 
 
 def _signed(kind: str, parent: str | None, head: Head | None = None) -> dict[str, Any]:
-    """Return the beginning of a link: what, of which ledger's share, when, by whom."""
+    """Return the first values of a link: its kind, the ledger whose share this is, the time, and the user."""
     now = _now()
     if head is not None and now < head.time - SKEW:
         warnings.warn(

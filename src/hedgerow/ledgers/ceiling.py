@@ -1,4 +1,4 @@
-"""What a ledger allows: one ceiling, what a fit counts against it, and what the ceiling says (docs/proofs/ledgers.md)."""
+"""A ledger's limits: its ceiling, how a fit counts against it, and what the ceiling guarantees (docs/proofs/ledgers.md)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hedgerow.privacy.unit import RECORD, Unit
 
 __all__ = ["DRAWS", "Amount", "Ceiling"]
 
-DRAWS = 2**30  # normal draws that a ceiling on rho allows unless told otherwise: their term is about 1e-9 at epsilon 1
+DRAWS = 2**30  # default ceiling on normal draws beside a rho: their term is about 1e-9 at epsilon 1
 MOST_DRAWS = 2**60
-LONGEST_SUM = 12_000  # bits of a sum's numerator and denominator: Python writes and reads no more than 4300 digits
+LONGEST_SUM = 12_000  # bits of the numerator and denominator of a sum: Python reads and writes at most 4300 digits
 SEARCH_STEPS = 50
-GRID = tuple(1e-6 * 1.02**step for step in range(900))  # of epsilon, up to 55: beyond that one draw has no bound
+GRID = tuple(1e-6 * 1.02**step for step in range(900))  # of epsilon, up to 55: above that a single draw has no bound
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What fits add up to in one ledger, under its adjacency: exact sums, and how many fits and seeds there are."""
+    """The total of fits in one ledger, under its adjacency: exact sums, and the numbers of fits and of seeded fits."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -40,7 +40,7 @@ class Amount:
         return Amount(**{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)})
 
     def covers(self, other: Amount) -> bool:
-        """Whether nothing of the other amount is above this one."""
+        """Whether no part of the other amount is above this one."""
         return all(getattr(self, part.name) >= getattr(other, part.name) for part in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,24 +56,24 @@ class Amount:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What all fits of a ledger may add up to.
+    """The limit on the total cost of all fits of a ledger.
 
     Parameters
     ----------
     epsilon : Fraction or None
-        The ceiling on the sum of the fits' epsilons; None where the ceiling is a rho.
+        The ceiling on the sum of the fits' epsilons; None if the ceiling is a rho.
     delta : Fraction
-        The ceiling on the sum of the fits' deltas; where the ceiling is a rho, of the deltas of thresholded steps.
+        The ceiling on the sum of the fits' deltas; if the ceiling is a rho, on the deltas of thresholded steps.
     rho : Fraction or None
         The ceiling on the sum of the fits' rho (zero-concentrated DP).
     draws : int
-        The ceiling on the normal draws, where the ceiling is a rho.
+        The ceiling on the number of normal draws, if the ceiling is a rho.
     adjacency : {"add-remove", "replace-one"}
-        What a neighboring data set is.
+        What neighboring data sets are.
     records_per_person : int
-        How many records of one person are protected together.
+        The number of records of one person that are protected together.
     person : str or None
-        The column whose values are the persons; None where it is the owner's to know.
+        The column whose values are the persons; None if only the data owner knows the persons.
     """
 
     epsilon: Fraction | None
@@ -96,7 +96,7 @@ class Ceiling:
         records_per_person: object = 1,
         person: object = None,
     ) -> Ceiling:
-        """Return the ceiling that a user names, or raise ConfigurationError."""
+        """Return the ceiling that a user specifies, or raise ConfigurationError."""
         if (epsilon is None) == (rho is None):
             raise ConfigurationError(
                 "a ledger has one ceiling: pass epsilon=..., which basic composition adds up, or rho=..., which "
@@ -134,11 +134,11 @@ class Ceiling:
 
     @property
     def unit(self) -> Unit:
-        """What is protected."""
+        """The unit of protection."""
         return Unit(self.records_per_person, self.person)
 
     def amount(self, certificate: Certificate) -> Amount:
-        """Return what a plan counts in this ledger, or raise BudgetExceeded where it cannot be counted."""
+        """Return what a plan counts in this ledger, or raise BudgetExceeded if it cannot be counted."""
         label = certificate.system
         if certificate.unprotected:
             raise BudgetExceeded(
@@ -168,7 +168,7 @@ class Ceiling:
         return Amount(delta=total.thresholds, rho=rho, draws=total.draws, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:
-        """Return the sum, or raise BudgetExceeded where it would be above the ceiling."""
+        """Return the sum, or raise BudgetExceeded if it is above the ceiling."""
         after = before + amount
         parts = (after.epsilon, after.delta, after.rho)
         if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in parts) > LONGEST_SUM:
@@ -195,7 +195,7 @@ class Ceiling:
         return after
 
     def raised_to(self, other: Ceiling) -> Ceiling:
-        """Return the other ceiling, or raise ConfigurationError unless it is this one raised."""
+        """Return the other ceiling, or raise ConfigurationError unless it is this ceiling raised."""
         kind = (self.adjacency, self.unit, self.rho is None, self.epsilon is None)
         if kind != (other.adjacency, other.unit, other.rho is None, other.epsilon is None):
             raise ConfigurationError(
@@ -208,7 +208,7 @@ class Ceiling:
         return other
 
     def left(self, spent: Amount) -> Fraction:
-        """Return what is left: an epsilon, or a rho where the ceiling is one."""
+        """Return the remaining budget: an epsilon, or a rho if the ceiling is one."""
         return self.limit - self.counted(spent)
 
     @property
@@ -223,7 +223,7 @@ class Ceiling:
         return spent.epsilon if self.rho is None else spent.rho
 
     def delta_at(self, epsilon: float) -> float:
-        """Return, rounded up, the delta with which all fits together are (epsilon, delta)-DP; for a ceiling on rho."""
+        """Return, rounded up, the delta with which all fits together are (epsilon, delta)-DP, for a ceiling on rho."""
         assert self.rho is not None
         rho = float(self.rho) * (1 + FLOAT_GUARD)
         draws = float(self.draws * SAMPLER_ERROR) * (1 + math.exp(min(epsilon, 700.0)))
@@ -231,12 +231,12 @@ class Ceiling:
         return (concentrated_delta(epsilon, rho) + thresholds + draws) * (1 + FLOAT_GUARD)
 
     def epsilon_at(self, delta: object) -> float:
-        """Return an epsilon with which all fits together are (epsilon, delta)-DP, the smallest but for rounding.
+        """Return the smallest epsilon, up to rounding, with which all fits together are (epsilon, delta)-DP.
 
         Raises
         ------
         ConfigurationError
-            If the ceiling says nothing for such a delta.
+            If the ceiling implies no epsilon for this delta.
         """
         wanted = exact_delta(delta)
         if self.rho is None:
@@ -248,7 +248,7 @@ class Ceiling:
                 f"{decimal_text(wanted)}; ask for a delta that is no smaller."
             )
         low = 0.0
-        for high in GRID:  # the bound falls, and rises again once the draws' term takes over
+        for high in GRID:  # the bound decreases, and increases again once the term of the draws dominates
             if Fraction(self.delta_at(high)) <= wanted:
                 break
             low = high
@@ -291,7 +291,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sum(text: str) -> Fraction:
-    """Return a sum that was written: it may be longer than what a user may name."""
+    """Return a sum that was stored. It may be longer than a number that a user may pass."""
     numerator, _, denominator = text.partition("/")
     return Fraction(int(numerator), int(denominator or 1))
 
@@ -303,15 +303,15 @@ def _whole(value: object, name: str, most: int) -> int:
 
 
 def _group_delta(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return at least (1 + e**epsilon) delta: what an add/remove delta becomes for one record replaced."""
+    """Return at least (1 + e**epsilon) delta: what an add/remove delta becomes if one record is replaced."""
     if delta == 0:
         return delta
-    if epsilon > 700:  # beyond the largest float; no ceiling below 1 could hold it
+    if epsilon > 700:  # above the largest float; no ceiling below 1 allows it
         return Fraction(1)
     return delta * (1 + Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40)))
 
 
 def _as_arguments(unit: Unit) -> str:
-    """Return what opens a ledger for a unit."""
+    """Return the arguments that open a ledger for a unit."""
     person = "" if not unit.person else f", person={unit.person!r}"
     return f"records_per_person={unit.records}{person}"

@@ -1,4 +1,4 @@
-"""The links of a stored ledger: what each says, how each is bound to the one before, and what all of them come to."""
+"""The links of a stored ledger: their contents, how each is bound to the one before, and their total."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from hedgerow.privacy.certificate import Certificate
 __all__ = ["BEGINNING", "ChainLink", "Standing", "compare", "damaged", "entries_of", "verify"]
 
 BEFORE, BEHIND = '"certificate":', ',"charge":'
-PLANS = 256  # certificates that are remembered
-BEGINNING = "0" * 64  # stands for the hash before the first link
+PLANS = 256  # certificates that are cached
+BEGINNING = "0" * 64  # the previous hash of the first link
 Amounts = dict[tuple[Ceiling, int], tuple[Amount, Certificate]]
 ENDS = tuple(state for state in get_args(State) if state != "unfinished")
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a ledger stands after a link: every link carries it, so the last one is all that a reservation reads."""
+    """The state of a ledger after a link. Every link contains it, so a reservation reads only the last link."""
 
     ceiling: Ceiling
-    spent: Amount = Amount()  # noqa: RUF009 - frozen, so one serves all
+    spent: Amount = Amount()  # noqa: RUF009 - frozen, so all instances can share it
     closed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,9 +51,9 @@ class ChainLink:
     ledger : str
         The ledger's name.
     number : int
-        Its place in the chain, from 0.
+        Its number in the chain, from 0.
     previous, hash : str
-        The hash of the link before, and its own: SHA-256 over the store's id, the ledger, the number, the previous hash and
+        The hash of the previous link, and its own: SHA-256 over the store's id, the ledger, the number, the previous hash and
         the body.
     body : str
         What happened, as canonical JSON.
@@ -67,13 +67,13 @@ class ChainLink:
 
     @classmethod
     def after(cls, store: str, ledger: str, number: int, previous: str, values: dict[str, Any]) -> ChainLink:
-        """Return the link that says so, behind another one."""
+        """Return a new link with these values, to follow another one."""
         body = _canonical(values)
         return cls(ledger, number, previous, _digest(store, ledger, number, previous, body), body)
 
     def check(self, store: str, number: int, previous: str | None = None) -> dict[str, Any]:
-        """Return what the link says, or raise LedgerDamaged where it is not what was written there."""
-        texts = isinstance(self.body, str) and isinstance(self.previous, str)  # a database may hand out anything
+        """Return the contents of the link, or raise LedgerDamaged if it is not what was written there."""
+        texts = isinstance(self.body, str) and isinstance(self.previous, str)  # a database may return any type
         sound = texts and type(self.number) is int and self.number == number
         sound = sound and self.hash == _digest(store, self.ledger, number, self.previous, self.body)
         if not sound or (previous is not None and self.previous != previous):
@@ -96,7 +96,7 @@ def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
 
 
 def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
-    """Return one entry for each reservation, with its state; a first end counts."""
+    """Return one entry for each reservation, with its state. If a reservation ended several times, the first end counts."""
     found: dict[str, LedgerEntry] = {}
     for values in links:
         if values["kind"] == "reserved":
@@ -126,9 +126,9 @@ def _entry(values: dict[str, Any]) -> LedgerEntry:
 
 
 def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int, str]) -> list[dict[str, Any]]:
-    """Return what all links say, or raise LedgerDamaged, naming the first that is broken.
+    """Return the contents of all links, or raise LedgerDamaged, which names the first broken link.
 
-    Beside the hashes every sum is made again from the certificates, and compared with the ceiling of its time.
+    Besides the hashes, every sum is recomputed from the certificates and compared with the ceiling at its time.
     """
     said: list[dict[str, Any]] = []
     previous, standing, reserved = BEGINNING, None, set()
@@ -163,14 +163,14 @@ def compare(
     below: tuple[str, list[dict[str, Any]]],
     parents: Mapping[str, str | None],
 ) -> None:
-    """Raise LedgerDamaged unless a ledger and one of its shares have booked the same of the share's plans.
+    """Raise LedgerDamaged unless a ledger and one of its shares have the same entries for the share's plans.
 
     Parameters
     ----------
     above, below : tuple of str and list of dict
-        The ledger's name and what its links say, and the share's.
+        The name of the ledger and the contents of its links, and those of the share.
     parents : mapping
-        For every ledger of the store, of which one it is a share.
+        For every ledger of the store, the ledger of which it is a share.
     """
     (parent, whole), (share, part) = above, below
 
@@ -196,7 +196,7 @@ def compare(
 
 
 def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> Standing:
-    """Return where the ledger stands after a link, by what the link says happened; ``amounts`` remembers what plans count."""
+    """Return the state of the ledger after a link, from the link's contents; ``amounts`` caches the costs of plans."""
     kind = values["kind"]
     if before is None:
         if kind != "created":
@@ -206,11 +206,11 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
         certificate = certificate_in(values)
         key = before.ceiling, id(certificate)
         if key not in amounts:
-            amounts[key] = before.ceiling.amount(certificate), certificate  # held, so that its id stays its own
+            amounts[key] = before.ceiling.amount(certificate), certificate  # kept alive, so that its id stays unique
         amount = amounts[key][0]
         charge = Amount.from_dict(
             values["charge"]
-        )  # of its time: accountants become sharper, never less than the truth
+        )  # at its time: accountants may give smaller bounds later, but never below the truth
         if values["records_per_person"] != certificate.records_per_person:
             raise ValueError(kind)
         if not charge.covers(amount) or certificate.system != values["label"]:
@@ -226,31 +226,31 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
 
 
 class BookedPlan(dict[str, Any]):
-    """A certificate as a link holds it; links of equal text share it."""
+    """A certificate as stored in a link. Links of equal text share it."""
 
     def __init__(self, text: str) -> None:
         super().__init__(json.loads(text))
 
     @cached_property
     def certificate(self) -> Certificate:
-        """What it says."""
+        """The certificate."""
         return Certificate.from_dict(self)
 
 
 def certificate_in(values: dict[str, Any]) -> Certificate:
-    """Return the certificate that a link holds."""
+    """Return the certificate in a link."""
     plan = values["certificate"]
     return plan.certificate if isinstance(plan, BookedPlan) else Certificate.from_dict(plan)
 
 
-_plan = lru_cache(maxsize=PLANS)(BookedPlan)  # fits of one kind have the same, and it is nearly all of a link's text
+_plan = lru_cache(maxsize=PLANS)(BookedPlan)  # fits of one kind have the same certificate, which is most of a link's text
 
 
 def _read(body: str) -> Any:
-    """Return what ``json.loads`` returns, reading a certificate that stood in another link no second time.
+    """Return what ``json.loads`` returns, without parsing a certificate again that another link contained.
 
-    In canonical JSON it stands between two names. Where the text between is a value by itself, and what is left is one whose
-    ``certificate`` the hole is, both together say what the whole says.
+    In canonical JSON the certificate is between two names. If the text between them is a valid value, and the rest is a valid
+    object whose ``certificate`` was cut out, the two parts together have the content of the whole.
     """
     start, end = body.find(BEFORE), body.rfind(BEHIND)
     if 0 <= start < end:

@@ -1,4 +1,4 @@
-"""Transactions on a ledger store, which are on disk when they end, and what is wrong where there can be none."""
+"""Transactions on a ledger store, which are on disk when they end, and errors if the store cannot be used."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hedgerow.ledgers.address import Address
 
 __all__ = ["KEEP", "Database", "is_full", "sentence"]
 
-OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in a mount point's name
+OCTAL = re.compile(r"\\([0-7]{3})")  # how Linux writes a space in the name of a mount point
 OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 BUSY_SECONDS = 60  # how long a writer waits for the others
 
-# What a database answers when a store cannot be used, as one sentence each; every one leaves the store as it was.
+# Errors of a database if a store cannot be used, one sentence each. Each of them leaves the store unchanged.
 KEEP = "nothing was booked; keep the store as it is, and compare it with a copy."
 
 LOCKED = "another process has kept it locked for {busy} seconds; end that process, or try again"
@@ -53,7 +53,7 @@ POSTGRESQL = {
     "ReadOnlySqlTransaction": "the server or this user is read-only; connect to a server that takes writes",
 }
 
-# SQLite keeps its locks in memory, too, so a process never forks in the middle of another thread's transaction.
+# SQLite also keeps locks in memory, so a process must not fork during another thread's transaction.
 _ALONE = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_ALONE.acquire, after_in_parent=_ALONE.release, after_in_child=_ALONE.release)
@@ -62,12 +62,12 @@ if hasattr(os, "register_at_fork"):
 class Database:
     """Transactions on a store.
 
-    Every transaction opens a connection of its own, so none is ever shared with another thread or a forked process.
+    Every transaction opens its own connection, so no connection is shared with another thread or a forked process.
 
     Parameters
     ----------
     address : Address
-        Where the store is.
+        The address of the store.
     """
 
     def __init__(self, address: Address) -> None:
@@ -82,7 +82,7 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file; a server is taken to be there.  Raise LedgerUnavailable where it cannot be known."""
+        """Whether the file exists; a server is assumed to exist.  Raise LedgerUnavailable if this cannot be determined."""
         try:
             return self.path is None or os.stat(self.path) is not None
         except (FileNotFoundError, NotADirectoryError):
@@ -100,7 +100,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Connection]:
-        """Yield a connection whose changes are on disk when this ends without an error, and otherwise never were."""
+        """Yield a connection. Its changes are on disk if this ends without an error, and are undone otherwise."""
         with self._transaction(reading=False, create=create) as connection:
             yield connection
 
@@ -120,7 +120,7 @@ class Database:
                 raise LedgerUnavailable(
                     f"the ledger store {self.address} was written while it was read without the right to write; read it again."
                 )
-        except sa.exc.DBAPIError as error:  # its own text may quote what was sent
+        except sa.exc.DBAPIError as error:  # its message may quote what was sent
             if "Could not decode" in str(error.orig):
                 raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
             full = self.path is not None and is_full(self.path)
@@ -128,11 +128,11 @@ class Database:
             raise LedgerUnavailable(told) from None
 
     def _check_names(self, path: Path) -> None:
-        """Raise LedgerUnavailable where the file may have another name: under each, SQLite keeps another log and other locks."""
+        """Raise LedgerUnavailable if the file may have another name, because SQLite has separate logs and locks per name."""
         try:
             found = os.stat(path)
             several = found.st_nlink > 1
-        except OSError:  # there is no file yet, or opening it will say what is wrong
+        except OSError:  # there is no file yet, or opening it will raise the error
             return
         if stat.S_ISDIR(found.st_mode):
             raise LedgerUnavailable(
@@ -147,7 +147,7 @@ class Database:
             )
 
     def _engine(self, reading: bool, create: bool) -> Engine:
-        """Return what opens connections; it holds none, so it may be kept, also across a fork."""
+        """Return an engine that opens connections. It holds none, so it can be kept, also across a fork."""
         url = self.address.url()
         key = url, reading, create
         if key not in self._engines:
@@ -157,9 +157,9 @@ class Database:
 
 
 def _mount_points() -> set[str]:
-    """Return where file systems, folders and files are mounted, as Linux tells; nothing elsewhere."""
+    """Return the paths where file systems, folders and files are mounted, on Linux; empty on other systems."""
     try:
-        lines = os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).split("\n")  # names hold all but this
+        lines = os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).split("\n")  # the only character not in names
     except OSError:
         return set()
     return {OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines if line}
@@ -191,24 +191,24 @@ def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
 
 
 class _Connection(sqlite3.Connection):
-    """A connection whose end is the end of its locks; SQLite would wait for every cursor that something still refers to."""
+    """A connection that releases its locks when it is closed; SQLite would wait for every cursor that is still referenced."""
 
     def close(self) -> None:
-        with suppress(sqlite3.ProgrammingError):  # it is closed already
+        with suppress(sqlite3.ProgrammingError):  # it is already closed
             self.rollback()
         super().close()
 
 
 def _state(path: Path) -> tuple[int, int, bool]:
-    """Return what changes when somebody writes to a file."""
+    """Return values that change when the file is written."""
     found = os.stat(path)
     return found.st_mtime_ns, found.st_size, os.path.exists(f"{path}-wal")
 
 
 def _is_still(path: Path) -> bool:
-    """Return whether a file cannot be read through a log, as nobody has one open and this user may make none beside it.
+    """Return whether a file cannot be read through a log, because no process has one open and this user cannot create one.
 
-    SQLite then reads it as a file that does not change, and ``_transaction`` sees to it that it did not.
+    SQLite then reads the file as immutable, and ``_transaction`` checks that it did not change.
     """
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return not may_write and os.access(path, os.R_OK) and not os.path.exists(f"{path}-wal")
@@ -218,7 +218,7 @@ def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
     path, mode = quote(str(url.database)), "rwc" if create else "rw"
 
     def connect() -> sqlite3.Connection:
-        # Transactions are begun below, and by nobody else.
+        # Transactions are begun only below.
         way = "mode=ro&immutable=1" if reading and _is_still(Path(str(url.database))) else f"mode={mode}"
         uri = f"file:{path}?{way}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
@@ -226,8 +226,8 @@ def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
     engine = sa.create_engine("sqlite://", creator=connect, **OPTIONS)
 
     def prepare(connection: Any, record: Any) -> None:
-        connection.execute("PRAGMA synchronous=EXTRA")  # FULL, and more where there can be no write-ahead log
-        connection.execute("PRAGMA fullfsync=ON")  # macOS: wait for the disk, not for its cache
+        connection.execute("PRAGMA synchronous=EXTRA")  # FULL, and more where a write-ahead log is impossible
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: wait for the disk, not only for its cache
         if not reading:
             connection.execute("PRAGMA journal_mode=WAL")
 
@@ -240,7 +240,7 @@ def _sqlite_engine(url: URL, reading: bool, create: bool) -> Engine:
 
 
 def is_full(path: Path) -> bool:
-    """Return whether the file system of a file has no block, or no entry, left for this user."""
+    """Return whether the file system of a file has no blocks or no inodes left for this user."""
     try:
         found = os.statvfs(path.parent)
     except (AttributeError, OSError):
@@ -251,7 +251,7 @@ def is_full(path: Path) -> bool:
 def sentence(address: object, error: BaseException | None, writing: bool, busy: float, *, full: bool = False) -> str:
     """Return what is wrong and what to do, without anything that the database's own message quotes.
 
-    ``full`` says that the file system is, which SQLite knows of some of its failures only.
+    ``full`` says that the file system is full, which only some of SQLite's errors show.
     """
     kind = type(error).__name__
     if isinstance(error, sqlite3.Error):

@@ -1,4 +1,4 @@
-"""One budget for many fits, which nothing can copy and nothing can overdraw."""
+"""One budget for many fits, which cannot be copied or overdrawn."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ State = Literal["unfinished", "finished", "failed"]
 
 @dataclass(frozen=True, repr=False)
 class LedgerEntry:
-    """One booked fit.
+    """One charged fit.
 
     Parameters
     ----------
     label : str
         The system that was fitted.
     epsilon, delta, rho : Fraction
-        What it counts under the ledger's adjacency: an epsilon and a delta, or a rho where the ceiling is one.
+        What it counts under the ledger's adjacency: an epsilon and a delta, or a rho if the ceiling is one.
     certificate : Certificate
-        The plan that was booked.
+        The certificate of the plan.
     draws : int
-        The normal draws that it counts, where the ceiling is a rho.
+        The number of normal draws that it counts, if the ceiling is a rho.
     state : {"unfinished", "finished", "failed"}
-        What became of the fit. Its charge is the same in all three.
+        How the fit ended. The charge is the same in all three cases.
     time : datetime
-        When it was booked, in UTC, by the clock of the machine that booked it.
+        When it was charged, in UTC, by the clock of the machine that charged it.
     who : str
-        The user and the machine that booked it.
+        The user and the machine that charged it.
     process : int
-        The number of the process there.
+        The process id on that machine.
     through : str or None
-        The sub-ledger that it was booked through, if any.
+        The sub-ledger through which it was charged, if any.
     """
 
     label: str
@@ -71,12 +71,12 @@ class LedgerEntry:
 
     @property
     def age(self) -> timedelta:
-        """How long ago it was booked; never negative."""
+        """The time since it was charged; never negative."""
         return max(datetime.now(UTC) - self.time, timedelta(0))
 
 
 class Reservation:
-    """A booked plan that is about to run: leaving its context notes how it ended. Its charge stands either way."""
+    """A charged plan that is about to run. Leaving its context records how it ended; the charge stands either way."""
 
     def __init__(self, end: Callable[[State], None]) -> None:
         self._end = end
@@ -92,7 +92,7 @@ class Reservation:
 
 @dataclass(frozen=True, eq=False)
 class _Booked:
-    """An entry, or an entry's end, behind those before it, and what all of them add up to."""
+    """An entry, or the end of an entry, linked to those before it, and the total of all of them."""
 
     before: _Booked | None = None
     entry: LedgerEntry | None = None
@@ -100,7 +100,7 @@ class _Booked:
     spent: Amount = field(default_factory=Amount)
 
     def entries(self) -> Iterator[LedgerEntry]:
-        """Yield the entries, the last first."""
+        """Yield the entries in reverse order."""
         booked: _Booked | None = self
         ended: dict[int, State] = {}
         while booked is not None:
@@ -112,38 +112,37 @@ class _Booked:
 
 
 class Ledger:
-    """A ceiling on the privacy loss of several fits on the same records, which add up.
+    """A ceiling on the total privacy loss of several fits on the same records.
 
     Parameters
     ----------
     epsilon : float or None
         The ceiling, read as its shortest decimal.
     delta : float, default 0
-        The ceiling on the sum of the fits' deltas. Beside a rho: on the deltas of thresholded steps, which
+        The ceiling on the sum of the fits' deltas. With a rho, it is the ceiling on the deltas of thresholded steps, which
         ``private_schema`` has.
     adjacency : {"add-remove", "replace-one"}
-        What a neighboring data set is, for the ceiling. In a replace-one ledger a fit planned for add/remove is booked
-        at twice its epsilon and (1 + e**epsilon) times its delta (four times its rho); a fit planned for replace-one is
-        refused in an add/remove ledger.
+        What neighboring data sets are, for the ceiling. A replace-one ledger charges a fit planned for add/remove twice its
+        epsilon and (1 + e**epsilon) times its delta (four times its rho). An add/remove ledger refuses a fit planned for
+        replace-one.
     rho : float or None
-        In place of epsilon: a ceiling on the sum of what the fits cost in zero-concentrated DP. Many fits then add up to less
-        (docs/proofs/ledgers.md), and ``epsilon_at`` says what the ceiling is worth.
+        In place of epsilon: a ceiling on the sum of the fits' costs in zero-concentrated DP. Costs of many fits then add up to
+        less (docs/proofs/ledgers.md), and ``epsilon_at`` converts the ceiling to an epsilon.
     draws : int, default 2**30
-        Beside a rho: the ceiling on the number of normal draws.
+        With a rho: the ceiling on the number of normal draws.
     records_per_person : int, default 1
-        The unit: one record, or one person of at most so many records. Fits that protect another one are refused, since their
-        costs do not add up (docs/proofs/persons.md).
+        The unit of protection: one record, or one person of at most this many records. Fits that protect another unit are
+        refused, because their costs do not add up (docs/proofs/persons.md).
     person : str or None
-        The column that tells persons apart. Only fits whose ``groups`` have that name are then booked. None: whoever books knows
-        what a person is, and fits with ``groups`` are booked where ``records_per_person`` is above 1.
+        The column that identifies persons. Only fits whose ``groups`` have that name are then accepted. None: the caller is
+        responsible for what a person is, and fits with ``groups`` are accepted if ``records_per_person`` is above 1.
 
     Notes
     -----
-    A fit books its whole plan before anything is drawn, and nothing is refunded once a draw began; a fit that is interrupted
-    stays booked. Copies made by
-    ``sklearn.base.clone``, ``copy`` and ``deepcopy`` are this same ledger; pickling is refused, since two copies of a
-    budget are two budgets: between processes, use a ledger of an ``hr.LedgerStore``. Thread-safe. Basic composition: Dwork
-    and Roth 2014, theorem 3.16.
+    A fit is charged for its whole plan before anything is drawn. Nothing is refunded once a draw has begun, so an interrupted
+    fit stays charged. Copies made by ``sklearn.base.clone``, ``copy`` and ``deepcopy`` are this same ledger. Pickling is
+    refused, because two copies of a budget are two budgets; between processes, use a ledger of an ``hr.LedgerStore``. A
+    ledger is thread-safe. Basic composition: Dwork and Roth 2014, theorem 3.16.
 
     Examples
     --------
@@ -172,9 +171,9 @@ class Ledger:
         self._process = os.getpid()
 
     def reserve(self, certificate: Certificate) -> Reservation:
-        """Book a plan by its certificate, or raise BudgetExceeded with nothing booked.
+        """Charge a plan by its certificate, or raise BudgetExceeded and charge nothing.
 
-        What is returned is a context in which the plan runs; leaving it notes whether the plan finished or failed.
+        The result is a context in which the plan runs. Leaving it records whether the plan finished or failed.
         """
         label, amount = certificate.system, self._fixed.amount(certificate)
         if os.getpid() != self._process:
@@ -193,15 +192,15 @@ class Ledger:
         return Reservation(end)
 
     def epsilon_at(self, delta: float) -> float:
-        """Return an epsilon such that everything that this ledger will ever book is (epsilon, delta)-DP together.
+        """Return an epsilon such that everything that this ledger will ever charge is (epsilon, delta)-DP together.
 
-        It is read off the ceiling, whatever was spent, and holds for all deltas at once; with a ceiling that was raised, see
+        It follows from the ceiling, whatever was spent, and holds for all deltas at once. If the ceiling was raised, see
         docs/proofs/ledgers.md.
 
         Raises
         ------
         ConfigurationError
-            If the ceiling says nothing for such a delta, or a seeded fit was booked, for which nothing holds.
+            If the ceiling implies no epsilon for this delta, or a seeded fit was charged, for which no guarantee holds.
         """
         if not self.holds:
             raise ConfigurationError(
@@ -220,7 +219,7 @@ class Ledger:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The ceiling on the sum of epsilons, exact; None where the ceiling is a rho."""
+        """The ceiling on the sum of epsilons, exact; None if the ceiling is a rho."""
         return self._ceiling.epsilon
 
     @property
@@ -230,57 +229,57 @@ class Ledger:
 
     @property
     def rho(self) -> Fraction | None:
-        """The ceiling on the sum of rho, exact; None where the ceiling is an epsilon."""
+        """The ceiling on the sum of rho, exact; None if the ceiling is an epsilon."""
         return self._ceiling.rho
 
     @property
     def draws(self) -> int:
-        """The ceiling on normal draws, where the ceiling is a rho."""
+        """The ceiling on the number of normal draws, if the ceiling is a rho."""
         return self._ceiling.draws
 
     @property
     def adjacency(self) -> Adjacency:
-        """What a neighboring data set is, for the ceiling."""
+        """What neighboring data sets are, for the ceiling."""
         return self._ceiling.adjacency
 
     @property
     def records_per_person(self) -> int:
-        """How many records of one person are protected together; a fit that protects another number is refused."""
+        """The number of records of one person that are protected together. Fits that protect another number are refused."""
         return self._ceiling.records_per_person
 
     @property
     def person(self) -> str | None:
-        """The column that tells persons apart, if the ledger names one."""
+        """The column that identifies persons, if the ledger names one."""
         return self._ceiling.person
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Everything booked so far, in order."""
+        """Every charged fit, in order."""
         return tuple(self._booked.value.entries())[::-1]
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon booked so far, exact; the rho where the ceiling is one, which is no guarantee by itself."""
+        """The epsilon spent so far, exact; the rho if the ceiling is one, which is no guarantee by itself."""
         return self._ceiling.counted(self._spent)
 
     @property
     def spent_delta(self) -> Fraction:
-        """The delta booked so far, exact."""
+        """The delta spent so far, exact."""
         return self._spent.delta
 
     @property
     def spent_draws(self) -> int:
-        """The normal draws booked so far, where the ceiling is a rho."""
+        """The number of normal draws charged so far, if the ceiling is a rho."""
         return self._spent.draws
 
     @property
     def remaining(self) -> Fraction:
-        """The epsilon left, exact; the rho where the ceiling is one."""
+        """The epsilon left, exact; the rho if the ceiling is one."""
         return self._ceiling.left(self._spent)
 
     @property
     def holds(self) -> bool:
-        """Whether every booked fit drew its noise from the operating system; a seeded fit voids the sum."""
+        """Whether every charged fit drew its noise from the operating system; a seeded fit voids the sum."""
         return self._spent.seeded == 0
 
     def __repr__(self) -> str:
@@ -311,7 +310,7 @@ class Ledger:
 
     @staticmethod
     def _shown(ceiling: Ceiling, spent: Amount) -> list[str]:
-        """Return what a ledger shows of itself."""
+        """Return the lines that a ledger shows of itself."""
         kind = "epsilon" if ceiling.rho is None else "rho"
         draws = [] if ceiling.rho is None else [f"draws={ceiling.draws}"]
         note = [] if spent.seeded == 0 else ["a seeded fit voids the guarantee"]
@@ -347,7 +346,7 @@ def who_am_i() -> str:
     """Return the user and the machine of this process."""
     try:
         user = getuser()
-    except (OSError, KeyError, ImportError):  # the system knows the user by a number alone
+    except (OSError, KeyError, ImportError):  # the system knows the user only by a number
         user = str(os.getuid())
-    # The environment may name anything as the user; a terminal and a page show it.
+    # The environment may contain any text as the user, and a terminal or page shows it.
     return "".join(letter if letter.isprintable() else "?" for letter in f"{user}@{socket.gethostname()}"[:LONGEST_WHO])

@@ -1,4 +1,4 @@
-"""Fits that no ledger counts: how often each private estimator was fitted in this process, and what that adds up to."""
+"""Fits without a ledger: how often each private estimator was fitted in this process, and the total cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _is_counted: ContextVar[bool] = ContextVar("is_counted", default=True)
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """Leave fits on this thread uncounted: an audit's are about records that are made up, or held by the auditor."""
+    """Leave fits on this thread uncounted: an audit fits synthetic records, or records that the auditor holds."""
     token = _is_counted.set(False)
     try:
         yield
@@ -28,7 +28,7 @@ def uncounted() -> Iterator[None]:
 
 
 class Repeats:
-    """Counts the private fits of each class that no ledger counts, and says at one of them what they add up to."""
+    """Counts the private fits of each class that have no ledger, and reports their total cost at one of them."""
 
     def __init__(self) -> None:
         self.told_at: float = TOLD_AT
@@ -36,7 +36,7 @@ class Repeats:
         self._lock = threading.Lock()
 
     def count(self, kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
-        """Count a fit that claims this; return what its user should know, once for each class."""
+        """Count a fit with this claim. Return a warning for its user, once for each class."""
         if not _is_counted.get():
             return None
         with self._lock:

@@ -30,29 +30,29 @@ LONGEST_REASON = 2000
 
 
 class LedgerStore:
-    """Ledgers in a SQLite file or a PostgreSQL database, which all processes that use it share.
+    """Ledgers in a SQLite file or a PostgreSQL database, shared by all processes that use it.
 
     Parameters
     ----------
     address : path or str
         The path of a SQLite file, which the first ``create`` makes; or ``postgresql+psycopg://user@host/database`` (the extra
-        ``postgres``); or ``env:NAME``, an environment variable that holds one of them. A password in a URL is never shown;
-        a ledger is pickled as its address, so one with a password must come from an environment variable, ``~/.pgpass`` or a
-        service file.
+        ``postgres``); or ``env:NAME``, an environment variable that contains one of them. A password in a URL is never shown.
+        A ledger is pickled as its address, so a password must come from an environment variable, ``~/.pgpass`` or a service
+        file.
 
     Raises
     ------
     LedgerUnavailable
-        If the store cannot be read. Any method may raise it; nothing is then booked and nothing drawn.
+        If the store cannot be read. Any method may raise it. Nothing is then charged or drawn.
     FileFormatError
-        If a newer version wrote the store, or the file is none.
+        If a newer version wrote the store, or the file is not a store.
 
     Notes
     -----
-    A reservation is on disk before ``reserve`` returns, and nothing is ever changed or taken back: what happens to a ledger is
-    a chain of links, each with the hash of the one before (docs/proofs/ledgers.md). A copy of the file is a second budget, and
-    whoever may write it can write a chain of their own: keep ``ledger.head`` elsewhere, and pass it to ``verify``. SQLite needs
-    a local disk, not a network share.
+    A reservation is on disk before ``reserve`` returns. Nothing is ever changed or taken back: the history of a ledger is a
+    chain of links, each with the hash of the one before (docs/proofs/ledgers.md). A copy of the file is a second budget, and
+    whoever may write the file can write another chain. To detect this, keep ``ledger.head`` elsewhere and pass it to
+    ``verify``. SQLite needs a local disk, not a network share.
 
     Examples
     --------
@@ -73,12 +73,12 @@ class LedgerStore:
 
     @property
     def address(self) -> str:
-        """Where the store is, without a password."""
+        """The address of the store, without a password."""
         return str(self._address)
 
     @property
     def id(self) -> str | None:
-        """What tells this store from every other one; None before the first ledger was created."""
+        """The unique id of this store; None before the first ledger was created."""
         return self._id
 
     def create(
@@ -99,13 +99,13 @@ class LedgerStore:
         Parameters
         ----------
         name : str
-            The ledger's name, once and for all: names are never used again.
+            The ledger's name. It is permanent, and a name is never used again.
         epsilon, delta, rho, adjacency, draws
-            The ceiling, as of ``hr.Ledger``.
+            The ceiling, as for ``hr.Ledger``.
         records_per_person, person
-            The unit of protection, as of ``hr.Ledger``. Fits that protect another one are refused.
+            The unit of protection, as for ``hr.Ledger``. Fits that protect another unit are refused.
         parent : str or None
-            The ledger of which this one is a share: what is booked here is booked there, too, or in neither.
+            The ledger of which this one is a share. Every charge is made in both or in neither.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class LedgerStore:
         return StoredLedger(self, name)
 
     def ledger(self, name: str) -> StoredLedger:
-        """Return a ledger, or raise ConfigurationError where there is none of this name."""
+        """Return a ledger, or raise ConfigurationError if there is no ledger of this name."""
         self._expect(name)
         with self._reading() as books:
             books.head(name)
@@ -145,10 +145,10 @@ class LedgerStore:
         draws: int | None = None,
         reason: str,
     ) -> None:
-        """Raise a ceiling, and keep the reason; what is not named stays.
+        """Raise a ceiling and record the reason. Parts of the ceiling that are not passed stay.
 
-        A ceiling that is raised after results were seen holds for the largest one that any results could have led to
-        (docs/proofs/ledgers.md), so every page lists raises.
+        If a ceiling is raised after results were seen, the guarantee is that of the largest ceiling to which any results could
+        have led (docs/proofs/ledgers.md), so every page lists raises.
 
         Raises
         ------
@@ -174,27 +174,27 @@ class LedgerStore:
         self._administer(name, "raised", reason, raised)
 
     def close_ledger(self, name: str, *, reason: str) -> None:
-        """Close a ledger for good, and keep the reason: nothing more is booked in it or in its sub-ledgers."""
+        """Close a ledger for good and record the reason. Neither it nor its sub-ledgers accept further charges."""
         reason = _text(reason, "reason", LONGEST_REASON)
         self._administer(name, "closed", reason, lambda standing: replace(standing, closed=True))
 
     def verify(self, name: str, head: str | None = None) -> None:
-        """Return None where a ledger is as it was written.
+        """Return None if a ledger is as it was written.
 
-        Every link is read: its hash, the sums after it, made again from the certificates, and its counterpart in the ledgers
-        above and below.
+        Every link is read and checked: its hash, the sums after it, recomputed from the certificates, and its counterpart in the
+        ledgers above and below.
 
         Parameters
         ----------
         name : str
             The ledger.
         head : str or None
-            What ``ledger.head`` was at some time, kept elsewhere: the chain must contain it.
+            An earlier value of ``ledger.head``, kept elsewhere. The chain must contain it.
 
         Raises
         ------
         LedgerDamaged
-            Naming the first link that is broken.
+            If a link is broken; the message names the first one.
         """
         self._expect(name)
         with self._reading() as books:
@@ -209,13 +209,13 @@ class LedgerStore:
 
     @contextmanager
     def _reading(self) -> Iterator[Books]:
-        """Yield the ledgers as they stand."""
+        """Yield the ledgers for reading."""
         with self._database.reading() as connection:
             yield Books(connection, self.address, identify(connection, self.address, self._id))
 
     @contextmanager
     def _writing(self, *, create: bool = False) -> Iterator[Books]:
-        """Yield the ledgers; what is done to them is on disk when this ends without an error, and otherwise never was."""
+        """Yield the ledgers. Changes are on disk if this ends without an error, and are undone otherwise."""
         with self._database.writing(create=create) as connection:
             found = make if create else identify
             yield Books(connection, self.address, found(connection, self.address, self._id))
@@ -229,19 +229,19 @@ class LedgerStore:
             books.append(head, kind, {"reason": reason}, change(head.standing))
 
     def _expect(self, name: str) -> None:
-        """Raise ConfigurationError where there is no store yet, and so no ledger."""
+        """Raise ConfigurationError if there is no store yet, and so no ledger."""
         if self._id is None and not self._reopened():
             raise unknown(name, self.address)
 
     def _reopened(self) -> bool:
-        """Say whether there is a store by now."""
+        """Return whether the store exists now."""
         if self._database.exists:
             self._id = migrate(self._database, self._id)
         return self._id is not None
 
 
 def _reopened(address: str, known: str | None) -> LedgerStore:
-    """Return the store that was pickled, or raise where there is none or another one; it is never created."""
+    """Return the store that was pickled, or raise an error if it is missing or another one; it is never created."""
     opened = LedgerStore(address)
     if known is not None and opened.id is None:
         raise LedgerUnavailable(f"there is no ledger store at {opened.address} any more; nothing was booked.")
@@ -261,27 +261,27 @@ def _text(value: object, what: str, longest: int) -> str:
 
 
 class StoredLedger(Ledger):
-    """A ledger of an ``hr.LedgerStore``, which ``store.create`` and ``store.ledger`` return: an ``hr.Ledger`` in every way.
+    """A ledger of an ``hr.LedgerStore``, returned by ``store.create`` and ``store.ledger``; it behaves as an ``hr.Ledger``.
 
-    Every property reads the store as it is at that moment. A pickle of it holds the store's address and id and the ledger's
-    name, so all processes share one sum. After a fork it is the same ledger.
+    Every property reads the current state of the store. A pickle contains the store's address and id and the ledger's name, so
+    all processes share one sum. After a fork it is the same ledger.
     """
 
     def __init__(self, store: LedgerStore, name: str) -> None:
         self._store, self._name = store, name
 
     def reserve(self, certificate: Certificate) -> Reservation:
-        """Book a plan by its certificate, here and in the ledgers above, or raise BudgetExceeded with nothing booked.
+        """Charge a plan by its certificate, here and in the ledgers above, or raise BudgetExceeded and charge nothing.
 
-        When this returns the reservation is on disk. What is returned is a context in which the plan runs; leaving it notes
-        whether the plan finished or failed.
+        When this returns, the reservation is on disk. The result is a context in which the plan runs. Leaving it records whether
+        the plan finished or failed.
 
         Raises
         ------
         BudgetExceeded
-            If a ledger refuses; nothing was drawn.
+            If a ledger refuses. Nothing was drawn.
         LedgerUnavailable, LedgerDamaged
-            If the store cannot be written, or was changed by other means; nothing was drawn.
+            If the store cannot be written, or was changed by other means. Nothing was drawn.
         """
         reservation = self._book(certificate)
 
@@ -290,7 +290,7 @@ class StoredLedger(Ledger):
                 with self._store._writing() as books:
                     for head in books.lineage(self._name):
                         books.append(head, state, {"reservation": reservation}, head.standing)
-            except HedgerowError as error:  # what was drawn is paid for; only how it ended is not noted
+            except HedgerowError as error:  # the plan stays charged; only how it ended is not recorded
                 warnings.warn(
                     f"that {certificate.system} {state} could not be noted, so its entry stays unfinished and its charge stands: "
                     f"{error}",
@@ -301,7 +301,7 @@ class StoredLedger(Ledger):
         return Reservation(end)
 
     def _book(self, certificate: Certificate) -> str:
-        """Book a plan in this ledger and in those above it, or in none, and return the reservation's name."""
+        """Charge a plan in this ledger and all above it, or in none, and return the reservation's name."""
         label, reservation, plan = certificate.system, secrets.token_hex(16), written(certificate)
         with self._store._writing() as books:
             for head in books.lineage(self._name):
@@ -331,12 +331,12 @@ class StoredLedger(Ledger):
 
     @property
     def store(self) -> LedgerStore:
-        """The store that keeps it."""
+        """The store that contains the ledger."""
         return self._store
 
     @property
     def ceiling(self) -> Ceiling:
-        """All that may be spent, as one value."""
+        """The whole ceiling as one value."""
         return self._ceiling
 
     @property
@@ -346,22 +346,22 @@ class StoredLedger(Ledger):
 
     @property
     def head(self) -> str:
-        """The hash of the last link: kept elsewhere, it proves later that nothing before it was changed."""
+        """The hash of the last link. If you keep it elsewhere, it can prove later that no earlier link was changed."""
         return self._here().hash
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more is booked."""
+        """Whether the ledger accepts no further charges."""
         return self._here().standing.closed
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Everything booked so far, in order; the whole chain is checked."""
+        """Every charged fit, in order. The whole chain is checked."""
         return chain.entries_of(self._said())
 
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
-        """What every link says, in order, as plain values; the whole chain is checked."""
+        """The contents of every link, in order, as plain values. The whole chain is checked."""
         return tuple({**values, **_plain_plan(values)} for values in self._said())
 
     def _here(self) -> Head:
@@ -383,7 +383,7 @@ class StoredLedger(Ledger):
 
     @property
     def remaining(self) -> Fraction:
-        """The epsilon left, exact; the rho where the ceiling is one. Ledgers above this one may have less."""
+        """The epsilon left, exact; the rho if the ceiling is one. Ledgers above this one may have less."""
         standing = self._here().standing
         return standing.ceiling.left(standing.spent)
 
@@ -405,7 +405,7 @@ class StoredLedger(Ledger):
 
 
 def written(certificate: Certificate) -> dict[str, Any]:
-    """Return a certificate as a link holds it, or raise BudgetExceeded where it would not be read back as it is."""
+    """Return a certificate as stored in a link, or raise BudgetExceeded if reading it back would change it."""
     try:
         plain = certificate.to_dict()
         same = Certificate.from_dict(json.loads(json.dumps(plain))) == certificate
@@ -420,7 +420,7 @@ def written(certificate: Certificate) -> dict[str, Any]:
 
 
 def _plain_plan(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the certificate of a link as plain values of its own: links share theirs."""
+    """Return the certificate of a link as a separate copy of plain values, because links share theirs."""
     return {"certificate": json.loads(json.dumps(values["certificate"]))} if "certificate" in values else {}
 
 

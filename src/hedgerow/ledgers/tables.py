@@ -1,4 +1,4 @@
-"""The tables of a ledger store, their version, and which store they belong to."""
+"""The tables of a ledger store, their version, and the id of the store."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hedgerow.ledgers.database import KEEP, Database
 
 __all__ = ["heads", "identify", "links", "make", "migrate"]
 
-FORMAT = 1  # of the tables
-# What makes the tables of a version those of the next; links are never changed.
+FORMAT = 1  # version of the tables
+# Migrations of the tables from one version to the next. Links are never changed.
 MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
-CREATION_LOCK = 0x6865_6467  # any number, the same everywhere
+CREATION_LOCK = 0x6865_6467  # an arbitrary number, the same everywhere
 
 tables = sa.MetaData()
-# One row: the store's id, and the version of its tables.
+# One row: the store's id and the version of its tables.
 store = sa.Table(
     "hedgerow_store",
     tables,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("format", sa.Integer, nullable=False),
 )
-# One row for each ledger: the number and the hash of its last link. This row is what writers lock.
+# One row for each ledger: the number and the hash of its last link. Writers lock this row.
 heads = sa.Table(
     "hedgerow_ledgers",
     tables,
@@ -48,7 +48,7 @@ links = sa.Table(
 
 
 def identify(connection: Connection, address: object, known: str | None) -> str:
-    """Return the id of the store that is open, or raise where it is not the known one, or of another version."""
+    """Return the id of the open store, or raise an error if it is not the known one or is of another version."""
     if known is None and not sa.inspect(connection).has_table(store.name):
         raise ConfigurationError(f"there is no ledger store at {address} yet; the first create makes it.")
     rows = connection.execute(sa.select(store)).all()
@@ -71,7 +71,7 @@ def identify(connection: Connection, address: object, known: str | None) -> str:
 
 
 def make(connection: Connection, address: object, known: str | None) -> str:
-    """Return the store's id; where there is no store, make one."""
+    """Return the store's id. If there is no store, create one."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
     if not sa.inspect(connection).has_table(store.name):
@@ -83,7 +83,7 @@ def make(connection: Connection, address: object, known: str | None) -> str:
 
 
 def migrate(database: Database, known: str | None) -> str | None:
-    """Return the store's id, None where there is no store, after bringing its tables to this version."""
+    """Return the store's id after bringing its tables to this version; None if there is no store."""
     with database.reading() as connection:
         if not sa.inspect(connection).has_table(store.name):
             return None
@@ -92,7 +92,7 @@ def migrate(database: Database, known: str | None) -> str | None:
     if not current:
         with database.writing() as connection:
             version = connection.execute(sa.select(store.c.format).with_for_update()).scalar_one()
-            identify(connection, database.address, found)  # a newer version may have been faster
+            identify(connection, database.address, found)  # a newer version may have been first
             for step in range(version, FORMAT):
                 MIGRATIONS[step](connection)
             connection.execute(sa.update(store).values(format=FORMAT))

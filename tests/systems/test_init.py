@@ -146,6 +146,9 @@ def test_the_certificate_holds_and_says_where_the_start_comes_from(task):
     assert "a start that promises nothing; " in str(certificate)
     assert "adds to this one's cost, in sequence" in certificate.details()
     assert type(certificate).from_dict(certificate.to_dict()) == certificate
+    name = "hedgerow" if kind is hr.HedgerowClassifier else "hedgerow-regressor"
+    planned = hr.plan(init.schema_, records=1000, epsilon=1.0, system=name, made_up=False, init=init)
+    assert planned.certificate.digest == certificate.digest
     again = kind(2.0, schema=init.schema_, init=model).fit(some(4000, 5000), y[4000:5000])
     assert again.certificate_.starts[1:] == certificate.starts
     assert "which promises epsilon = 1, delta = 0, for one record added or removed" in again.certificate_.starts[0]

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import ClassModel, Plan, RawPlan, claim_of, draw_coins, plan_of, run
+from hedgerow.estimator import ClassModel, Plan, RawPlan, certificate_of, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
 from hedgerow.notebook import html_table
 from hedgerow.parameters import called_as
-from hedgerow.privacy.certificate import Certificate, certify
+from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.events import Event, Gaussian, OneOf, Parallel, PerRecordAssignment, Pure, Sequence, Subsampled
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Numeric, Schema
@@ -250,9 +250,7 @@ def plan(
     claim = claim_of(estimator)
     made = plan_of(estimator, schema, claim, draw_coins(estimator, claim, Randomness(seed).draw))
     assert not isinstance(made, RawPlan), "a private form"
-    certificate = certify(
-        kind.__name__, made.event, schema, variant="private", claim=claim, seeded=False, person=schema.person
-    )
+    certificate = certificate_of(estimator, schema, claim, made, seeded=False, person=schema.person)
     figures = _made_up_figures(made, schema, int(records), seed) if made_up and schema.classes else {}
     return FitPlan(
         kind.__name__, int(records), made.encoder.max_bins, tuple(_steps(made.event)), certificate, **figures

@@ -1,4 +1,4 @@
-"""A regressor's report card: errors, calibration and widths of intervals that follow from noisy counts of residuals."""
+"""A regressor's report card: errors, calibration and interval widths from noisy counts of residuals."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hedgerow.texts import short_repr
 __all__ = ["OutcomeCalibration", "RegressionCard"]
 
 
-RISK = 0.1  # the share of what an interval may miss that is kept for the noise of the counts
+RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
 GROUPS = 10
 
 
 class OutcomeCalibration(NamedTuple):
-    """By group of predictions that stands out of its noise: mean prediction, mean outcome, and the noisy number of records."""
+    """For each group of predictions that stands out from its noise: mean prediction, mean outcome, noisy number of records."""
 
     predicted: Floats
     observed: Floats
@@ -44,9 +44,9 @@ class _Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionCard(Card):
-    """How far a model's predictions are from outcomes that it was not fitted on, by one private question.
+    """The errors of a model's predictions on records that were not used in its fit, from one private query.
 
-    A residual is the outcome less the prediction, in the outcome's unit.
+    A residual is the outcome minus the prediction, in the outcome's unit.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class RegressionCard(Card):
     normal : bool
         Whether the noise is the rounded normal; otherwise it is the two-sided geometric.
     model_digest : str
-        Of the model that was asked about.
+        The digest of the model that was evaluated.
     counts, deviation, certificate_, model_unit
-        As for ``Card``; the cells of one bin of predictions after another.
+        As for ``Card``. Cells are ordered by bin of predictions.
 
     Examples
     --------
@@ -98,25 +98,25 @@ class RegressionCard(Card):
 
     @property
     def r2(self) -> float:
-        """1 less the squared residuals' share of the outcomes' squared distances from their mean."""
+        """1 minus the ratio of the sum of squared residuals to the sum of the outcomes' squared distances from their mean."""
         return self.figure("r2").value
 
     @property
     def bias(self) -> float:
-        """The mean residual: above zero where predictions are too low."""
+        """The mean residual. It is positive if predictions are too low."""
         return self.figure("bias").value
 
     def figure(self, name: str) -> Figure:
-        """Return a figure by its name, of the cells that stand out from their noise, within what it can be.
+        """Return a figure by its name, from the cells that stand out from their noise, within its possible range.
 
-        The noise of many empty cells far from zero would otherwise outweigh the records, whose squares are small.
+        Otherwise the noise of many empty cells far from zero would outweigh the records, whose squares are small.
         """
         low, high = self._bounds(name)
         return Figure(*(min(max(part, low), high) for part in self._function(name)(self._significant)))
 
     @property
     def _significant(self) -> Floats:
-        """The counts, zero in bins of predictions that do not stand out from the noise, and where all larger residuals do not."""
+        """The counts, set to zero in bins of predictions, and beyond residuals, that do not stand out from the noise."""
         table, possible, half = self._table, self.grid.possible, self.grid.bins // 2
         rows = table.sum(axis=1) > CLEAR * self.deviation * np.sqrt(possible.sum(axis=1))
         table, possible = table * rows[:, None], possible & rows[:, None]
@@ -137,7 +137,7 @@ class RegressionCard(Card):
         return math.sqrt(low), math.sqrt(high)
 
     def quantile(self, share: float) -> float:
-        """Return the residual that about this share of the residuals is not above, from 0 to 1: the upper end of its bin."""
+        """Return a quantile of the residuals: about this share, from 0 to 1, is not above it. It is the upper end of a bin."""
         if not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ConfigurationError(
                 f"share is {shown(share)}, but it is a share of the records; pass a number from 0 to 1."
@@ -145,7 +145,7 @@ class RegressionCard(Card):
         return float(self._residuals_below(self._table.sum(axis=0), [share])[0])
 
     def _residuals_below(self, counts: Floats, shares: Sequence[float]) -> Floats:
-        """Return the residuals that these shares of noisy counts (bins,) are not above: upper ends of bins."""
+        """Return the quantiles of the residuals at these shares, by noisy counts (bins,): upper ends of bins."""
         below = np.maximum.accumulate(np.cumsum(counts))
         places = np.searchsorted(below, np.array(shares) * below[-1])
         return np.asarray(self.grid.residuals[1:][np.minimum(places, self.grid.bins - 1)])
@@ -157,9 +157,9 @@ class RegressionCard(Card):
         return np.asarray(counts / max(float(counts.sum()), 1.0))
 
     def outcomes_by_prediction(self, shares: Sequence[float], groups: int = GROUPS) -> tuple[Floats, Floats]:
-        """Return the mean predictions of the groups of ``calibration``, and the outcomes that these shares are not above.
+        """Return the mean predictions of the groups of ``calibration``, and the quantiles of their outcomes at these shares.
 
-        The second is of shape (groups, shares): the prediction and the upper end of a bin of residuals.
+        The second is of shape (groups, shares): the prediction plus the upper end of a bin of residuals.
         """
         parts = self._by_prediction(groups)
         found = [
@@ -169,7 +169,7 @@ class RegressionCard(Card):
         return parts.predicted, np.clip(outcomes, self.grid.low, self.grid.high)
 
     def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
-        """Return mean outcomes by groups of about as many records each, by their prediction."""
+        """Return mean outcomes by groups of predictions, each with about the same number of records."""
         parts = self._by_prediction(groups)
         residual = (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
         records = parts.counts.sum(axis=1)
@@ -177,7 +177,7 @@ class RegressionCard(Card):
         return OutcomeCalibration(parts.predicted, observed, records)
 
     def _by_prediction(self, groups: int) -> _Groups:
-        """Return groups of bins of predictions that stand out of their noise."""
+        """Return groups of bins of predictions that stand out from their noise."""
         ends = self.grid.predictions
         middle = (ends[1:] + ends[:-1]) / 2
         of_bin, cells = self._table.sum(axis=1), self.grid.possible.sum(axis=1).astype(np.float64)
@@ -193,9 +193,9 @@ class RegressionCard(Card):
         return _Groups(predicted[clear] / records[clear], counts[clear])
 
     def reach(self, predictions: Floats, level: float, *, by_prediction: bool = False) -> Floats:
-        """Return how far around each prediction an interval reaches that holds a new outcome with at least this probability.
+        """Return the half-width of an interval around each prediction that has at least this probability for a new outcome.
 
-        It is infinite where the counts promise nothing. See ``PrivateRegressor.predict_interval``.
+        It is infinite if the counts guarantee nothing. See ``PrivateRegressor.predict_interval``.
         """
         if self.certificate_.records_per_person > 1:
             raise ConfigurationError(
@@ -225,7 +225,7 @@ class RegressionCard(Card):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was released, and the figures that follow from it, as plain values for JSON."""
+        """Return the released counts and the figures computed from them, as plain values for JSON."""
         return {
             "outcome": [self.grid.low, self.grid.high],
             "step": self.step,
@@ -247,7 +247,7 @@ class RegressionCard(Card):
         Raises
         ------
         ValueError, TypeError, KeyError, FileFormatError
-            If the values are no report card's.
+            If the values are not those of a report card.
         """
         (low, high), bins = map(float, values["outcome"]), int(values["bins"])
         counts, deviation, step = (
@@ -272,7 +272,7 @@ class RegressionCard(Card):
 
     @property
     def _table(self) -> Floats:
-        """The counts by bins of predictions and of residuals, zero where no record can be."""
+        """The counts by bins of predictions and of residuals; zero where no record is possible."""
         return np.where(self.grid.possible, self.counts.reshape(self.grid.shape), 0.0)
 
     def _of_squares(self) -> _Squares:
@@ -329,7 +329,7 @@ class RegressionCard(Card):
 
 
 class _Squares(RegressionCard):
-    """The same card, whose figure is the mean squared residual: that has an interval where its root has no slope."""
+    """The same card with the mean squared residual as its figure, whose interval exists where the root has no slope."""
 
     FIGURES: ClassVar[tuple[str, ...]] = ("mse",)
 
@@ -346,7 +346,7 @@ def _distances(grid: ResidualGrid) -> tuple[Floats, Floats]:
 
 
 def _squares(inner: Floats, outer: Floats, table: Floats) -> tuple[float, float, float]:
-    """Return the sum of squared residuals, and the least and the most that it can be."""
+    """Return the sum of squared residuals, and its smallest and largest possible value."""
     middle = (inner**2 + inner * outer + outer**2) / 3
     return float(middle @ table), float(inner**2 @ table), float(outer**2 @ table)
 
@@ -358,13 +358,13 @@ def _outcomes(grid: ResidualGrid) -> Floats:
 
 
 def _widths(grid: ResidualGrid) -> Floats:
-    """Return half the width of each cell, as far as outcomes go, (cells,)."""
+    """Return half the width of each cell, within the range of outcomes, (cells,)."""
     predicted, residual = (np.diff(ends) / 2 for ends in (grid.predictions, grid.residuals))
     return np.asarray(predicted[:, None] + residual).ravel()
 
 
 def _variances(grid: ResidualGrid) -> Floats:
-    """Return the variance of outcomes within each cell, (cells,), where predictions and residuals are even in it."""
+    """Return the variance of outcomes within each cell, (cells,), if predictions and residuals are uniform in it."""
     predicted, residual = (np.diff(ends) ** 2 / 12 for ends in (grid.predictions, grid.residuals))
     return np.asarray(predicted[:, None] + residual).ravel()
 

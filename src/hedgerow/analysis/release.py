@@ -1,4 +1,4 @@
-"""A schema that is released, not read off: ranges and values by private questions, under a certificate of their own."""
+"""Release a schema by private queries of ranges and values, with a certificate of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hedgerow.texts import listed
 
 __all__ = ["ReleasedSchema", "private_schema"]
 
-UNKNOWN = (0, "no class is public")  # labels of any type may be told from records
+UNKNOWN = (0, "no class is public")  # stand-in classes of two types, since labels of any type may be released
 ASSUMPTIONS = (
     "the names of the columns, and which of them are numeric, being public",
     "X and y as given: what was done to them before by looking at them is not covered",
@@ -54,50 +54,51 @@ def private_schema(
 ) -> ReleasedSchema:
     """Release a schema of records whose ranges and values are not public.
 
-    Releases  a range and whether numbers are whole, for each numeric column; likewise for dates; the values that enough records
-              hold, for each categorical one and, where they are not given, for the classes; or the range of an outcome.
-    Costs     ``epsilon``, and ``delta`` where values are asked for: equal shares for all columns, and for the labels.
-    Assumes   that the names of columns are public, and which are numbers, dates or values.
+    Releases  for each numeric column, a range and whether its numbers are whole; the same for dates; for each categorical column,
+              the values that enough records have; for the labels, unless they are public, the classes or the outcome's range.
+    Costs     ``epsilon``, and ``delta`` if values are queried: equal shares for all columns, and for the labels.
+    Assumes   that the names of columns are public, and whether each holds numbers, dates or values.
 
     Parameters
     ----------
     X : data frame (pandas, polars, pyarrow), mapping of columns, or Records
-        The records; ``numeric``, ``dates`` and ``categorical`` together name all its columns. ``hr.Records`` are read block by
-        block, up to three times; their label's column is no feature.
+        The records. ``numeric``, ``dates`` and ``categorical`` together must name all columns. ``hr.Records`` are read block by
+        block, up to three times; the column of their labels is not a feature.
     y : sequence of length n_samples, optional
-        The labels, where ``classes`` or an ``outcome`` are to be released; None with ``hr.Records``, which hold them.
+        The labels, if ``classes`` or an ``outcome`` are to be released; None with ``hr.Records``, which contain them.
     epsilon : float
         The budget of the release, read as its shortest decimal.
     delta : float
-        The chance with which a value that one record alone holds may be shown in any column; above 0 where values are asked for.
+        The maximum probability that a value of a single record is shown in any column. It must be above 0 if values are queried.
     numeric, dates, categorical : sequence of str
-        Which columns hold numbers, which dates or moments, and which values. What is public of another is declared afterwards,
-        with ``schema.replace({"sex": hr.Categorical([...]), "smokes": hr.Boolean()})``, and costs nothing if it is left out here.
+        The columns of numbers, of dates or moments, and of values. Leave out a column whose entry is public: it then costs
+        nothing. Declare it afterwards with ``schema.replace({"sex": hr.Categorical([...]), "smokes": hr.Boolean()})``.
     classes : sequence, optional
-        The labels, where they are public.
+        The labels, if they are public.
     outcome : bool or Numeric, default False
-        True: labels are numbers, whose range is released like that of a numeric column. An ``hr.Numeric`` or ``hr.Integer`` is
-        that range, where it is public. Outcomes beyond a released range are clipped to it: with a long tail a smaller
+        True: labels are numbers, whose range is released like that of a numeric column. If the range is public, pass it as an
+        ``hr.Numeric`` or ``hr.Integer``. Outcomes outside a released range are clipped to it. With a long tail, a smaller
         ``trimmed`` keeps more of the mean.
     missing : sequence of str
-        What else stands for a missing cell, as for ``Schema``.
+        Further markers of a missing cell, as for ``Schema``.
     target : str, optional
-        The name of the label's column in files; ``outcome=True`` needs it.
+        The name of the column of labels in files. ``outcome=True`` requires it.
     trimmed, failure : float
-        With a chance of ``1 - failure`` at most ``trimmed * n + q`` of these records lie beyond each end of each range that is
-        promised, n and q as ``ranges_`` states them. Others are named in a warning.
+        With a probability of ``1 - failure``, at most ``trimmed * n + q`` of these records are beyond each end of each range that
+        is guaranteed; ``ranges_`` has n and q. A warning names the other ranges.
     adjacency : {"add-remove", "replace-one"}
+        What neighboring data sets are. Under "replace-one" the release runs at half the budget.
         What neighboring data sets are. For one record replaced the release runs at half the budget.
     random_state : None, int or numpy generator
         None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None
-        Where the release is booked before any record is read.
+        The ledger that is charged before any record is read.
     groups : sequence of length n_samples, optional
-        Who each record is of, as for ``fit``; it is no column of X.
+        The person of each record, as for ``fit``. It is not a column of X.
     person : str, optional
-        The name of the column of X that says it, in place of groups. The schema that is released names it, or that of groups.
+        In place of groups: the column of X that identifies the person. The released schema names this column, or that of groups.
     records_per_person : int, optional
-        The guarantee is for one person, of whom at most so many records are read; None: one. The schema that is released says so.
+        The guarantee protects a person, of whom at most this many records are read. None: one. The released schema states it.
 
     Returns
     -------
@@ -107,20 +108,20 @@ def private_schema(
     Raises
     ------
     ConfigurationError
-        If a parameter or a column is wrong: nothing was booked or drawn. If the classes were asked for and none stands out:
-        the budget is spent.
+        If a parameter or a column is wrong: nothing was charged or drawn. If the classes were queried and none stands out from
+        the noise: the budget is spent.
     BudgetExceeded
-        If the ledger refuses the release; nothing was drawn.
+        If the ledger refuses the release. Nothing was drawn.
 
     Warns
     -----
     UserWarning
-        For ranges that are not promised and columns without a value, by their released counts.
+        For ranges that are not guaranteed and columns without a value, by their released counts.
 
     Notes
     -----
-    Values are shown where their noisy count passes a threshold; nobody learns the others, or the counts. Korolova, Kenthapadi,
-    Mishra and Ntoulas 2009; docs/proofs/released-schemas.md.
+    A value is released if its noisy count passes a threshold. Other values, and the counts, are not released. Korolova,
+    Kenthapadi, Mishra and Ntoulas 2009; docs/proofs/released-schemas.md.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def private_schema(
         )
     try:
         made = plan.schema(answers, certificate)
-    except HedgerowError as error:  # otherwise it would pass for a question that was refused before it cost anything
+    except HedgerowError as error:  # otherwise it would look like a query that was refused before it cost anything
         raise EngineError(f"{error} The budget of this release is spent.") from error
     plan.warn(made, stacklevel=2)
     return made
@@ -185,7 +186,7 @@ def private_schema(
 def _labels(
     classes: Sequence[Value] | None, outcome: bool | Numeric, target: str | None
 ) -> dict[str, Sequence[Value] | Numeric]:
-    """Return what labels are, made up where it is asked for; raise ConfigurationError for what cannot be."""
+    """Return the labels, with stand-ins if they are queried; raise ConfigurationError if they are invalid."""
     if outcome is False or outcome is None:
         return {"classes": UNKNOWN if classes is None else classes}
     if classes is not None:
@@ -203,7 +204,7 @@ def _stand_in(
     missing: Sequence[str],
     target: str | None,
 ) -> Schema:
-    """Return the columns with made-up entries; raise ConfigurationError for names, markers and classes that no schema takes."""
+    """Return the columns with stand-in entries; raise ConfigurationError for invalid names, markers and classes."""
     kinds: dict[str, tuple[Sequence[str], Feature]] = {
         "numeric": (numeric, Numeric(0, 1)),
         "dates": (dates, Date("2000-01-01", "2000-01-02")),  # type: ignore[arg-type]
@@ -224,7 +225,7 @@ def _stand_in(
 
 
 def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> None:
-    """Raise ConfigurationError where the question makes no sense."""
+    """Raise ConfigurationError if the parameters of the release are invalid."""
     for value, name in ((trimmed, "trimmed"), (failure, "failure")):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
             raise ConfigurationError(f"{name} is {value!r}, but it is a share; pass a number above 0 and below 0.5.")
@@ -238,7 +239,7 @@ def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> N
 
 
 def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Columns | Records, Any]:
-    """Return the columns in the order of the schema, and the labels, if they are asked for."""
+    """Return the columns in the order of the schema, and the labels if they are queried."""
     if isinstance(X, Records):
         X.check(stand_in, again=True)
         return X, None

@@ -1,4 +1,4 @@
-"""What a release of a schema asks, and the schema that comes of it."""
+"""The plan of a schema's release, and the released schema."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from hedgerow.texts import listed
 
 __all__ = ["NO_VALUE", "Answers", "ReleasePlan", "ReleasedSchema"]
 
-NO_VALUE = "no value was released"  # the one value of a column of which none passed
+NO_VALUE = "no value was released"  # the only value of a column of which no value passed
 
 
 class ReleasedSchema(Schema):
     """A schema whose entries a private operation released.
 
-    It is a ``Schema`` in every way, and holds what was released beside it; copies made by ``replace`` and files hold the
-    entries alone, with the digest of the certificate.
+    It behaves as a ``Schema`` and also has the certificate and ranges of the release. Copies made by ``replace``, and files, have
+    the entries only, with the digest of the certificate.
 
     Attributes
     ----------
     certificate_ : Certificate
-        What the release cost.
+        The certificate of the release.
     ranges_ : mapping of str to ReleasedRange
-        What was released of each column of numbers or dates, of an outcome under the target's name, and whether the range is
-        promised.
+        The release for each column of numbers or dates, and for an outcome under the target's name, and whether the range is
+        guaranteed.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ReleasedSchema(Schema):
 
     @classmethod
     def of(cls, schema: Schema, certificate: Certificate, ranges: Mapping[str, ReleasedRange]) -> ReleasedSchema:
-        """Return a schema with what was released beside it."""
+        """Return a schema with the certificate and ranges of its release."""
         made = cls.from_dict(schema.to_dict())
         object.__setattr__(made, "_certificate", certificate)
         object.__setattr__(made, "_ranges", MappingProxyType(dict(ranges)))
@@ -73,18 +73,18 @@ class ReleasedSchema(Schema):
 
     @property
     def certificate_(self) -> Certificate:
-        """What the release cost."""
+        """The certificate of the release."""
         return self._certificate
 
     @property
     def ranges_(self) -> Mapping[str, ReleasedRange]:
-        """What was released of each column of numbers or dates, and of an outcome."""
+        """The release for each column of numbers or dates, and for an outcome."""
         return self._ranges
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What was released: ranges, that of an outcome last; the values of categorical columns; the classes if asked for."""
+    """The released answers: ranges, with that of an outcome last; values of categorical columns; the classes if queried."""
 
     ranges: Sequence[ReleasedRange]
     values: Sequence[Sequence[Value]]
@@ -93,20 +93,20 @@ class Answers:
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """What a release asks: one share of the budget for each column, and one for classes or an outcome that are not public.
+    """The queries of a release: an equal share of the budget for each column, and for classes or an outcome if not public.
 
     Parameters
     ----------
     stand_in : Schema
-        The columns with made-up entries, and the classes or the outcome, made up where they are asked for.
+        The columns with stand-in entries, and the classes or the outcome, with stand-ins if they are queried.
     share, delta_share : Fraction
-        What each column has, pure, and what each question about values has of delta.
+        The pure share of each column, and the delta of each query of values.
     ranges : RangePlan or None
-        The questions about columns of numbers and dates, and about an outcome.
+        The queries of columns of numbers and dates, and of an outcome.
     with_classes : bool
-        Whether the classes are asked for.
+        Whether the classes are queried.
     records_per_person : int
-        How many records of one person thresholds are for.
+        The number of records of one person for which thresholds are set.
     """
 
     stand_in: Schema
@@ -126,7 +126,7 @@ class ReleasePlan:
         with_classes: bool,
         with_outcome: bool = False,
     ) -> ReleasePlan:
-        """Return the plan that divides a claim among columns; ``promise`` is the share trimmed, and the chance of failure."""
+        """Return the plan that divides a claim among columns; ``promise`` is the trimmed share and the failure probability."""
         on_lines = tuple(i for i, one in enumerate(stand_in.features.values()) if not isinstance(one, Categorical))
         parts, lines = len(stand_in.names) + with_classes + with_outcome, len(on_lines) + with_outcome
         share = claim.pure / parts
@@ -136,12 +136,12 @@ class ReleasePlan:
 
     @property
     def categorical(self) -> tuple[int, ...]:
-        """The columns whose values are asked for."""
+        """The columns whose values are queried."""
         return tuple(i for i, one in enumerate(self.stand_in.features.values()) if isinstance(one, Categorical))
 
     @property
     def threshold(self) -> PassesThreshold:
-        """What tells the values of one column."""
+        """The threshold that the values of one column must pass."""
         return PassesThreshold(Geometric(self.share), self.delta_share, self.records_per_person)
 
     @property
@@ -157,7 +157,7 @@ class ReleasePlan:
         return InSequence((*(() if self.ranges is None else self.ranges.events), *self._listed))
 
     def run(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> Answers:
-        """Return what records answer: columns and labels in memory, or ``Records``; ``keep`` says which of a person's count."""
+        """Return the answers for columns and labels in memory, or ``Records``; ``keep`` selects the records of each person."""
         ranges = [] if self.ranges is None else self.ranges.release(X, y, randomness, keep)
         if not self._listed:
             return Answers(ranges, (), None)
@@ -171,13 +171,13 @@ class ReleasePlan:
         return Answers(ranges, found[: len(self.categorical)], found[-1] if self.with_classes else None)
 
     def schema(self, answers: Answers, certificate: Certificate) -> ReleasedSchema:
-        """Return the schema that was released; every entry carries the digest of the certificate."""
+        """Return the released schema. Every entry has the digest of the certificate."""
         release, names = certificate.digest, self.stand_in.names
         features: dict[str, Feature] = dict(self.stand_in.features)
         for place, values in zip(self.categorical, answers.values, strict=True):
             features[names[place]] = Categorical(values or [NO_VALUE], origin="released", release=release)
         on_lines = [] if self.ranges is None else [names[i] for i in self.ranges.columns]
-        ranges = dict(zip(on_lines, answers.ranges, strict=False))  # an outcome's is behind them
+        ranges = dict(zip(on_lines, answers.ranges, strict=False))  # that of an outcome is after them
         for name, one in ranges.items():
             features[name] = one.feature(features[name], release)
         labels: dict[str, Any] = {"classes": self.stand_in.classes}
@@ -199,7 +199,7 @@ class ReleasePlan:
         return ReleasedSchema.of(schema, certificate, ranges)
 
     def warn(self, schema: ReleasedSchema, stacklevel: int) -> None:
-        """Say which released counts were too noisy for what was asked."""
+        """Warn of released counts that were too noisy for the query."""
         loose = {name: one for name, one in schema.ranges_.items() if not one.promised}
         if loose:
             worst = max(loose, key=lambda name: loose[name].error)

@@ -1,4 +1,4 @@
-"""Records that are not in memory: named, read when a model is fitted, and counted where they fit."""
+"""Records that are not in memory: where they are, how a fit reads them, and how each source counts them."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ DEFAULT_TIMEOUT = 300.0  # seconds
 
 
 class Source(Protocol):
-    """Where records are, and what counts them there."""
+    """The location of records, and the engine that counts them there."""
 
     @property
     def again(self) -> bool:
         """Whether the records can be read more than once."""
 
     def check(self, schema: Schema, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's; no cell decides."""
+        """Raise SchemaError unless the columns and their declared types match the schema's. Cells are not read."""
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a reading has them; those that ``keep`` leaves out have no class."""
+        """Return the records as a table for a reading. Records that ``keep`` excludes have no class."""
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value, of those that ``keep`` does not leave out."""
+        """Return the number of records with each value, without those that ``keep`` excludes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records:
     """Records that are read block by block, from files or a reader, for tables larger than memory.
 
-    ``model.fit(records)`` takes them in the place of ``X`` and ``y``, and so does ``hr.Curator(records, None, schema, ...)``.
-    The model is the same, bit for bit, as one that is fitted on a frame of the same rows in the same order. Nothing is read
-    before that but names and types of columns. Each record is read once, cell by cell as in a frame, into codes of a byte or
-    two a feature; codes that do not fit ``memory`` go to files that only this user may read, and are removed afterwards.
+    ``model.fit(records)`` accepts them in place of ``X`` and ``y``, and so does ``hr.Curator(records, None, schema, ...)``. The
+    model is bit-identical to one fitted on a frame of the same rows in the same order. Before the fit, only the names and types
+    of columns are read. Each record is read once, cell by cell as in a frame, into codes of one or two bytes per feature. Codes
+    that exceed ``memory`` are written to files that only this user may read, and are removed afterwards.
 
-    The records must not change while they are used. Files that did are refused, and so are records that, read by the same
-    schema and bins, have other codes than before. A ``repr`` and errors never tell how many there are.
+    The records must not change while they are used. Files that changed are refused. So are records whose codes differ from an
+    earlier reading with the same schema and bins. The ``repr`` and errors never reveal the number of records.
 
     See also
     --------
@@ -63,7 +63,7 @@ class Records:
 
     Notes
     -----
-    They are made by ``from_parquet``, ``from_csv``, ``from_batches``, ``from_dask`` and ``from_spark``.
+    Create them with ``from_parquet``, ``from_csv``, ``from_batches``, ``from_dask`` or ``from_spark``.
 
     Examples
     --------
@@ -99,25 +99,24 @@ class Records:
         Parameters
         ----------
         paths : path, or sequence of paths
-            A pattern such as ``"people/*.parquet"`` or a folder, whose files are read in the order of their names; or paths,
-            in the order given.
+            A pattern such as ``"people/*.parquet"``, or a folder, whose files are read in the order of their names; or paths,
+            which are read in the given order.
         label : str or None
-            The column of the labels; None: the schema's target.
+            The column of the labels. None: the schema's target.
         group : str or None
-            The column that says who each record is of. Of each person as many records count as the fit's ``records_per_person``,
-            wherever they stand; None: the schema's ``person``, and where it names none a record is a row.
+            The column that identifies the person of each record. Of each person, at most the fit's ``records_per_person`` records
+            are read, wherever they are. None: the schema's ``person``; if the schema names none, each row is a record of its own.
         drop : sequence of str
-            Columns that are passed over. All others must be the schema's features.
+            Columns to ignore. All others must be the schema's features.
         memory : int, default 2**30
-            About how many bytes codes, and what is counted, may take; from 2**26. What Python and its packages take comes on
-            top of it.
+            Approximate memory in bytes for codes and counts, at least 2**26. Python and its packages need more in addition.
         spill : path or None
-            The folder in which codes are put that do not fit memory; None: where the system puts temporary files.
+            The folder for codes that exceed ``memory``. None: the system's folder for temporary files.
 
         Raises
         ------
         ConfigurationError
-            If there is no such file, one is named twice, or another argument is wrong.
+            If there is no such file, if a file is named twice, or if another argument is wrong.
         """
         return cls._of(
             ParquetFiles(files_of(paths, ".parquet")),
@@ -142,11 +141,10 @@ class Records:
         memory: int = DEFAULT_MEMORY,
         spill: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Return the records of CSV files, each with a header; all cells are text, and are read line by line.
+        """Return the records of CSV files, each with a header. All cells are text, and files are read line by line.
 
-        ``separator`` is the character between cells and ``encoding`` that of the text; None: as the schema says by
-        ``delimiter`` and ``encoding``, otherwise a comma and UTF-8. The other parameters, and errors, are those of
-        ``from_parquet``.
+        ``separator`` is the character between cells and ``encoding`` that of the text. None: the schema's ``delimiter`` and
+        ``encoding``, or a comma and UTF-8 if it has none. The other parameters, and errors, are those of ``from_parquet``.
         """
         stream = CSVFiles(files_of(paths, ".csv"), separator, encoding)
         return cls._of(stream, f"from_csv({_shown(paths)}", label, group, drop, memory, spill)
@@ -167,9 +165,9 @@ class Records:
         Parameters
         ----------
         batches
-            An Arrow reader (``pyarrow.RecordBatchReader``), a query with ``__arrow_c_stream__`` (a DuckDB relation), an iterable
-            of pandas, polars or pyarrow tables or mappings of columns (polars' ``collect_batches()``), or a function that
-            returns one of these. What can be read once serves one fit; a function serves as many as it is called for.
+            An Arrow reader (``pyarrow.RecordBatchReader``); a query with ``__arrow_c_stream__`` (a DuckDB relation); an iterable
+            of pandas, polars or pyarrow tables or mappings of columns (polars' ``collect_batches()``); or a function that
+            returns one of these. A source that can be read only once serves one fit; a function can serve any number of fits.
         label, group, drop, memory, spill
             As in ``from_parquet``.
         """
@@ -186,23 +184,23 @@ class Records:
         drop: Sequence[str] = (),
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Self:
-        """Return the records of a Dask dataframe, which its workers encode and count; none comes to this process.
+        """Return the records of a Dask dataframe. Its workers encode and count them; no record comes to this process.
 
-        The order of its partitions, and of the rows in each, is the order of the records: it must be the same whenever a
-        partition is computed again, as it is from files. A partition that comes back otherwise ends the fit.
+        The order of the records is the order of the partitions and of the rows in each. It must be the same whenever a partition
+        is computed again, as it is with files. A partition that changes ends the fit.
 
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
-            The features, the labels and, where ``group`` names them, the ids. A partition whose ids are of another type than
-            the frame declares ends the fit, since one person could be read as two. ``read_csv`` needs ``dtype={"patient": str}``:
-            without it "01" is 1 in some blocks of a file, which nothing can see afterwards.
+            The features, the labels and, if ``group`` names them, the ids. A partition whose ids have another type than the frame
+            declares ends the fit, because one person could be read as two. ``read_csv`` needs ``dtype={"patient": str}``.
+            Without it, "01" is 1 in some blocks of a file, which cannot be detected later.
         label, group, drop
             As in ``from_parquet``.
         client : distributed.Client, cluster, or None
-            Whose workers count; None: the current client's.
+            The client whose workers count. None: the current client.
         timeout : float
-            Seconds without an answer of any worker after which a fit ends with an ``EngineError``.
+            A fit ends with an ``EngineError`` if no worker answers for this number of seconds.
 
         Raises
         ------
@@ -226,19 +224,19 @@ class Records:
         drop: Sequence[str] = (),
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Self:
-        """Return the records of a Spark dataframe, which its executors encode and count; none comes to this process.
+        """Return the records of a Spark dataframe. Its executors encode and count them; no record comes to this process.
 
-        Rows and partitions are the records in the order in which Spark reads them, which must be the same whenever a partition
-        is computed again, as it is from files. A partition that comes back otherwise ends the fit.
+        The order of the records is the order in which Spark reads partitions and rows. It must be the same whenever a partition
+        is computed again, as it is with files. A partition that changes ends the fit.
 
         Parameters
         ----------
         frame : pyspark.sql.DataFrame
-            The features, the labels and, where ``group`` names them, the ids.
+            The features, the labels and, if ``group`` names them, the ids.
         label, group, drop
             As in ``from_parquet``.
         timeout : float
-            Seconds in which no task of a question finishes after which a fit ends with an ``EngineError``.
+            A fit ends with an ``EngineError`` if no task of a query finishes for this number of seconds.
 
         Raises
         ------
@@ -272,30 +270,30 @@ class Records:
         return cls(LocalSource(stream, memory, spill), shown, label, _checked_drop(drop), _group=who)
 
     def __repr__(self) -> str:
-        """Return where the records come from, and nothing that they hold."""
+        """Return the location of the records, but nothing of their contents."""
         label = "" if self._label is None else f", label={self._label!r}"
         group = "" if self._group is None else f", group={self._group!r}"
         return f"Records.{self._shown}{label}{group})"
 
     def with_progress(self, progress: Progress) -> Self:
-        """Return the same records, which tell ``progress`` how far they are; it is for the owner's eyes."""
+        """Return the same records, which report their progress to ``progress``. Only the data owner may see it."""
         return replace(self, _progress=progress)
 
     @property
     def source(self) -> Any:
-        """Where the records are, for the library's own rows."""
+        """The source of the records, for other layers of the library."""
         return self._source
 
     def groups_by(self, schema: Schema) -> Groups | None:
-        """Return who the records are of, which they hold themselves; None where neither they nor the schema name a column."""
+        """Return the persons of the records, which the records contain; None if neither they nor the schema name a column."""
         group = self._layout(schema).group
         return None if group is None else Groups(group, None)
 
     def check(self, schema: Schema, *, again: bool = False) -> None:
         """Raise SchemaError unless the columns are the schema's features and the label, and there is a record.
 
-        Names and declared types of columns decide, and no cell does. ``again``: records are to be read several times, and batches
-        that can be read once only are a ConfigurationError.
+        Only names and declared types of columns are checked, not cells. ``again`` means that the records will be read several
+        times. Batches that can be read only once then raise ConfigurationError.
         """
         self._source.check(schema, self._layout(schema))
         if again and not self._source.again:
@@ -305,9 +303,9 @@ class Records:
             )
 
     def table(self, encoder: Encoder, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them; ``close`` it to remove what was spilled.
+        """Return the records as an encoder reads them. ``close`` the table to remove temporary files.
 
-        Where a column says who they are of, those that ``keep`` leaves out have no class.
+        If a column identifies persons, the records that ``keep`` excludes have no class.
 
         Raises
         ------
@@ -317,12 +315,12 @@ class Records:
         return self.read(Coded(encoder), keep)
 
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as any reading has them; as for ``table``."""
+        """Return the records as a table for any reading; see ``table``."""
         with _begun():
             return self._source.table(reading, self._layout(reading.schema), self._progress, keep)
 
     def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value, of those that ``keep`` does not leave out; raises as ``table`` does."""
+        """Return the number of records with each value, without those that ``keep`` excludes; raises as ``table`` does."""
         with _begun():
             return self._source.values(asked, self._layout(asked.schema), self._progress, keep)
 
@@ -344,9 +342,9 @@ class Records:
 
 @contextmanager
 def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iterator[Table]:
-    """Yield records as a table: those of ``Records`` where they are counted, others in memory.
+    """Yield records as a table: counted at their source for ``Records``, otherwise in memory.
 
-    Those that ``keep`` leaves out have no class.
+    Records that ``keep`` excludes have no class.
     """
     if isinstance(X, Records):
         with closing(X.read(reading, keep)) as table:
@@ -357,7 +355,7 @@ def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iter
 
 @contextmanager
 def _begun() -> Iterator[None]:
-    """Raise what is wrong as EngineError: names and types were checked before, so it came to light once the budget was booked."""
+    """Raise errors as EngineError. Names and types were checked before, so such an error occurs after the charge."""
     with without_sizes():
         try:
             yield

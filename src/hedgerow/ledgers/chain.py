@@ -243,7 +243,8 @@ def certificate_in(values: dict[str, Any]) -> Certificate:
     return plan.certificate if isinstance(plan, BookedPlan) else Certificate.from_dict(plan)
 
 
-_plan = lru_cache(maxsize=PLANS)(BookedPlan)  # fits of one kind have the same certificate, which is most of a link's text
+# Fits of one kind have the same certificate, which is most of a link's text.
+_plan = lru_cache(maxsize=PLANS)(BookedPlan)
 
 
 def _read(body: str) -> Any:

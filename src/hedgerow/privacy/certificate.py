@@ -1,4 +1,4 @@
-"""What a fit may claim: one page that a privacy officer can read and a program can check."""
+"""The guarantee of a fit: one page that a privacy officer can read and a program can check."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Certificate", "CertificateLine", "certify", "warn_of_delta", "warn_o
 
 LISTS = ("releases", "assumptions", "starts", "warnings")
 MOST_LISTED = 1000
-NEXT_TO_NOTHING = 20  # an epsilon above it warns
+NEXT_TO_NOTHING = 20  # an epsilon above this raises a warning
 
 
 class Certificate(Guarantee):
@@ -34,37 +34,37 @@ class Certificate(Guarantee):
     Parameters
     ----------
     system, variant : str
-        What was fitted.
+        The system that was fitted, and its form.
     epsilon, delta : Fraction
-        What the user asked for: the claim.
+        The claim: the values that the user set.
     adjacency : {"add-remove", "replace-one"}
-        What a neighboring data set is.
+        What neighboring data sets are.
     event : Event
-        Everything that reads records, as it was booked before anything was drawn.
+        Everything that reads records, as it was charged before anything was drawn.
     seeded : bool
         Whether the noise came from ``random_state`` and not from the operating system.
     releases : tuple of str
         The digests of the certificates under which entries of the schema were released.
     assumptions : tuple of str
-        What an operation other than a fit rests on, in place of a schema and records as given to ``fit``.
+        The assumptions of an operation other than a fit, in place of a schema and records as given to ``fit``.
     records_per_person : int
-        How many records of one person are protected together.
+        The number of records of one person that are protected together.
     person : str or None
-        The column whose values are the persons, "" where it has no name: of each so many records at most were read. None: the
-        owner's promise is that nobody has more.
+        The column whose values are the persons, "" if it has no name. At most ``records_per_person`` records of each were read.
+        None: the data owner promises that no person has more.
     ids_as_text : bool
-        Whether ids of persons were compared as they are written. False where version 0.2 read them (SECURITY.md, *Advisories*).
+        Whether ids of persons were compared as they are written. False if version 0.2 read them (SECURITY.md, *Advisories*).
     starts : tuple of str
-        What the model says of itself that the fit started from, then what that one says of its own start, and so on.
+        The description of the model from which the fit started, then of the model from which that one started, and so on.
     warnings : tuple of str
-        What released values say against the fit, such as a column that was hardly read. They change neither the claim nor the
-        digest, which is known before anything is drawn, and certificates that differ in them alone are equal.
+        Problems that released values show, such as a column of which most cells could not be read. They change neither the claim
+        nor the digest, which is known before anything is drawn. Certificates that differ only in warnings are equal.
 
     Notes
     -----
-    ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more
-    than the claim, and the entropy was the operating system's. The certificate depends on the schema, the configuration and
-    nothing else; its warnings on what was released as well.
+    ``holds`` is True only if no step reads records unprotected (an inferred schema is such a step), the steps cost no more than
+    the claim, and the entropy was the operating system's. The certificate depends only on the schema and the configuration; its
+    warnings also depend on released values.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Certificate(Guarantee):
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the certificate as ``to_dict`` writes it without warnings, in hexadecimal."""
+        """The SHA-256, in hexadecimal, of the certificate as ``to_dict`` writes it without warnings."""
         plain = {name: value for name, value in self.to_dict().items() if name != "warnings"}
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
@@ -101,7 +101,7 @@ class Certificate(Guarantee):
         return details(self)
 
     def to_json(self) -> str:
-        """Return the certificate, with every event that was booked, as a JSON text."""
+        """Return the certificate, with every event that was charged, as JSON text."""
         return json.dumps(self.to_dict(), indent=2)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Certificate(Guarantee):
 
 
 def _whole_number(value: object) -> int:
-    if type(value) is not int or value >= LARGEST_INTEGER:  # one below 1 is no certificate's
+    if type(value) is not int or value >= LARGEST_INTEGER:  # no certificate has a number below 1
         raise TypeError("no number of records")
     return value
 
@@ -154,7 +154,7 @@ def _short_text(value: object) -> str:
 
 
 def _with_inferred(event: Event, schema: Schema) -> Event:
-    """Return the event of a fit, after the step of reading the schema off the records where that was done."""
+    """Return the event of a fit, after a step that reads the schema off the records if it was inferred."""
     if schema.is_given:
         return event
     reason = f"the schema was read off the data ({', '.join(schema.inferred)})"
@@ -173,14 +173,14 @@ def certify(
     person: str | None = None,
     starts: tuple[str, ...] = (),
 ) -> Certificate:
-    """Return the certificate of a plan that is about to run; ``schema`` is None where records are read by none.
+    """Return the certificate of a plan that is about to run; ``schema`` is None if no schema is used to read records.
 
-    ``person`` names the column whose values are the persons, None where there is none; ``starts`` say where a fit starts from.
+    ``person`` names the column of persons, None if there is none. ``starts`` describe the models from which a fit starts.
 
     Raises
     ------
     BudgetExceeded
-        If the plan's protected steps cost more than the claim, which is a bug.
+        If the protected steps of the plan cost more than the claim, which is a bug.
     """
     certificate = Certificate(
         system,
@@ -204,7 +204,7 @@ def certify(
 
 
 def warn_of_delta(delta: Fraction, stacklevel: int) -> None:
-    """Warn where a delta is so large that it may give whole records away."""
+    """Warn if delta is so large that whole records may be revealed."""
     if delta >= WEAK_DELTA:
         warnings.warn(
             f"delta is {decimal_text(delta)}, the probability with which the guarantee may fail: whoever published each record "
@@ -215,7 +215,7 @@ def warn_of_delta(delta: Fraction, stacklevel: int) -> None:
 
 
 def warn_of_epsilon(epsilon: Fraction, stacklevel: int) -> None:
-    """Warn where an epsilon is so large that it promises next to nothing."""
+    """Warn if epsilon is so large that the guarantee is almost meaningless."""
     if epsilon > NEXT_TO_NOTHING:
         factor = upper_text(math.nextafter(math.exp(min(float(epsilon), 700.0)), math.inf), 3)
         warnings.warn(

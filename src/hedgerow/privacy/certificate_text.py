@@ -1,4 +1,4 @@
-"""What a certificate says to a person: a summary of at most twelve lines, and the whole page."""
+"""The text of a certificate: a summary of at most twelve lines, and the whole page."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ from hedgerow.texts import shortened
 __all__ = ["WEAK_DELTA", "details", "facts", "origin_in_words", "summary", "title_of"]
 
 MOST_REASONS = 3
-MOST_ORIGIN = 400  # letters of what is said of a start
-LONGEST_LINE = 150  # of a summary, so that twelve lines stay below 2000 characters
+MOST_ORIGIN = 400  # characters of the description of a start
+LONGEST_LINE = 150  # characters of a summary's line, so that twelve lines stay below 2000
 WEAK_DELTA = Fraction(1, 1000)
-WEAK = 10  # from this epsilon on the certificate says what it is worth
-SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others show a model
+WEAK = 10  # from this epsilon on, the certificate explains how weak it is
+SHOWN = {
+    "evaluate": "the report card",
+    "private_schema": "the schema",
+    "Curator": "the answers",
+}  # others release a model
 NO_PROMISE = "which promises nothing"  # said of a start whose own guarantee does not hold
 PROMISE = (
     "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
@@ -48,7 +52,7 @@ def summary(certificate: Guarantee) -> str:
 
 
 def facts(certificate: Guarantee) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a summary says: what is promised and for whom, whether it holds, what was spent, and what it rests on."""
+    """Yield the facts of a summary: what is promised and for whom, whether it holds, what was spent, and its assumptions."""
     yield "promise", [_claim(certificate)]
     if certificate.unit.is_promise:
         yield "owner", [f"promises that no person has more than {certificate.records_per_person} records"]
@@ -74,7 +78,7 @@ def facts(certificate: Guarantee) -> Iterator[tuple[str, list[str]]]:
 
 
 def origin_in_words(certificate: Guarantee, digest: str) -> str:
-    """Return what a certificate says of its model to whoever starts from that."""
+    """Return the description of a certificate's model for the certificates of fits that start from it."""
     claim = f"which promises {_claim(certificate)}" if certificate.holds else f"{NO_PROMISE}: {certificate.reasons[0]}"
     return shortened(f"a {certificate.system} of certificate {digest[:16]}, {claim}", MOST_ORIGIN)
 
@@ -160,7 +164,7 @@ def _spent(certificate: Guarantee) -> str:
 
 
 def _group(certificate: Guarantee) -> str:
-    """Return of how many records a sum is, where it is not of one: the steps state what one record costs."""
+    """Return the number of records for which a sum is stated if it is not one; the steps state the cost of one record."""
     records = certificate.records_per_person
     return "" if records == 1 else f" for {records} records of a person"
 
@@ -211,7 +215,7 @@ def _foundations(certificate: Guarantee) -> Iterator[str]:
 
 
 def _rules(event: Event) -> Iterator[str]:
-    """Yield what parallel parts say of how their costs combine."""
+    """Yield how the costs of parallel parts combine."""
     match event:
         case OneOf(parts, label):
             several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.files import DAMAGED, holds
+from hedgerow.additive.files import DAMAGED, LARGEST_VOTE, holds
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.model import OF_START, AdditiveModel
 from hedgerow.additive.packed import Packed
@@ -184,9 +184,8 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
         )
     if given == link:
         return model.start, 1.0
-    scale = link.vote_steps / given.vote_steps
-    start = np.rint((given.origin - link.origin) * link.vote_steps + model.start * scale)
-    return start.astype(np.int64), scale
+    scale = min(link.vote_steps / given.vote_steps, float(LARGEST_VOTE))
+    return whole((given.origin - link.origin) * link.vote_steps + model.start * scale), scale
 
 
 def moved(term: Term, codes: Sequence[Integers], place_of: dict[int, int]) -> Term:
@@ -213,8 +212,14 @@ def scaled(term: Term, scale: float) -> Term:
     """Return a term whose votes are so many times what they were."""
     if scale == 1:
         return term
-    votes = np.rint(term.votes * scale).astype(np.int64)
-    return replace(term, votes=votes, unit=max(1, round(term.unit * scale)))
+    unit = min(term.unit * scale, LARGEST_VOTE)
+    return replace(term, votes=whole(term.votes * scale), unit=max(1, round(unit)))
+
+
+def whole(votes: npt.NDArray[np.floating[Any]]) -> Integers:
+    """Return votes as whole numbers; those that are too many for a margin stay so, however many they are."""
+    clipped: Integers = np.rint(np.clip(votes, -2 * MOST_VOTES, 2 * MOST_VOTES)).astype(np.int64)
+    return clipped
 
 
 def codes_in(coarse: Encoder, fine: Encoder) -> Iterable[Integers]:

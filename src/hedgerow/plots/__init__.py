@@ -1,8 +1,8 @@
-"""Pictures of what a model costs, learns and can prove, and pages to put them on.
+"""Pictures of what a model costs, learns and guarantees, and pages for them.
 
-Each display is made by a ``from_...`` class method, which computes what will be drawn, and drawn by ``plot``, which alone needs
-matplotlib, the extra ``plot``. ``FeatureDisplay``, ``ImportancesDisplay`` and ``ExplanationDisplay`` are drawn at once, as
-scikit-learn's are.
+A ``from_...`` class method computes the data of a display, and ``plot`` draws it. Only ``plot`` needs matplotlib, the extra
+``plot``. For ``FeatureDisplay``, ``ImportancesDisplay`` and ``ExplanationDisplay``, the class method also draws, as in
+scikit-learn.
 """
 
 from hedgerow.plots.audit import AuditDisplay

@@ -1,4 +1,4 @@
-"""Claims beside what attacks found: a picture of findings."""
+"""A picture of an audit's findings: claims beside the lower bounds of attacks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["AuditDisplay", "AuditRow", "FindingLike", "audit_rows"]
 
 
 class FindingLike(Protocol):
-    """What a picture needs of a finding; ``hedgerow.audit.findings.Finding`` has it."""
+    """The part of a finding that a picture needs; ``hedgerow.audit.findings.Finding`` has it."""
 
     @property
     def subject(self) -> str:
-        """What was attacked."""
+        """The system that was attacked."""
 
     @property
     def attack(self) -> str:
-        """How."""
+        """The name of the attack."""
 
     @property
     def adjacency(self) -> str:
-        """What makes two data sets neighbors."""
+        """What neighboring data sets are."""
 
     @property
     def epsilon(self) -> float:
-        """The claim."""
+        """The epsilon of the claim."""
 
     @property
     def delta(self) -> float:
@@ -37,16 +37,16 @@ class FindingLike(Protocol):
 
     @property
     def loss(self) -> float:
-        """A lower bound on what is true; infinite where no epsilon is."""
+        """A lower bound on the true epsilon; infinite if no epsilon holds."""
 
     @property
     def confidence(self) -> float:
-        """The probability that the bound is right."""
+        """The probability that the bound is correct."""
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """The worst that was found about one claim: the largest lower bound, by which attack, at which confidence."""
+    """The worst finding about one claim: the largest lower bound, with its attack and confidence."""
 
     subject: str
     adjacency: str
@@ -58,7 +58,7 @@ class AuditRow:
 
     @property
     def name(self) -> str:
-        """What was attacked and what the claim is for; the claimed epsilon is the mark in the picture."""
+        """The subject and the scope of the claim; the picture marks the claimed epsilon."""
         return f"{self.subject}; {self.adjacency}" + (f", delta {self.delta:.12g}" if self.delta else "")
 
     @property
@@ -68,14 +68,14 @@ class AuditRow:
 
     @property
     def words(self) -> str:
-        """The bound as a person reads it."""
+        """The bound as text."""
         bound = "infinite" if math.isinf(self.loss) else f"{self.loss:.3g}"
         sure = "exact" if self.confidence >= 1 else f"at {100 * self.confidence:.12g} %"
         return f"{bound} ({self.attack}, {sure})" if self.attack != sure else f"{bound} ({sure})"
 
 
 def audit_rows(findings: Iterable[FindingLike]) -> tuple[AuditRow, ...]:
-    """Return the worst finding of each subject and claim, in the order in which they first come."""
+    """Return the worst finding of each subject and claim, in order of first appearance."""
     worst: dict[tuple[str, str, float, float], AuditRow] = {}
     for found in findings:
         key = (found.subject, found.adjacency, found.epsilon, found.delta)
@@ -87,17 +87,17 @@ def audit_rows(findings: Iterable[FindingLike]) -> tuple[AuditRow, ...]:
 class AuditDisplay:
     """The claim of each subject and the lower bound that attacks proved, one line each.
 
-    A bound to the right of its claim refutes it and is red; an infinite one is an arrow that leaves the picture.
+    A bound to the right of its claim refutes it and is red. An infinite bound is an arrow that leaves the picture.
 
     Parameters
     ----------
     rows : sequence of AuditRow
-        What to draw, from top to bottom.
+        The rows of the picture, from top to bottom.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class AuditDisplay:
 
     @classmethod
     def from_findings(cls, findings: Iterable[FindingLike]) -> Self:
-        """Make the display of findings; of several about one claim the worst is shown."""
+        """Make the display of findings. Of several findings about one claim, the worst is shown."""
         return cls(audit_rows(findings))
 
     def plot(self, ax: Any = None) -> Self:

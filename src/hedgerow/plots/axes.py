@@ -1,4 +1,4 @@
-"""The one door to matplotlib, which is imported when something is drawn and not before."""
+"""The only module that imports matplotlib, when something is drawn and not before."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hedgerow.texts import printable
 __all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "new_grid", "png_bytes", "shown", "wrapped"]
 
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
-# Told apart with any color vision (Okabe and Ito), the palest left out.
+# Colors that remain distinct with any color vision (Okabe and Ito), without the palest.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
 NO_MATPLOTLIB = 'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
 
 
 def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
-    """Return ``ax``, or the axes of a new pyplot figure of so many inches, which a notebook shows by itself."""
+    """Return ``ax``, or the axes of a new pyplot figure of this size in inches, which a notebook displays."""
     if ax is not None:
         return ax
     try:
@@ -31,7 +31,7 @@ def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
 
 
 def new_grid(count: int, size: tuple[float, float], columns: int = 3) -> list[Any]:
-    """Return so many axes of so many inches each, in rows of a new pyplot figure, which a notebook shows by itself."""
+    """Return this many axes, each of this size in inches, in rows of a new pyplot figure, which a notebook displays."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -47,7 +47,7 @@ def new_grid(count: int, size: tuple[float, float], columns: int = 3) -> list[An
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return a figure of so many inches that no window and no notebook knows of: for files."""
+    """Return a figure of this size in inches for files, which no window or notebook displays."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -58,7 +58,7 @@ def new_figure(width: float, height: float) -> Any:
 def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:
     """Return a figure as the bytes of a PNG file, the same bytes for the same figure.
 
-    With at most so many ``colors`` a file of lines and bands is a quarter as large.
+    With at most this many ``colors``, a file of lines and bands is a quarter as large.
     """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
@@ -66,7 +66,7 @@ def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:
 
 
 def _with_palette(png: io.BytesIO, colors: int) -> bytes:
-    from PIL import Image  # matplotlib writes PNG files by it
+    from PIL import Image  # matplotlib uses it to write PNG files
 
     picture = Image.open(png).convert("RGB")
     buffer = io.BytesIO()
@@ -75,10 +75,10 @@ def _with_palette(png: io.BytesIO, colors: int) -> bytes:
 
 
 def shown(text: object) -> str:
-    """Return a text as matplotlib shows it letter by letter: on one line, dollar signs being no formulas."""
+    """Return a text that matplotlib shows literally: on one line, with dollar signs that do not start formulas."""
     return printable(str(text)).replace("$", r"\$")
 
 
 def wrapped(text: object, width: int) -> str:
-    """Return a text as ``shown`` does, in lines of at most so many letters, the third of which ends it."""
+    """Return a text as ``shown`` does, in at most three lines of at most ``width`` characters."""
     return "\n".join(map(shown, textwrap.wrap(str(text), width, max_lines=3, placeholder=" ...")))

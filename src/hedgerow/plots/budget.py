@@ -1,4 +1,4 @@
-"""Who spends what on which level and path: a picture of a plan."""
+"""A picture of a plan: the budget of each level and path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATED = ", as the paper states it"
 
 @dataclass(frozen=True)
 class PathStep:
-    """One step of a path: on which level (0 for none), for what, by what mechanism, and how much."""
+    """One step of a path: its level (0 for none), its purpose, its mechanism and its cost."""
 
     level: int
     purpose: str
@@ -42,18 +42,18 @@ class PathStep:
 
 @dataclass(frozen=True)
 class BudgetPath:
-    """What a record pays from the root of one tree, or cell, to its end."""
+    """The costs that a record incurs from the root of one tree, or cell, to its end."""
 
     steps: tuple[PathStep, ...]
 
     @property
     def total(self) -> Fraction:
-        """What the path costs."""
+        """The cost of the path."""
         return sum((step.amount for step in self.steps), Fraction(0))
 
     @property
     def name(self) -> str:
-        """Where the path ends."""
+        """The end of the path, as text."""
         last = self.steps[-1]
         return f"{last.purpose}, level {last.level}" if last.level else last.purpose
 
@@ -68,11 +68,11 @@ class BudgetPaths:
 
 
 def budget_paths(event: Event) -> BudgetPaths:
-    """Return what the paths of one tree cost, shortest first.
+    """Return the costs of the paths of one tree, shortest first.
 
-    Where several trees each have the same plan, ``words`` says how many and how they share the records; where one of several
-    plans runs, ``words`` says what chooses, and the first one is shown. Unprotected steps have no cost and are left out.
-    Amounts are epsilon, or rho where some of the noise is Gaussian.
+    If several trees each have the same plan, ``words`` says how many and how they share the records. If one of several plans
+    runs, ``words`` says what chooses it, and the first is shown. Unprotected steps have no cost and are left out. Amounts are
+    epsilon, or rho if some of the noise is Gaussian.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def budget_paths(event: Event) -> BudgetPaths:
 
 
 def _first_choice(event: Event, choices: list[str]) -> Event:
-    """Return the event with the first of all alternatives in their place, and add to ``choices`` what chooses."""
+    """Return the event with all alternatives replaced by the first, and add to ``choices`` what chooses among them."""
     match event:
         case OneOf(parts, label):
             choices.append(f"{label}; drawn is the first of the {len(parts)} choices")
@@ -103,7 +103,7 @@ def _first_choice(event: Event, choices: list[str]) -> Event:
 
 
 def _one_tree(event: Event) -> tuple[Event, str]:
-    """Return the plan of one tree, and in words how it stands to the whole plan."""
+    """Return the plan of one tree, and a description of its relation to the whole plan."""
     trees = list(_in_a_row(event))
     several = f"one of {len(trees)} trees or rounds, all on the same records" if len(trees) > 1 else ""
     match trees[0] if trees else event:
@@ -118,7 +118,7 @@ def _one_tree(event: Event) -> tuple[Event, str]:
 
 
 def _in_a_row(event: Event) -> Iterator[Event]:
-    """Yield the trees or rounds of a plan that runs one after another; a plan with steps of its own is one of them."""
+    """Yield the trees or rounds of a sequential plan. A plan with steps of its own is one of them."""
     if next(_leaves(event), None) is None:
         return
     if isinstance(event, InSequence):
@@ -163,7 +163,7 @@ def _paths(event: Event, unit: str) -> Iterator[tuple[PathStep, ...]]:
 
 
 def _together(steps: Iterable[PathStep]) -> tuple[PathStep, ...]:
-    """Return the steps of a path, those for one purpose on one level as one."""
+    """Return the steps of a path, with steps of the same purpose and level merged."""
     sums: dict[tuple[int, str, str], Fraction] = {}
     for step in steps:
         key = (step.level, step.purpose.removesuffix(STATED), step.mechanism)
@@ -177,19 +177,19 @@ def _amount(event: Pure | Gaussian, unit: str) -> Fraction:
 
 
 class BudgetDisplay:
-    """What every path of one tree spends on each level, as bars that end at the same total.
+    """The spending of every path of one tree on each level, as bars that end at the same total.
 
     Parameters
     ----------
     budget : BudgetPaths
         The paths, their unit, and how trees share records.
     title : str
-        What stands above the picture.
+        The title of the picture.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -209,12 +209,12 @@ class BudgetDisplay:
 
     @classmethod
     def from_event(cls, event: Event, title: str = "") -> Self:
-        """Make the display of what a plan will do."""
+        """Make the display of an event's plan."""
         return cls(budget_paths(event), title)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> Self:
-        """Make the display of what a fit has spent; of a published form, of the budgets that its paper states."""
+        """Make the display of a fit's spending; for a published form, of the budgets that its paper states."""
         stated = " (the budgets that it states)" if unprotected(certificate.event) else ""
         return cls.from_event(certificate.event, f"{certificate.system}, {certificate.variant}{stated}")
 
@@ -229,9 +229,9 @@ class BudgetDisplay:
         Parameters
         ----------
         ax : matplotlib axes or None
-            Where; None makes a new figure.
+            The axes to draw on. None makes a new figure.
         kind : {"paths", "tree"}
-            One bar per path; or one tree in which on each level one node goes on and one is a leaf.
+            "paths": one bar per path. "tree": one tree in which, on each level, one node is split and one is a leaf.
         """
         if kind not in ("paths", "tree"):
             raise ConfigurationError(f"kind is {kind!r}; pass 'paths' or 'tree'.")

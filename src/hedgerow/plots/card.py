@@ -1,4 +1,4 @@
-"""A model's card: what it is, what it guarantees, what it reads, what it learned, what was spent, and its limits."""
+"""A model's card: its guarantee, what it reads, what it learned, what was spent, and its limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Report", "curves_figure", "write_card"]
 
 PANELS_IN_A_ROW = 3
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
-MOST_FEATURES = 20  # whose importances are listed
+MOST_FEATURES = 20  # features whose importances are listed
 
 LIMITS = (
     "The guarantee covers what the fit released, for each record, or each person where persons are protected, by itself. "
@@ -41,7 +41,7 @@ LIMITS = (
 
 
 class Report(Protocol):
-    """A page that grows from top to bottom: ``Page`` and ``MarkdownPage``."""
+    """A page that is built from top to bottom: ``Page`` and ``MarkdownPage``."""
 
     def heading(self, text: str, level: int = 2) -> Self:
         """Add a heading."""
@@ -53,7 +53,7 @@ class Report(Protocol):
         """Add a list."""
 
     def lines(self, text: str) -> Self:
-        """Add text whose lines stay as they are."""
+        """Add text whose line breaks are kept."""
 
     def table(self, headers: tuple[str, ...], rows: Iterator[tuple[object, ...]]) -> Self:
         """Add a table."""
@@ -65,18 +65,18 @@ class Report(Protocol):
 def write_card(
     estimator: PrivateEstimator, page: Report, ledger: Ledger | None = None, report: Card | None = None
 ) -> None:
-    """Write the card of a fitted model on a page; all of it is read from released values and costs nothing.
+    """Write the card of a fitted model on a page. It is computed from released values only and costs nothing.
 
     Parameters
     ----------
     estimator : PrivateEstimator
         The model.
     page : Page or MarkdownPage
-        Where it goes. Pictures are drawn where matplotlib is installed.
+        The page to write on. Pictures are drawn if matplotlib is installed.
     ledger : Ledger or None
-        The ledger of its records, whose entries are listed.
+        The ledger of the model's records, whose entries are listed.
     report : ReportCard, RegressionCard or None
-        What a private evaluation released of it.
+        The result of a private evaluation of the model.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _report_pictures(report: Card, page: Report) -> None:
 
 
 def _drawn(display: Any) -> Any:
-    """Return a figure of its own for a display: a page sets figures beside each other as it is wide."""
+    """Return a separate figure for a display, because the width of a page decides which figures are side by side."""
     figure = new_figure(WIDTH, 1.1 * HEIGHT)
     display.plot(figure.subplots())
     return figure
@@ -194,13 +194,13 @@ def _curves(estimator: PrivateEstimator, page: Report) -> None:
     try:
         displays, words = _curve_displays(estimator)
         figures = [_drawn(display) for display in displays]
-    except ConfigurationError:  # trees of several features have no curves, and a model that uses no feature neither
+    except ConfigurationError:  # trees of several features have no curves, nor has a model that uses no feature
         return
     page.figure(figures, f"{words[0].upper()}{words[1:]}.")
 
 
 def curves_figure(estimator: PrivateEstimator) -> tuple[Any, str]:
-    """Return a figure for files, with the curve of each feature that a model uses, and what it shows in words."""
+    """Return a figure for files, with the curve of each feature that a model uses, and a caption."""
     displays, words = _curve_displays(estimator)
     wide = min(len(displays), PANELS_IN_A_ROW)
     rows = -(-len(displays) // PANELS_IN_A_ROW)
@@ -211,7 +211,7 @@ def curves_figure(estimator: PrivateEstimator) -> tuple[Any, str]:
 
 
 def _curve_displays(estimator: PrivateEstimator) -> tuple[list[FeatureDisplay], str]:
-    """Return a display for the curve of each feature that a model uses, and what they show in words."""
+    """Return a display for the curve of each feature that a model uses, and a caption."""
     importances, names = estimator.feature_importances_, estimator.schema_.names
     ranked = np.argsort(-importances, kind="stable")[:MOST_FEATURES]
     panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])

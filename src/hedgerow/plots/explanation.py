@@ -1,4 +1,4 @@
-"""Why a model says what it says of one record."""
+"""What each feature contributes to the prediction for one record."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from hedgerow.plots.axes import BLUE, GREY, RED, new_axes, shown
 
 __all__ = ["ExplanationDisplay"]
 
-LONGEST = 34  # letters of a cell
+LONGEST = 34  # characters of a cell
 
 
 class ExplanationDisplay:
-    """What each feature of one record adds to the log-odds, or to the probability, as bars.
+    """The contribution of each feature to the log-odds or probability of one record, as bars.
 
-    The bars and the baseline add up to what the model says. Whiskers are what noise alone leaves open of what a feature adds by
-    itself, where it is known. Of more than two classes one is drawn.
+    The bars and the baseline add up to the model's prediction. Whiskers show the uncertainty from the added noise in a feature's
+    own contribution, if it is known. With more than two classes, one class is drawn.
 
     Parameters
     ----------
     explanation : Explanation
-        What ``model.explain(X)`` returned.
+        The result of ``model.explain(X)``.
     record : int
         The row of ``X``, counted from 0.
     label : class or None
-        The class to draw where there are more than two. None: the one of the largest sum.
+        The class to draw if there are more than two. None: the class with the largest sum.
     max_features : int
-        How many bars are drawn, the largest first; the rest are added up in one.
+        Maximum number of bars, the largest first. The rest are summed in one bar.
     confidence : float
-        The share of whiskers that are to hold.
+        The coverage of the whiskers.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Raises
     ------
@@ -92,7 +92,7 @@ class ExplanationDisplay:
         confidence: float = 0.9,
         ax: Any = None,
     ) -> Self:
-        """Explain a record of ``X`` by a fitted classifier, draw it and return the display.
+        """Draw the explanation of one record of ``X`` by a fitted model and return the display.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class ExplanationDisplay:
         record, label, max_features, confidence
             See the class.
         ax : axes or None
-            Where to draw. None: a new figure.
+            The axes to draw on. None makes a new figure.
         """
         found = estimator.explain(X)
         return cls(found, record, label=label, max_features=max_features, confidence=confidence).plot(ax)

@@ -1,4 +1,4 @@
-"""What a model learned of its features: curves over their real units, with a band for what noise leaves open."""
+"""What a model learned about its features: curves over their units, with uncertainty bands for the added noise."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hedgerow.texts import short_repr
 __all__ = ["FeatureDisplay", "FeaturePanel", "PairPanel", "feature_panels", "outcome_words"]
 
 
-FIRST = 6  # panels where no features are named
-MOST_VALUES = 20  # of a category that are drawn
-LABEL = 28  # letters in a line of a label
-FAINT = 0.1  # log-odds, up to which the colors of a map do not reach their ends
+FIRST = 6  # panels if no features are named
+MOST_VALUES = 20  # values of a category that are drawn
+LABEL = 28  # characters in a line of a label
+FAINT = 0.1  # log-odds; a map with a smaller maximum does not use the full range of colors
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """What the codes of a feature stand for.
+    """What the codes of a feature mean.
 
-    ``labels`` say it in words, ``ends`` are those of a number's bins, ``values`` is how many codes are values (the others are
-    missing and undeclared ones), and ``tick`` says what stands at a place of the axis, such as a date.
+    ``labels`` describe the codes, and ``ends`` are the ends of a numeric feature's bins. ``values`` is the number of codes that
+    are values; the other codes are missing and undeclared. ``tick`` gives the text at a position of the axis, such as a date.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePanel:
-    """One feature: its axis, and its curve with what noise leaves open of it."""
+    """One feature: its axis, and its curve with the uncertainty from the added noise."""
 
     axis: Axis
     curve: Curve
@@ -65,7 +65,7 @@ class FeaturePanel:
 
 @dataclass(frozen=True, eq=False)
 class PairPanel:
-    """Two features: what they add together beyond what each adds by itself."""
+    """Two features: their joint contribution beyond the contribution of each by itself."""
 
     first: Axis
     second: Axis
@@ -77,14 +77,14 @@ class PairPanel:
 def feature_panels(
     estimator: Any, features: str | Iterable[str | tuple[str, str]] | None = None
 ) -> tuple[FeaturePanel | PairPanel, ...]:
-    """Return what is drawn of a fitted booster of one-feature trees.
+    """Return the panels of a fitted booster of one-feature trees.
 
     Parameters
     ----------
     estimator : HedgerowClassifier, HedgerowRegressor or another booster
         The model. All trees of another booster must test one feature.
     features : str, or iterable of names and pairs of names, or None
-        What to show. None: the six features of the largest importances.
+        The features and pairs to show. None: the six features of the largest importances.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def feature_panels(
 
 
 def outcome_words(estimator: Any) -> str | None:
-    """Return what the curves of a regressor add to, in words; None for a classifier."""
+    """Return a description of the quantity to which the curves of a regressor add up; None for a classifier."""
     if estimator.schema_.classes:
         return None
     target = estimator.schema_.target or "the outcome"
@@ -146,30 +146,31 @@ def _is_of_stumps(model: BoostedModel) -> bool:
 
 
 class FeatureDisplay:
-    """What each feature adds to the log-odds, or to the outcome, as step functions over its real units, with a band.
+    """The contribution of each feature to the log-odds or outcome, as step functions over its units, with a band.
 
-    Of ``HedgerowClassifier`` and ``HedgerowRegressor`` a panel holds what a feature adds by itself: its own curves, and what
-    rounds with cuts that read it say on average over their other features, weighed by what was released of the cells. The panel
-    of a pair is what these say of both beyond that, a map in which cells that noise alone may explain are grey. Curves are less
-    their mean. The band holds what noise alone leaves open, and not the bias of smoothing, chance in the records or the choice
-    of features (docs/curves.md). Other boosters have no band. Everything drawn is released: it costs nothing.
+    For ``HedgerowClassifier`` and ``HedgerowRegressor``, a panel shows the contribution of a feature by itself. It is the sum of
+    the feature's own curves and of the average, over their other features, of rounds with cuts that use it. The average is
+    weighted by what was released about the cells. The panel of a pair is a map of the joint contribution of both features beyond
+    that; cells that noise alone may explain are grey. Curves are centered on their mean. The band shows the uncertainty from the
+    added noise only. It does not include the bias of smoothing, sampling variation of the records or the selection of features
+    (docs/curves.md). Other boosters have no band. Everything drawn is computed from released values and costs nothing.
 
     Parameters
     ----------
     panels : sequence of FeaturePanel or PairPanel
-        What to draw.
+        The panels to draw.
     classes : tuple
-        The classes; of two, the log-odds are the second's. None for a regressor, whose curves are in the outcome's unit or
-        its log.
+        The classes. For two classes, the log-odds are those of the second. None for a regressor, whose curves are in the unit of
+        the outcome or of its log.
     confidence : float
-        The share of bands that are to hold.
+        The coverage of the bands.
     target : str or None
-        What a regressor's curves add to: the name of its outcome, or the log of it.
+        The quantity to which a regressor's curves add up: the name of its outcome, or the log of it.
 
     Attributes
     ----------
     axes_, figure_
-        Where it was drawn, an axes for each panel; set by ``plot``.
+        The matplotlib axes of each panel, and the figure; set by ``plot``.
 
     Examples
     --------
@@ -216,16 +217,16 @@ class FeatureDisplay:
         estimator, features
             See ``feature_panels``: a name, or names and pairs of names; None for the six most important features.
         confidence : float, default 0.9
-            The share of bands that are to hold.
+            The coverage of the bands.
         ax : axes, sequence of axes, or None
-            Where to draw, an axes for each panel. None: a new figure.
+            The axes to draw on, one for each panel. None makes a new figure.
         """
         panels, schema = feature_panels(estimator, features), estimator.schema_
         return cls(panels, schema.classes, confidence=confidence, target=outcome_words(estimator)).plot(ax)
 
     @property
     def sureness(self) -> float:
-        """How many deviations half a band is wide."""
+        """The half-width of a band in standard deviations."""
         return NormalDist().inv_cdf((1 + self.confidence) / 2)
 
     def plot(self, ax: Any = None) -> Self:
@@ -255,13 +256,13 @@ class FeatureDisplay:
 
     @property
     def _said(self) -> str:
-        """What the vertical axis shows."""
+        """The label of the vertical axis."""
         if not self.classes:
             return f"added to {self.target or 'the outcome'}"
         return f"log-odds of {self.classes[1]}" if len(self.classes) == 2 else "log-odds"
 
     def _columns(self, panel: FeaturePanel) -> Iterable[tuple[Floats, Floats | None, str, str]]:
-        """Yield values, half bands, color and label of each class, or of two of the second."""
+        """Yield values, half-widths of bands, color and label of each class; for two classes, of the second only."""
         curve = panel.curve
         columns = curve.values.shape[1]
         for k in range(columns):
@@ -270,7 +271,7 @@ class FeatureDisplay:
             yield curve.values[:, k], half, color, "" if columns == 1 else shown(self.classes[k])
 
     def _draw_steps(self, ax: Any, panel: FeaturePanel) -> None:
-        """Draw a number: steps from bin to bin, and beside them what missing cells add."""
+        """Draw a numeric feature: steps from bin to bin, and beside them the contribution of missing cells."""
         axis, curve = panel.axis, panel.curve
         assert axis.ends is not None
         missing = bool(curve.seen[axis.values])
@@ -292,14 +293,14 @@ class FeatureDisplay:
             )
         shares = curve.mass[: axis.values]
         if curve.deviation is not None and shares.max() > 0:
-            # The share of each bin, as far as it was released: without it empty ends look as sure as the middle.
+            # The share of each bin, if it was released: without it, empty ends look as certain as the middle.
             bottom = ax.inset_axes((0, 0, 1, 0.08), sharex=ax)
             bottom.stairs(shares, axis.ends, fill=True, color=GREY, alpha=0.5)
             bottom.set_axis_off()
         self._finish(ax, axis, vertical=True)
 
     def _draw_values(self, ax: Any, panel: FeaturePanel) -> None:
-        """Draw a category: a point for each value, those of most records where there are very many."""
+        """Draw a categorical feature: a point for each value, or for those of the most records if there are too many."""
         axis, curve = panel.axis, panel.curve
         drawn = [code for code in range(len(axis.labels)) if code < axis.values or curve.seen[code]]
         left = len(drawn) - MOST_VALUES
@@ -319,7 +320,7 @@ class FeatureDisplay:
         self._finish(ax, axis, vertical=False)
 
     def _finish(self, ax: Any, axis: Axis, *, vertical: bool) -> None:
-        """Draw what all panels of one feature have."""
+        """Draw what all panels of a feature share."""
         (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
         (ax.set_ylabel if vertical else ax.set_xlabel)(wrapped(self._said, LABEL))
         if vertical:
@@ -332,16 +333,16 @@ class FeatureDisplay:
 
 
 def name_ticks(of: Any, axis: Axis) -> None:
-    """Name the ticks of a matplotlib axis in the feature's own units, where numbers do not say enough."""
+    """Label the ticks of a matplotlib axis in the feature's units, if numbers are not clear enough."""
     if axis.tick is not None:
         of.set_major_formatter(lambda place, _: axis.tick(place) if axis.tick is not None else "")
         of.set_tick_params(labelrotation=30, labelsize=8)
 
 
 def draw_pair(ax: Any, panel: PairPanel, sureness: float, said: str, faint: float) -> None:
-    """Draw a pair as a map; cells that noise alone may explain are grey. Of more than two classes the last is drawn.
+    """Draw a pair as a map; cells that noise alone may explain are grey. With more than two classes, the last is drawn.
 
-    Colors reach their ends at the largest value, or at ``faint`` if that is more.
+    The full range of colors is used at the largest value, or at ``faint`` if that is more.
     """
     values = panel.pair.values[: panel.first.values, : panel.second.values, -1]
     ends = [

@@ -1,4 +1,4 @@
-"""How much of a model each feature decides, beside what noise alone would make of it."""
+"""The share of a model that each feature accounts for, beside the importance that noise alone would give it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["ImportancesDisplay"]
 
 
 class ImportancesDisplay:
-    """The importances of the features as bars, and for ``HedgerowClassifier`` what noise alone would show.
+    """The importances of the features as bars, and for ``HedgerowClassifier`` the importance that noise alone would give.
 
-    A bar is what ``feature_importances_`` says: of ``HedgerowClassifier`` a share of the spread of curves and cuts, of
-    DiffGen and DT-Diff of the specializations, of other systems a share of the tests, however much these say.
-    A feature whose bar does not pass the grey mark may say nothing. It is read from released values and costs nothing.
+    A bar shows ``feature_importances_``. For ``HedgerowClassifier`` it is a share of the spread of curves and cuts, for DiffGen
+    and DT-Diff of the specializations, and for other systems of the tests, whatever their effect. A feature whose bar does not
+    pass the grey mark may be pure noise. The bars are computed from released values and cost nothing.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ class ImportancesDisplay:
     importances : ndarray of shape (features,)
         Shares that add up to 1.
     noise : ndarray of shape (features,) or None
-        How large noise alone would make each; None where that is not known.
+        The importance that noise alone would give each feature; None if it is not known.
     words : str
         What the shares are of.
     max_features : int
-        How many are drawn, the largest first.
+        Maximum number of bars, the largest first.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -79,9 +79,9 @@ class ImportancesDisplay:
         estimator : PrivateEstimator
             The model.
         max_features : int, default 20
-            How many are drawn, the largest first.
+            Maximum number of bars, the largest first.
         ax : axes or None
-            Where to draw. None: a new figure.
+            The axes to draw on. None makes a new figure.
         """
         model = estimator.model_
         noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None

@@ -1,4 +1,4 @@
-"""The same report as ``Page`` in Markdown, with pictures inside, for places that show that and no HTML."""
+"""The same report as ``Page`` in Markdown, with embedded pictures, for places that show Markdown but not HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FENCE = re.compile(r"`+")
 
 
 class MarkdownPage:
-    """A page that grows from top to bottom and is written at the end; no text is taken for a mark.
+    """A page that is built from top to bottom and written at the end. No text is read as Markdown syntax.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class MarkdownPage:
         return self
 
     def text(self, text: str) -> Self:
-        """Add text; an empty line begins a new paragraph."""
+        """Add text; an empty line starts a new paragraph."""
         self._parts += [_plain(part.strip()) for part in text.split("\n\n") if part.strip()]
         return self
 
@@ -54,7 +54,7 @@ class MarkdownPage:
         return self
 
     def lines(self, text: str) -> Self:
-        """Add text whose lines and spaces stay as they are."""
+        """Add text whose line breaks and spaces are kept."""
         fence = "`" * max(3, 1 + max((len(run) for run in FENCE.findall(text)), default=0))
         self._parts.append(f"{fence}text\n{text}\n{fence}")
         return self
@@ -69,7 +69,7 @@ class MarkdownPage:
         return self
 
     def figure(self, figure: Any, caption: str) -> Self:
-        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file; or a list of them."""
+        """Add a picture, or a list of them: a matplotlib figure, a display that was drawn, or the bytes of a PNG file."""
         for picture in figure if isinstance(figure, list | tuple) else [figure]:
             png = picture if isinstance(picture, bytes) else png_bytes(getattr(picture, "figure_", picture))
             self._parts.append(f"![{_plain(caption)}](data:image/png;base64,{base64.b64encode(png).decode('ascii')})")
@@ -80,12 +80,12 @@ class MarkdownPage:
         return "\n\n".join(self._parts) + "\n"
 
     def write(self, path: str | os.PathLike[str], *, replace: bool = True) -> Path:
-        """Write the page to a file, whole or not at all, and return its path; ``replace`` allows to replace a file."""
+        """Write the page to a file, completely or not at all, and return its path; ``replace`` allows replacing a file."""
         with atomic_file(path, replace=replace) as part:
             part.write_text(self.markdown(), encoding="utf-8")
         return Path(path)
 
 
 def _plain(text: str) -> str:
-    """Return a text on one line in which no character is a mark."""
+    """Return a text on one line in which no character is Markdown syntax."""
     return MARKS.sub(r"\\\1", printable(text.replace("\n", " ")))

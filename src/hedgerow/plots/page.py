@@ -1,4 +1,4 @@
-"""A report in one HTML file that opens from disk: pictures inside, no scripts, no addresses."""
+"""A report in one HTML file that opens from disk: pictures are embedded, and there are no scripts and no web addresses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ figcaption { font-size: 14px; color: #555; }
 
 
 class Page:
-    """A page that grows from top to bottom and is written at the end; every text is escaped.
+    """A page that is built from top to bottom and written at the end. All text is escaped.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Page:
         return self
 
     def text(self, text: str) -> Self:
-        """Add text; an empty line begins a new paragraph."""
+        """Add text; an empty line starts a new paragraph."""
         self._parts += [f"<p>{html.escape(part.strip())}</p>" for part in text.split("\n\n") if part.strip()]
         return self
 
@@ -64,7 +64,7 @@ class Page:
         return self
 
     def lines(self, text: str) -> Self:
-        """Add text whose lines and spaces stay as they are."""
+        """Add text whose line breaks and spaces are kept."""
         self._parts.append(f"<pre>{html.escape(text)}</pre>")
         return self
 
@@ -79,7 +79,7 @@ class Page:
         return self
 
     def figure(self, figure: Any, caption: str) -> Self:
-        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file. A list stands in rows."""
+        """Add a picture: a matplotlib figure, a display that was drawn, or the bytes of a PNG file. A list is set in rows."""
         words, pictures = html.escape(caption), figure if isinstance(figure, list | tuple) else [figure]
         images = ""
         for picture in pictures:
@@ -99,7 +99,7 @@ class Page:
         )
 
     def write(self, path: str | os.PathLike[str], *, replace: bool = True) -> Path:
-        """Write the page to a file, whole or not at all, and return its path; ``replace`` allows to replace a file."""
+        """Write the page to a file, completely or not at all, and return its path; ``replace`` allows replacing a file."""
         with atomic_file(path, replace=replace) as part:
             part.write_text(self.html(), encoding="utf-8")
         return Path(path)

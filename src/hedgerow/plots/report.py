@@ -1,4 +1,4 @@
-"""Pictures of a report card: curves, calibration and the confusion matrix, all from released counts."""
+"""Pictures of a report card: curves, calibration and the confusion matrix, all computed from released counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CalibrationDisplay", "ConfusionMatrixDisplay", "PrecisionRecallDispl
 
 
 def _labels(card: ReportCard) -> list[Value]:
-    """Return the classes of which curves are drawn."""
+    """Return the classes whose curves are drawn."""
     return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
 
 
@@ -48,14 +48,14 @@ class _Display:
 
 
 class _Banded(_Display):
-    """Lines with bands for the noise."""
+    """Lines with bands for the uncertainty from the added noise."""
 
     def __init__(self, lines: Sequence[tuple[str, Any]], bands: Sequence[Any] = ()) -> None:
         super().__init__(lines)
         self.bands = tuple(bands)
 
     def _fill(self, i: int, curve: Curve, *, rising: bool) -> None:
-        """Draw the band of a curve, between the curves that noise moves furthest to either side."""
+        """Draw the band of a curve, between the extreme curves on either side that noise may give."""
         if i < len(self.bands):
             across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
             across = -across if rising else across
@@ -73,12 +73,12 @@ class ROCDisplay(_Banded):
     lines : sequence of (str, Curve)
         The name of each class and its curve.
     bands : sequence of Band
-        How far noise may have moved each curve, with a probability of 95 % at each threshold; none: no band is drawn.
+        Bands for the added noise, with a probability of 95 % at each threshold. If empty, no bands are drawn.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -123,12 +123,12 @@ class PrecisionRecallDisplay(_Banded):
     lines : sequence of (str, Curve)
         The name of each class and its curve.
     bands : sequence of Band
-        How far noise may have moved each curve, with a probability of 95 % at each threshold; none: no band is drawn.
+        Bands for the added noise, with a probability of 95 % at each threshold. If empty, no bands are drawn.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -165,23 +165,23 @@ class PrecisionRecallDisplay(_Banded):
 
 
 class CalibrationDisplay(_Banded):
-    """How often a class is the label, by what the model says; bins that do not stand out of their noise are left out.
+    """Observed frequency of a class by predicted probability. Bins that do not stand out from their noise are left out.
 
-    Of a regressor's card: the mean outcome of each tenth of the predictions by its mean prediction.
+    For a regressor's card: the mean outcome of each tenth of the predictions by its mean prediction.
 
     Parameters
     ----------
     lines : sequence of (str, Calibration or OutcomeCalibration)
-        The name of each class and its bins; of a regressor one, without a name.
+        The name of each class and its bins; for a regressor one line without a name.
     bands : sequence of ndarray
-        How far noise may have moved each share, with a probability of 95 %; none, as of a regressor: no bars are drawn.
+        Bands of each share for the added noise, with a probability of 95 %. If empty, as for a regressor, no bars are drawn.
     outcome : bool, default False
-        Whether it is a regressor's.
+        Whether the card is a regressor's.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class ConfusionMatrixDisplay(_Display):
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pictures of a regressor's report card: where outcomes lie by what was predicted, and how residuals spread."""
+"""Pictures of a regressor's report card: outcomes by prediction, and the distribution of residuals."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["PredictionErrorDisplay", "ResidualDisplay"]
 
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-MOST_SHOWN = 0.995  # of the residuals are within the picture
+MOST_SHOWN = 0.995  # share of the residuals within the picture
 
 
 class PredictionErrorDisplay:
-    """Predicted against observed: by group of predictions the middle half of the outcomes, and nine tenths of them.
+    """Predicted against observed outcomes: for each group of predictions, the central 50 % and 90 % of the outcomes.
 
-    Groups hold about as many records each; one that does not stand out of its noise is left out.
+    Groups have about the same number of records. A group that does not stand out from its noise is left out.
 
     Parameters
     ----------
     predicted : ndarray of shape (groups,)
         The mean prediction of each group.
     outcomes : ndarray of shape (groups, 5)
-        The outcomes that 5, 25, 50, 75 and 95 % of a group's records are not above, as far as bins tell.
+        The 5, 25, 50, 75 and 95 % quantiles of each group's outcomes, to the accuracy of the bins.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -76,21 +76,21 @@ class PredictionErrorDisplay:
 
 
 class ResidualDisplay:
-    """How residuals (outcome less prediction) spread, with their quantiles.
+    """The distribution of residuals (outcome minus prediction), with quantiles.
 
     Parameters
     ----------
     ends : ndarray of shape (bins + 1,)
         The ends of the bins of residuals.
     shares : ndarray of shape (bins,)
-        The share of the records in each, by noisy counts.
+        The share of the records in each bin, by noisy counts.
     quantiles : sequence of (float, float)
-        Shares, and the residual that so many records are not above.
+        Probabilities, and the quantiles of the residuals at them.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -147,5 +147,5 @@ def _finish(ax: Any, title: str, across: str, up: str) -> None:
     ax.set_title(title, loc="left", fontsize=10)
     ax.set_xlabel(across)
     ax.set_ylabel(up)
-    ax.locator_params(axis="x", nbins=5)  # numbers of six digits would overlap
+    ax.locator_params(axis="x", nbins=5)  # with more, numbers of six digits would overlap
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""What a ledger spent over time."""
+"""The spending of a ledger over time."""
 
 from __future__ import annotations
 

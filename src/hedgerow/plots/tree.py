@@ -13,12 +13,12 @@ from hedgerow.trees import ForestModel
 
 __all__ = ["Placed", "TreeDisplay", "placed_nodes"]
 
-LONGEST = 34  # letters of a text in the picture
+LONGEST = 34  # characters of a text in the picture
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A node in its place: column (tests above it), row, what leads to it, what it says, its class, and its parent's row."""
+    """A node and its position: column (tests above it), row, branch text, node text, class, and its parent's row."""
 
     column: int
     row: float
@@ -29,10 +29,9 @@ class Placed:
 
 
 def placed_nodes(tree: Mapping[str, Any], max_depth: int | None = None) -> tuple[Placed, ...]:
-    """Return the nodes of a tree, in the form of ``tree_values``, each leaf on a row of its own.
+    """Return the nodes of a tree, in the form of ``tree_values``, with each leaf on a row of its own.
 
-    Siblings that are leaves of one class share a row. Below ``max_depth`` tests a subtree is one node that says how many
-    leaves it has.
+    Sibling leaves of the same class share a row. Below ``max_depth`` tests, a subtree is one node with its number of leaves.
     """
     rows = iter(range(1_000_000))
     return tuple(_place(tree, 0, "", max_depth, rows))
@@ -62,7 +61,7 @@ def _place(
 
 
 def _merged(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what leads to each child, and the child; leaves that say the same label, and no more, are one."""
+    """Yield each child with the text of its branch. Leaves that have the same label, and nothing else, are merged."""
     name = f"{node['feature']} "
     groups: dict[object, tuple[list[str], Mapping[str, Any]]] = {}
     for number, branch in enumerate(node["branches"]):
@@ -75,7 +74,7 @@ def _merged(node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _joined(words: list[str]) -> str:
-    """Return what leads to one leaf from several branches, categories in one list."""
+    """Return the text of several branches to one leaf, with categories in one list."""
     categories = [word.removeprefix("= ") for word in words if word.startswith("= ")]
     others = [word for word in words if not word.startswith("= ")]
     return " or ".join([*([f"= {', '.join(categories)}"] if categories else []), *others])
@@ -91,16 +90,16 @@ class TreeDisplay:
     Parameters
     ----------
     nodes : tuple of Placed
-        The nodes in their places.
+        The nodes and their positions.
     classes : tuple of str
         The classes, whose order gives the colors of leaves.
     title : str
-        What stands above the picture.
+        The title of the picture.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn; set by ``plot``.
+        The matplotlib axes and figure; set by ``plot``.
 
     Examples
     --------
@@ -123,12 +122,12 @@ class TreeDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, tree: int = 0, max_depth: int | None = 3) -> Self:
-        """Make the display of a fitted forest's tree (from 0), down to so many tests on a path.
+        """Make the display of one tree of a fitted forest, counted from 0, down to ``max_depth`` tests on a path.
 
         Raises
         ------
         ConfigurationError
-            If the model is no private forest, or has no such tree.
+            If the model is not a private forest, or has no such tree.
         """
         model = estimator.model_
         name = type(estimator).__name__

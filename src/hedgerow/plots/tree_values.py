@@ -1,4 +1,4 @@
-"""One tree of a private forest as plain values: a test, its branches, and what the leaves say, in words."""
+"""One tree of a private forest as plain values: tests, branches and leaves, with their texts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["branch_text", "leaf_text", "tree_values"]
 def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
     """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches.
 
-    A leaf of a booster has what it adds to the log-odds: of each class, or of two the second's alone.
+    A leaf of a booster has its contribution to the log-odds: of each class, or of two classes the second's alone.
     """
     return _node(model, int(model.forest.roots[tree]))
 
 
 def leaf_text(leaf: dict[str, Any]) -> str:
-    """Return what a leaf says: its label, with its noisy counts if there are any, or the log-odds that it adds."""
+    """Return the text of a leaf: its label, with its noisy counts if it has them, or its contribution to the log-odds."""
     text = printable(str(leaf["label"]))
     if "log_odds" in leaf:
         return f"log-odds {', '.join(f'{added:+.3f}' for added in leaf['log_odds'])}"
@@ -37,7 +37,7 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
     if test < 0:
         leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
         if isinstance(model, BoostedModel) and model.share is not None:
-            # Its counts may be weights, in units of their own.
+            # The counts may be weights in other units.
             leaf["log_odds"] = lead(model.share[[node]]).ravel().tolist()
         elif forest.counts is not None:
             leaf["noisy_counts"] = forest.counts[node].tolist()
@@ -63,7 +63,7 @@ def _node(model: ForestModel, node: int) -> dict[str, Any]:
 
 
 def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) -> str:
-    """Return which cells of a feature take a branch, such as "age in [18, 32.4) or missing" or "job = nurse"."""
+    """Return the cells of a feature that take a branch, such as "age in [18, 32.4) or missing" or "job = nurse"."""
     if isinstance(feature, Categorical):
         others = [code for code in range(feature.n_codes(max_bins)) if code not in codes]
         if len(others) == 1 and len(codes) > 1:

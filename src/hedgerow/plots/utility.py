@@ -1,4 +1,4 @@
-"""What a budget buys: accuracy or AUC against epsilon, with spread, for several systems."""
+"""Accuracy or AUC against epsilon, with spread, for several systems."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MARKERS = "osD^vPX*"
 
 @dataclass(frozen=True)
 class Line:
-    """One system: the mean of a measure at each x, and half the width of its band (the standard deviation of its runs).
+    """One system: the mean of a measure at each x, and the half-width of its band (the standard deviation of its runs).
 
-    ``like`` names the line whose color it shares, such as the same system in its other form.
+    ``like`` names the line with the same color, such as the same system in its other form.
     """
 
     label: str
@@ -33,12 +33,12 @@ class Line:
 def lines_of(
     rows: Iterable[Mapping[str, Any]], *, measure: str = "accuracy", x: str = "epsilon", label: str = "system"
 ) -> tuple[Line, ...]:
-    """Return one line per label from rows of which each is a run; rows without the measure are left out.
+    """Return one line per label from rows of single runs. Rows without the measure are left out.
 
     Parameters
     ----------
     rows : iterable of mappings
-        Such as the lines of a CSV file: numbers may be text.
+        For example the lines of a CSV file; numbers may be text.
     measure, x, label : str
         The names of the three columns.
     """
@@ -55,25 +55,25 @@ def lines_of(
 
 
 class PrivacyUtilityDisplay:
-    """A measure of utility against the privacy budget, or against anything else that was swept.
+    """A measure of utility against the privacy budget, or against another quantity that was varied.
 
     Parameters
     ----------
     lines : sequence of Line
-        What to draw.
+        The lines to draw.
     reported : sequence of Line
-        Numbers that a paper prints, drawn as open marks in the color of the line that they are ``like``.
+        Values that a paper prints, drawn as open marks in the color of the line that ``like`` names.
     measure, x : str
-        What the axes show.
+        The labels of the axes.
     log : bool
         Whether x is on a logarithmic scale.
     order : sequence of str
-        The labels whose order gives the colors, for pictures side by side of which some lack a line.
+        The labels in the order of their colors, for several pictures some of which lack a line.
 
     Attributes
     ----------
     ax_, figure_, artists_
-        Where it was drawn, and each line's artist by label, for a legend; set by ``plot``.
+        The matplotlib axes and figure, and each line's artist by label, for a legend; set by ``plot``.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class PrivacyUtilityDisplay:
         label: str = "system",
         **settings: Any,
     ) -> Self:
-        """Make the display of rows of which each is a run, such as the lines of a CSV file; see ``lines_of``."""
+        """Make the display of rows of single runs, such as the lines of a CSV file; see ``lines_of``."""
         return cls(lines_of(rows, measure=measure, x=x, label=label), measure=measure, x=x, **settings)
 
     @classmethod
@@ -132,8 +132,8 @@ class PrivacyUtilityDisplay:
     ) -> Self:
         """Fit each estimator ``runs`` times at each epsilon and make the display of its test accuracy.
 
-        Every fit is one more answer about the records ``X``, and the accuracy is one about ``X_test``: for public records, or
-        for those whose epsilons may add up.
+        Every fit is another query of the records ``X``, and the accuracy is a query of ``X_test`` without noise. Use public
+        records, or records for which the sum of these epsilons is acceptable.
         """
         from sklearn.base import clone
 
@@ -181,7 +181,7 @@ class PrivacyUtilityDisplay:
         self.artists_[line.label] = drawn
 
     def _log_axis(self) -> None:
-        """Put x on a logarithmic scale whose ticks are the values that were asked for."""
+        """Put x on a logarithmic scale with ticks at the requested values."""
         values = sorted({x for line in self.lines for x in line.x})
         self.ax_.set_xscale("log")
         self.ax_.set_xticks(values, [f"{value:g}" for value in values])

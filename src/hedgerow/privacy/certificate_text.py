@@ -27,11 +27,7 @@ MOST_ORIGIN = 400  # characters of the description of a start
 LONGEST_LINE = 150  # characters of a summary's line, so that twelve lines stay below 2000
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on, the certificate explains how weak it is
-SHOWN = {
-    "evaluate": "the report card",
-    "private_schema": "the schema",
-    "Curator": "the answers",
-}  # others release a model
+SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
 NO_PROMISE = "which promises nothing"  # said of a start whose own guarantee does not hold
 PROMISE = (
     "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"

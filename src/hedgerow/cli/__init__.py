@@ -1,4 +1,4 @@
-"""The command ``hedgerow``. What a command needs is imported when that command runs, so that help is fast."""
+"""The command ``hedgerow``. The imports of a command are made when it runs, so that help is fast."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hedgerow.cli.group import LazyGroup, show_help_if_alone
 
 __all__ = ["main"]
 
-# The module of each command holds a click command of the command's name.
+# Each command's module contains a click command of the same name.
 COMMANDS = {
     "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
-    "plan": ("hedgerow.cli.plan", "Say what a fit would cost, before anything is spent."),
+    "plan": ("hedgerow.cli.plan", "Show what a fit would cost, before anything is spent."),
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
-    "search": ("hedgerow.cli.search", "Choose parameters privately, and save the model."),
+    "search": ("hedgerow.cli.search", "Select parameters privately, and save the model."),
     "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
-    "evaluate": ("hedgerow.cli.evaluate", "Ask privately how good a saved model is."),
+    "evaluate": ("hedgerow.cli.evaluate", "Evaluate a saved model privately."),
     "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
     "card": ("hedgerow.cli.inspect", "Write a page about a saved model."),
     "export": ("hedgerow.cli.inspect", "Write a saved model as ONNX, SQL or JSON."),
-    "budget": ("hedgerow.cli.groups", "Keep the budget of a data set across processes."),
+    "budget": ("hedgerow.cli.groups", "Manage the budget of a data set across processes."),
     "schema": ("hedgerow.cli.groups", "Draft or release a schema, or check one."),
     "data": ("hedgerow.cli.data", "Write a published data set as CSV, with its schema."),
     "reproduce": ("hedgerow.cli.reproduce", "Run the papers' experiments again."),
@@ -42,10 +42,10 @@ def main(context: click.Context) -> None:
     Exit codes:
       0    done
       1    unexpected failure, or a file that could not be read or written
-      2    wrong usage: an option, a path, the schema, the columns or a file's format
+      2    wrong usage: an option, a path, the schema, the columns or the format of a file
       3    the privacy budget was refused; nothing was drawn
       4    an audit refuted a guarantee
-      5    a column, or the labels, hold nothing that the schema can read (schema check)
-      130  interrupted; no file was left half written, and no budget was spent unless the message says so
+      5    a column, or the labels, have nothing that the schema can read (schema check)
+      130  interrupted; no file is incomplete, and no budget was spent unless the message says so
     """
     show_help_if_alone(context)

@@ -1,4 +1,4 @@
-"""``hedgerow audit``: attack a claim, or check what a saved model holds; and the page that says so to a reviewer."""
+"""``hedgerow audit``: attack a claim, or check a saved model, and write a page for a reviewer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["about_model", "audit", "model_verdict", "write_page"]
 
-NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is one of an attack
+NEITHER = ("model", "system", "everything", "page", "force", "as_json")  # every other option is an attack's
 SUMMARY = "What was attacked, what it claims, and the least that any epsilon can be."
 MODEL_SUMMARY = "Whether a saved model holds anything that its privacy certificate does not explain."
 
@@ -47,24 +47,24 @@ def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: 
 
 @click.command()
 @click.argument("model", type=InputFile(), required=False)
-@click.option("--system", help="Attack this one of `hedgerow systems`.")
+@click.option("--system", help="Attack this system, one of `hedgerow systems`.")
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="Attack every system: private forms under both adjacencies, published ones on their counterexamples.",
+    help="Attack every system: private forms under both adjacencies, published forms on their counterexamples.",
 )
 @click.option(
     "--variant",
     type=click.Choice(["private", "published"]),
     default="private",
     show_default=True,
-    help="The form whose guarantee is proved, or what the paper prints.",
+    help="The form whose guarantee is proved, or the form that the paper prints.",
 )
 @click.option(
-    "--epsilon", type=float, callback=_checked_epsilon, help="The claim. [default: where the pair tells most, mostly 1]"
+    "--epsilon", type=float, callback=_checked_epsilon, help="The claim. [default: the pair's best, mostly 1]"
 )
-@click.option("--delta", type=float, callback=checked_delta, help="The delta of the claim, where a system has one.")
+@click.option("--delta", type=float, callback=checked_delta, help="The delta of the claim, if the system has one.")
 @click.option(
     "--adjacency",
     "adjacencies",
@@ -72,21 +72,23 @@ def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: 
     multiple=True,
     help="What neighboring data sets are; repeatable. [default: add-remove]",
 )
-@click.option("--pair", "names", multiple=True, help="Attack on this pair; repeatable. [default: all of the system's]")
-@click.option("--search", type=click.IntRange(0), default=0, help="Also look for a worse pair, trying so many.")
+@click.option(
+    "--pair", "names", multiple=True, help="Attack with this pair; repeatable. [default: all of the system's]"
+)
+@click.option(
+    "--search", type=click.IntRange(0), default=0, help="Number of further pairs to try, to find a worse one."
+)
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
-@click.option("--view", "views", multiple=True, help="Look at this part of an answer only, such as labels; repeatable.")
-@click.option(
-    "--runs", type=click.IntRange(200), help="Trainings on each data set, at most. [default: as the pair needs]"
-)
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="The budget of time for all pairs.")
+@click.option("--view", "views", multiple=True, help="Use only this part of the output, such as labels; repeatable.")
+@click.option("--runs", type=click.IntRange(200), help="Maximum trainings on each data set. [default: by the pair]")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time limit for all pairs.")
 @click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="A folder for the runs; an audit goes on there."
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="A folder for the runs; an audit resumes from it."
 )
-@click.option("--page", type=OutputFile(), help="Write a page for a reviewer: HTML, of attacks with a plot.")
-@click.option("--force", is_flag=True, help="Replace what --page names if it exists.")
+@click.option("--page", type=OutputFile(), help="Write an HTML page for a reviewer; for attacks, with a plot.")
+@click.option("--force", is_flag=True, help="Replace the file of --page if it exists.")
 @json_option
 def audit(
     model: Path | None,
@@ -99,12 +101,12 @@ def audit(
 ) -> None:
     """Attack the privacy claim of a system, or check the file MODEL that `hedgerow train` wrote.
 
-    A system is trained many times on pairs of data sets that differ in one record. What tells the two apart bounds epsilon
-    from below, with the stated confidence for all pairs together. If a bound is above the claim, the claim is refuted, and
-    the exit code is 4.
+    A system is trained many times on pairs of data sets that differ in one record. From how well its outputs distinguish the two,
+    a lower bound on epsilon follows, with the stated confidence for all pairs together. If a bound is above the claim, the claim
+    is refuted and the exit code is 4.
 
-    A MODEL is checked against its certificate: what it holds must be explained by what was paid for. The exit code is 4 if
-    anything is unexplained. A certificate that says itself that no guarantee holds is printed and refutes nothing: the exit
+    A MODEL is checked against its certificate: the charged plan must explain everything that the model contains. The exit code is
+    4 if anything is unexplained. A certificate that says itself that no guarantee holds is printed and refutes nothing: the exit
     code is then 0.
     """
     if sum((model is not None, system is not None, everything)) != 1:
@@ -123,7 +125,7 @@ def audit(
 
 
 def _refuse_ignored(context: click.Context, model: Path | None, everything: bool) -> None:
-    """Raise UsageError if an option was given that would change nothing."""
+    """Raise UsageError if an option was given that has no effect."""
     given = {
         name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
     }
@@ -138,7 +140,7 @@ def _refuse_ignored(context: click.Context, model: Path | None, everything: bool
 
 
 def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
-    """Raise UsageError before any work if no page could be written."""
+    """Raise UsageError, before any work, if no page can be written."""
     if page is None:
         return
     if model is not None and page.exists() and page.samefile(model):
@@ -146,7 +148,7 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
     refuse_overwriting(page, force)
     if model is None:
         try:
-            import matplotlib.figure  # noqa: F401  - only to see whether it is there
+            import matplotlib.figure  # noqa: F401  - only to check that it is installed
         except ImportError as error:
             raise click.UsageError(
                 'the plot of --page needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
@@ -154,14 +156,14 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
 
 
 def _checked(model: Path) -> list[Finding]:
-    """Return what the contents of a saved model say."""
+    """Return the findings about the contents of a saved model."""
     from hedgerow.audit.contents import check_model
 
     return check_model(model)
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
-    """Return what the attacks found."""
+    """Return the findings of the attacks."""
     from hedgerow.audit.attack import attack
     from hedgerow.audit.cases import case
     from hedgerow.audit.systems import private_trials, published_trials
@@ -233,7 +235,7 @@ def _say(findings: Sequence[Finding]) -> None:
 
 
 def about_model(path: Path) -> dict[str, str]:
-    """Return which file was checked, by which version, and what it claims."""
+    """Return the file that was checked, the version that checked it, and the claim."""
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
     names = {info.class_name: info.name for info in list_systems()}
     with path.open("rb") as file:
@@ -250,7 +252,7 @@ def about_model(path: Path) -> dict[str, str]:
 
 
 def model_verdict(findings: Sequence[Finding]) -> str:
-    """Return what the check of a model comes to."""
+    """Return the overall result of the check of a model."""
     refuted = sum(found.refuted for found in findings)
     if refuted:
         return f"{refuted} unexplained"
@@ -260,7 +262,7 @@ def model_verdict(findings: Sequence[Finding]) -> str:
 def write_page(
     findings: Sequence[Finding], path: Path, about: Mapping[str, str] | None = None, *, force: bool = False
 ) -> None:
-    """Write the findings as a page: of attacks with a plot, of a model with what was checked."""
+    """Write the findings as a page: for attacks with a plot, for a model with the list of checks."""
     from hedgerow.plots import Page
 
     page = Page("Audit" if about is None else f"Audit of {about['file']}")

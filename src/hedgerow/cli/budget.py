@@ -1,4 +1,4 @@
-"""``hedgerow budget create | raise | close | show | list | verify | report``: the ledgers of whoever keeps a budget."""
+"""``hedgerow budget create | raise | close | show | list | verify | report``: manage ledgers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
     "write_report",
 ]
 
-reason_option = click.option("--reason", required=True, help="Why; it is kept for good.")
+reason_option = click.option("--reason", required=True, help="The reason, which is recorded permanently.")
 
 
 def _name(dataset: str | None) -> str:
@@ -50,11 +50,11 @@ def _name(dataset: str | None) -> str:
 @click.command()
 @ledger_options
 @click.option("--epsilon", type=float, help="The ceiling on the sum of the fits' epsilons.")
-@click.option("--rho", type=float, help="In place of --epsilon: the ceiling on the fits' sum in zero-concentrated DP.")
+@click.option("--rho", type=float, help="In place of --epsilon: the ceiling on the sum of rho (zero-concentrated DP).")
 @click.option(
     "--delta", type=float, default=0.0, callback=checked_delta, help="The ceiling on the sum of deltas. [default: 0]"
 )
-@click.option("--draws", type=int, help="Beside --rho: the ceiling on normal draws. [default: 2**30]")
+@click.option("--draws", type=int, help="With --rho: the ceiling on normal draws. [default: 2**30]")
 @click.option(
     "--adjacency",
     type=click.Choice(get_args(Adjacency)),
@@ -62,7 +62,7 @@ def _name(dataset: str | None) -> str:
     show_default=True,
     help="What neighboring data sets are.",
 )
-@click.option("--person", metavar="COLUMN", help="The column that tells persons apart: only fits by it are booked.")
+@click.option("--person", metavar="COLUMN", help="The column that identifies persons. Other fits are refused.")
 @click.option("--records-per-person", type=int, default=1, show_default=True, help="The unit of protection.")
 @click.option("--parent", help="The ledger of which this one is a share.")
 def create(
@@ -99,7 +99,7 @@ def raise_(
     draws: int | None,
     reason: str,
 ) -> None:
-    """Raise a ledger's ceiling. What was promised before then holds for the raised one only."""
+    """Raise a ledger's ceiling. Earlier guarantees then hold for the raised ceiling only."""
     store, name = store_of(address), _name(dataset)
     store.raise_ceiling(name, epsilon=epsilon, delta=delta, rho=rho, draws=draws, reason=reason)
     click.echo(f"raised {name} in {store.address}", err=True)
@@ -109,7 +109,7 @@ def raise_(
 @ledger_options
 @reason_option
 def close(address: str | None, dataset: str | None, reason: str) -> None:
-    """Close a ledger for good: nothing more is booked in it or in its shares."""
+    """Close a ledger for good: neither it nor its shares accept further charges."""
     store, name = store_of(address), _name(dataset)
     store.close_ledger(name, reason=reason)
     click.echo(f"closed {name} in {store.address}", err=True)
@@ -230,9 +230,9 @@ def list_(address: str | None, as_json: bool) -> None:
 
 @click.command()
 @ledger_options
-@click.option("--head", help="What the ledger's head was at some time, kept elsewhere.")
+@click.option("--head", help="An earlier head of the ledger, kept elsewhere.")
 def verify(address: str | None, dataset: str | None, head: str | None) -> None:
-    """Check every link of a ledger's chain; exit code 1 where one is broken, which is named."""
+    """Check every link of a ledger's chain. If a link is broken, it is named and the exit code is 1."""
     store, name = store_of(address), required(dataset, "--dataset", "HEDGEROW_DATASET")
     store.verify(name, head)
     click.echo(f"{name} is as it was written; its head is {store.ledger(name).head}")
@@ -240,12 +240,12 @@ def verify(address: str | None, dataset: str | None, head: str | None) -> None:
 
 @click.command()
 @ledger_options
-@click.option("--out", type=OutputFile(), required=True, help="The HTML file to write, whole or not at all.")
+@click.option("--out", type=OutputFile(), required=True, help="The HTML file to write, completely or not at all.")
 @force_option
 def report(address: str | None, dataset: str | None, out: Path, force: bool) -> None:
-    """Write a page about a ledger: ceiling, what is left, every entry with its certificate, spending over time.
+    """Write a page about a ledger: ceiling, what is left, every entry with its certificate, and spending over time.
 
-    Pictures need the extra "plot". The page holds no record, no address on the web and no script.
+    Pictures need the extra "plot". The page contains no records, no web addresses and no scripts.
     """
     refuse_overwriting(out, force)
     ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))

@@ -1,4 +1,4 @@
-"""``hedgerow data``: write a published data set as files that the other commands read."""
+"""``hedgerow data``: write a published data set to files that the other commands read."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LOADERS = {
     type=click.Path(file_okay=False, writable=True, path_type=Path),
     default=".",
     show_default=True,
-    help="The folder to write to; it is made if it does not exist.",
+    help="The folder to write to. It is created if it does not exist.",
 )
 @force_option
 def data(name: str, out: Path, force: bool) -> None:
     """Write the published data set NAME: its records as CSV and its public schema as TOML.
 
-    The files are NAME.csv, NAME.toml and, where the set has a test part of its own, NAME-test.csv. The set is looked for
-    where HEDGEROW_DATA points, then in the cache; otherwise it is downloaded, where its licence allows that.
+    The files are NAME.csv, NAME.toml and, if the set has a separate test part, NAME-test.csv. The set is looked for in the folder
+    HEDGEROW_DATA, then in the cache. Otherwise it is downloaded, if its licence allows that.
     """
     found: Dataset = LOADERS[name]()
     tables = {out / f"{name}.csv": (found.X, found.y)}

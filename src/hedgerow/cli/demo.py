@@ -1,4 +1,4 @@
-"""``hedgerow demo``: private models beside a rule that ignores features and models without privacy, on a public set."""
+"""``hedgerow demo``: private models beside non-private models and a rule without features, on a public data set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What the demo measured: scores (splits, rules, figures), the names of the rules, and our model of the last split."""
+    """The demo's measurements: scores (splits, rules, figures), the rules' names, and the library's model of the last split."""
 
     scores: Floats
     rules: tuple[str, ...]
@@ -33,7 +33,7 @@ class Comparison:
 
 
 @click.command()
-@click.option("--regression", is_flag=True, help="Predict a number: how often people visit a doctor.")
+@click.option("--regression", is_flag=True, help="Predict a number: visits to a doctor.")
 @click.option(
     "--epsilon",
     type=float,
@@ -42,21 +42,21 @@ class Comparison:
     show_default=True,
     help="The privacy budget of each fit.",
 )
-@click.option("--splits", type=click.IntRange(2, 1000), default=10, show_default=True, help="How many random splits.")
+@click.option("--splits", type=click.IntRange(2, 1000), default=10, show_default=True, help="Number of random splits.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Fixes the splits, not the noise.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default="hedgerow-demo",
     show_default=True,
-    help="The folder for a picture, a card and the model: a new or empty one, or one of an earlier demo.",
+    help="The folder for a picture, a card and the model: new, empty, or of an earlier demo.",
 )
 def demo(regression: bool, epsilon: float, splits: int, seed: int, out: Path) -> None:
     """Train on a public survey, compare with other rules, and show what was learned.
 
-    The survey (Fair, 1978) comes with statsmodels, and so do the visits to a doctor of --regression (the RAND Health
-    Insurance Experiment); no network is used. The splits are the same at each run; the noise of the private fits comes from
-    the operating system and never is.
+    The survey (Fair, 1978) comes with statsmodels, and so do the doctor visits of --regression (the RAND Health Insurance
+    Experiment). No network is used. The splits are the same in each run. The noise of the private fits is not: it comes from the
+    operating system.
     """
     subject = VISITS if regression else AFFAIRS
     records = subject.load()
@@ -96,7 +96,7 @@ def _cell(values: Floats) -> str:
 
 
 def _report(subject: Subject, records: Dataset, found: Comparison, epsilon: float) -> list[str]:
-    """Return the page that the demo prints, no line wider than 100 columns."""
+    """Return the page that the demo prints, at most 100 columns wide."""
     n_records, n_features = records.X.shape
     splits = len(found.scores)
     names = [_with_privacy(subject, name, epsilon) for name in found.rules]
@@ -141,12 +141,12 @@ def _next(regression: bool) -> list[str]:
 
 
 def _lead(subject: Subject, found: Comparison) -> str:
-    """Say by how many standard errors the ensemble beats the baseline; both answer for the same records."""
+    """Return by how many standard errors the ensemble beats the baseline on the same records."""
     baseline = found.rules.index(subject.baseline)
     figure = next(iter(subject.figures)).removeprefix("test ")
     mean, error = _mean_and_error(found.scores[:, 0, 0] - found.scores[:, baseline, 0])
     whose = f"{found.rules[0]}'s {figure} is"
-    if error <= 1e-12:  # the same difference in every split, but for the rounding of its mean
+    if error <= 1e-12:  # the same difference in every split, up to the rounding of its mean
         return f"{whose} {mean:+.3f} from the {subject.baseline}'s in every split."
     side = "above" if mean >= 0 else "below"
     return f"{whose} {abs(mean) / error:.1f} standard errors {side} the {subject.baseline}'s, paired."

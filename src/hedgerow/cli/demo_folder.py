@@ -1,4 +1,4 @@
-"""What ``hedgerow demo`` leaves behind: a picture, a card and a model, in a folder that is its own."""
+"""The output of ``hedgerow demo``: a picture, a card and a model, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CURVES, CARD, MODEL = "curves.png", "card.html", "model.hedgerow"
 
 
 def claim_folder(folder: Path) -> None:
-    """Make the folder the demo's, or raise UsageError where somebody else's files stand in it."""
+    """Claim the folder for the demo, or raise UsageError if it contains other files."""
     mark = folder / MARK
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def claim_folder(folder: Path) -> None:
 
 
 def fill_folder(folder: Path, model: PrivateEstimator, title: str) -> list[str]:
-    """Write what the model learned into the demo's folder, and return what to say of it."""
+    """Write what the model learned to the demo's folder, and return lines that describe it."""
     from hedgerow.plots import Page
     from hedgerow.plots.axes import png_bytes
     from hedgerow.plots.card import curves_figure, write_card

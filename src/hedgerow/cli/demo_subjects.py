@@ -1,4 +1,4 @@
-"""What ``hedgerow demo`` can be about: a public set, the rules that are compared on it, and the figures that compare them."""
+"""The subjects of ``hedgerow demo``: a public data set, the rules that are compared on it, and the figures that compare them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["AFFAIRS", "VISITS", "Subject"]
 
 @dataclass(frozen=True)
 class Subject:
-    """A public set and what is measured on it; of the rules the first is ours, and the one named ``baseline`` ignores features.
+    """A public data set and its measurements. The first rule is the library's, and the one named ``baseline`` ignores features.
 
-    ``figures`` take a fitted rule, features and labels. Those of ``private`` rules are fitted with the demo's epsilon each.
+    ``figures`` take a fitted rule, features and labels. Each rule in ``private`` is fitted with the demo's epsilon.
     """
 
     title: str
@@ -43,12 +43,12 @@ class Subject:
 
 
 def _named(schema: Schema) -> Any:
-    """Return the places of the features that are no numbers."""
+    """Return the positions of the features that are not numeric."""
     return np.flatnonzero(~np.array(schema.is_numeric))
 
 
 def _scaled(schema: Schema) -> Any:
-    """Return how features are made ready for a linear model."""
+    """Return the preprocessing of features for a linear model."""
     return make_column_transformer((OneHotEncoder(), _named(schema)), remainder=StandardScaler())
 
 

@@ -1,4 +1,4 @@
-"""``hedgerow doctor``: what is installed, what the machine offers, and whether a ledger store is sound."""
+"""``hedgerow doctor``: check what is installed, what the machine offers, and whether a ledger store is intact."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ EXTRAS = {
 def doctor(address: str | None, as_json: bool) -> int:
     """Print versions, cores, the folder of compiled kernels and the extras; check a ledger store.
 
-    With --ledger, or where HEDGEROW_LEDGER is set, every ledger of the store is verified. The exit code is 1 where something
-    is wrong: a package is missing, compiled kernels cannot be kept, or the store is damaged or cannot be read.
+    With --ledger, or if HEDGEROW_LEDGER is set, every ledger of the store is verified. The exit code is 1 if something is wrong:
+    a package is missing, compiled kernels cannot be saved, or the store is damaged or cannot be read.
     """
     found: dict[str, Any] = {
         "hedgerow": __version__,
@@ -75,7 +75,7 @@ def _cores() -> dict[str, int]:
 
 
 def _kernels() -> dict[str, Any]:
-    """Return where compiled kernels are kept, how many files stand there, and whether it can be written."""
+    """Return the folder of compiled kernels, the number of its files, and whether it can be written."""
     from hedgerow.compiled import kept_in
     from hedgerow.mechanisms import kernels
 
@@ -93,7 +93,7 @@ def _kernels() -> dict[str, Any]:
 
 
 def _store(address: str) -> dict[str, Any]:
-    """Return what a store holds, and what is wrong with it."""
+    """Return the contents of a store, and what is wrong with it."""
     from hedgerow.ledgers.store import LedgerStore
 
     found: dict[str, Any] = {"address": None, "ledgers": {}, "error": None}
@@ -120,7 +120,7 @@ def _ledger(store: Any, name: str) -> dict[str, Any]:
 
 
 def _wrong(found: dict[str, Any]) -> Iterator[str]:
-    """Yield a sentence for everything that is wrong."""
+    """Yield a sentence for each problem."""
     for name, installed in found["packages"].items():
         if installed is None:
             yield f"{name} is not installed; install hedgerow again with pip."

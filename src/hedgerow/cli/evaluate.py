@@ -1,4 +1,4 @@
-"""``hedgerow evaluate``: a private report card of a saved model on a file of records, and the files that hold such cards."""
+"""``hedgerow evaluate``: a private report card of a saved model on a file of records, and files of such cards."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ MODEL = "model_sha256"
 
 
 def report_values(card: Card, model: Path) -> dict[str, Any]:
-    """Return a report card as plain values for JSON, with the digest of the model file that it is about."""
+    """Return a report card as plain values for JSON, with the digest of its model file."""
     return {MODEL: _digest(model), **card_values(card)}
 
 
 def read_report(path: Path, model: Path) -> Card:
-    """Return the report card of a model file that ``hedgerow evaluate`` wrote to a file.
+    """Return the report card of a model file from a file that ``hedgerow evaluate`` wrote.
 
     Raises
     ------
     FileFormatError
-        If the file holds no report card.
+        If the file contains no report card.
     click.UsageError
-        If it is another model's.
+        If the card is of another model.
     """
     try:
         values = json.loads(path.read_bytes())
@@ -85,7 +85,7 @@ def _digest(model: Path) -> str:
     "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the report."
 )
 @click.option(
-    "--delta", type=float, callback=checked_delta, help="Above 0: normal noise, which is less for many classes."
+    "--delta", type=float, callback=checked_delta, help="Above 0: normal noise, which is smaller for many classes."
 )
 @target_option
 @click.option(
@@ -93,7 +93,7 @@ def _digest(model: Path) -> str:
     type=int,
     default=64,
     show_default=True,
-    help="Public bins of a probability, or of the residual, an even number.",
+    help="Number of public bins of a probability or residual; even.",
 )
 @click.option(
     "--adjacency",
@@ -106,7 +106,7 @@ def _digest(model: Path) -> str:
 @click.option(
     "--out",
     type=OutputFile(),
-    help="A file to write the report to as well, as JSON: `hedgerow card --report` takes it.",
+    help="Also write the report to this file, as JSON for `hedgerow card --report`.",
 )
 @force_option
 @memory_option
@@ -133,15 +133,15 @@ def evaluate(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Ask privately how good the model file MODEL is on the records of DATA, which had no part in it.
+    """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
-    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet", and is read block by block.
+    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". It is read block by block.
 
-    The report card goes to stdout, and with --out as JSON to a file: accuracy, ROC AUC and Brier score, or RMSE, MAE, R2 and bias
-    where the model predicts a number, each with an interval for these records and one for the population that they come from, and
-    the certificate. Evaluations of the same records add up.
+    The report card is written to stdout, and with --out as JSON to a file. It has accuracy, ROC AUC and Brier score; for a model
+    that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and one for the
+    population that they come from. The certificate follows. The costs of evaluations of the same records add up.
 
-    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3.
+    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3.
     """
     if out is not None:
         refuse_overwriting(out, force, model, *data)

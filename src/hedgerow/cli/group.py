@@ -1,4 +1,4 @@
-"""A group of commands that are imported when they are used, and the one place where errors and interruptions end."""
+"""A group of commands that are imported when they are used, and the one place that handles errors and interruptions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
-NOTHING_READ = 5  # of some column, or of the labels
+NOTHING_READ = 5  # in a column, or in the labels
 
-# The first kind that fits decides; what is not listed is a failure.
+# The first matching kind decides. Anything else is a failure.
 EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (BudgetExceeded, BUDGET_REFUSED),
     (click.UsageError, WRONG_USAGE),
@@ -47,11 +47,11 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (click.Abort, INTERRUPTED),  # click's name for Ctrl-C
     (KeyboardInterrupt, INTERRUPTED),
 )
-AGAIN = 0.005  # seconds after which an interruption that was swallowed comes once more
+AGAIN = 0.005  # seconds until an interruption that was swallowed is raised again
 
 
 class BrokenOff(click.ClickException):
-    """A failure together with what it leaves behind; its exit code is the failure's."""
+    """A failure together with what was spent and written before it; its exit code is the failure's."""
 
     def __init__(self, error: BaseException, outcome: str) -> None:
         super().__init__(f"{sentence(error)} {outcome}")
@@ -62,8 +62,8 @@ class BrokenOff(click.ClickException):
 class LazyGroup(click.Group):
     """A click group whose commands are (module, summary) by name.
 
-    A command that fails ends with one sentence on stderr and the exit code of its exception, never with a traceback:
-    the frames of a fit may show what a record holds.
+    A command that fails ends with one sentence on stderr and the exit code of its exception, never with a traceback, because
+    the frames of a fit may show the contents of a record.
     """
 
     def __init__(self, *args: Any, commands_by_name: Mapping[str, tuple[str, str]], **extra: Any) -> None:
@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
         self._homes = commands_by_name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, as a person meets them."""
+        """Return the names of the commands, in the order in which a user needs them."""
         return list(self._homes)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
         module = import_module(self._homes[cmd_name][0])
         name = (
             cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_"
-        )  # what is a word of Python's takes an underscore
+        )  # the attribute of a Python keyword has an underscore
         command: click.Command = getattr(module, name)
         return command
 
@@ -109,31 +109,29 @@ class LazyGroup(click.Group):
                 result = super().main(args, prog_name, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
             if sys.stdout is not None:
-                sys.stdout.flush()  # that the result did not fit is found here, and not while Python ends
+                sys.stdout.flush()  # so that a full disk is noticed here, not while Python ends
         except BrokenPipeError:
-            code = FAILURE  # whoever read the result has what was wanted; click ends so, too
+            code = FAILURE  # the reader of the pipe has what it wanted; click ends in the same way
         except (Exception, KeyboardInterrupt, BudgetExceeded) as error:
             code = exit_code(error)
             _say(error)
         if args is None and threading.current_thread() is threading.main_thread():
-            signal.signal(
-                signal.SIGINT, signal.SIG_IGN
-            )  # the process is ours, and it ends: nothing is left to interrupt
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is ending, so nothing is left to interrupt
         _let_go(sys.stdout)
         _let_go(sys.stderr)
         sys.exit(code)
 
 
 def _say(error: BaseException) -> None:
-    """Write the sentence of an error to stderr, if it takes any."""
+    """Write the sentence of an error to stderr, if stderr accepts it."""
     with suppress(OSError):
         if isinstance(error, BrokenOff) and error.is_interrupt:
-            click.echo(err=True)  # closes the terminal's ^C, as click does
+            click.echo(err=True)  # ends the line of the terminal's ^C, as click does
         click.echo(f"Error: {sentence(error)}", err=True)
 
 
 def _let_go(stream: TextIO | None) -> None:
-    """Drop what a stream could not write: Python would try again at its end, complain, and change the exit code."""
+    """Drop what a stream could not write: otherwise Python tries again at its end, complains, and changes the exit code."""
     if stream is None:
         return
     try:
@@ -150,15 +148,15 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Write a warning to stderr; of one that is meant for users, only what it says."""
+    """Write a warning to stderr; for a warning that is meant for users, only its message."""
     for_users = issubclass(category, UserWarning)
     text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno, line)
-    with suppress(OSError):  # as Python does: nobody reads stderr
+    with suppress(OSError):  # as Python does if stderr is closed
         click.echo(text, err=True, nl=False)
 
 
 def show_help_if_alone(context: click.Context) -> None:
-    """Print a group's help if no command of it is called."""
+    """Print a group's help if it is called without a command."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -171,17 +169,17 @@ def exit_code(error: BaseException) -> int:
 
 
 def sentence(error: BaseException) -> str:
-    """Return what a person reads about an exception.
+    """Return the message of an exception for a user.
 
-    The messages of our own errors, of click's and of the system depend on nothing that a record holds. Of any other
-    exception only its type and its place are told.
+    The messages of the library's, click's and the system's exceptions do not depend on the contents of records. For any other
+    exception, only its type and place are shown.
     """
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return "interrupted."
     if isinstance(error, click.UsageError):
         text = error.format_message()
         if isinstance(error, click.MissingParameter):
-            text = " ".join(text.split())  # click lists choices over several lines
+            text = " ".join(text.split())  # click lists choices on several lines
         return (
             text
             + ("" if text.endswith(".") else ".")
@@ -204,10 +202,10 @@ def sentence(error: BaseException) -> str:
 
 @contextmanager
 def heard() -> Iterator[None]:
-    """Deliver an interruption again that fell into a destructor or a weak reference's callback, which Python ignores.
+    """Raise an interruption again that occurred in a destructor or a weak reference's callback, where Python ignores it.
 
-    Python would print it with a traceback and go on. What SQLAlchemy logs of an interruption within its pool is not shown
-    either: the interruption itself goes on, and says what is to be said.
+    Python would print it with a traceback and continue. SQLAlchemy's log of an interruption within its pool is not shown either,
+    because the interruption itself continues and has its own message.
     """
     before = sys.unraisablehook
 
@@ -221,7 +219,7 @@ def heard() -> Iterator[None]:
         timer.start()
 
     timers: list[threading.Timer] = []
-    silent = logging.NullHandler()  # with a handler of its own, nothing goes to Python's last resort, which is stderr
+    silent = logging.NullHandler()  # without a handler, Python's handler of last resort would write to stderr
     logging.getLogger("sqlalchemy").addHandler(silent)
     sys.unraisablehook = hook
     try:
@@ -229,5 +227,5 @@ def heard() -> Iterator[None]:
     finally:
         sys.unraisablehook = before
         logging.getLogger("sqlalchemy").removeHandler(silent)
-        for timer in timers:  # the command is over, and so is what it should have interrupted
+        for timer in timers:  # the command is over, so there is nothing left to interrupt
             timer.cancel()

@@ -1,4 +1,4 @@
-"""The commands that are groups: ``hedgerow budget`` and ``hedgerow schema``. Their commands are imported when they run."""
+"""The commands that are groups, ``hedgerow budget`` and ``hedgerow schema``, whose commands are imported when they run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ BUDGET = {
 @click.group("budget", cls=LazyGroup, commands_by_name=BUDGET, invoke_without_command=True)
 @click.pass_context
 def budget(context: click.Context) -> None:
-    """Keep the privacy budgets of data sets, across processes and people.
+    """Manage the privacy budgets of data sets, across processes and people.
 
-    What these commands show holds no record: a ledger knows what was asked, never what was answered.
+    These commands show no contents of records: a ledger contains queries, never their answers.
     """
     show_help_if_alone(context)
 
@@ -41,7 +41,7 @@ SCHEMA = {
 def schema(context: click.Context) -> None:
     """Draft a schema, release one, or check one against its data.
 
-    Init and check read records without protection and are for their owner alone: what they write must not leave the building.
-    What release writes is covered by the certificate that it prints.
+    Init and check read records without protection and are for the data owner only: what they write must not leave the building.
+    The output of release is covered by the certificate that it prints.
     """
     show_help_if_alone(context)

@@ -31,22 +31,22 @@ from hedgerow.trees import ForestModel
 
 __all__ = ["card", "export", "inspect"]
 
-WIDEST = 60  # letters to which names are padded: one long name must not make every line as long
+WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
 MARKDOWN = (".md", ".markdown")
 
 
 @click.command()
 @click.argument("model", type=InputFile())
 @click.option(
-    "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, from 1 on."
+    "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, counted from 1."
 )
 @click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
 @json_option
 def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None:
-    """Show what the model file MODEL holds: class, parameters, certificate, sizes and feature importances.
+    """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
 
-    With --tree, a tree is printed with its tests. A value outside a feature's range counts as the nearer end of it.
-    All that is shown was released by the fit; it is covered by the certificate, or listed there as not covered.
+    With --tree, a tree is printed with its tests. A value outside a feature's range is clipped to the range. Everything shown was
+    released by the fit. The certificate covers it, or lists it as not covered.
     """
     estimator = load(model)
     found = {
@@ -69,7 +69,7 @@ def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None
 
 
 def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
-    """Return how many rounds ran, and how many trees, nodes and leaves there are, or cells; None of what the model has not."""
+    """Return the numbers of rounds, trees, nodes, leaves or cells; None for those that the model does not have."""
     model, arrays = estimator.model_, estimator.model_.to_arrays()
     if isinstance(model, AdditiveModel):
         cuts = [len(term.cuts) for term in model.own.terms]
@@ -133,14 +133,14 @@ def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
 @click.command()
 @click.argument("model", type=InputFile())
 @click.option(
-    "--out", type=OutputFile(), required=True, help="The file to write: Markdown if its name ends in .md, else HTML."
+    "--out", type=OutputFile(), required=True, help="The file to write: Markdown if it ends in .md, else HTML."
 )
 @click.option("--title", help="The card's heading. [default: the model file's name]")
 @click.option(
     "--report",
     "report_path",
     type=InputFile(),
-    help="A report card of this model, as `hedgerow evaluate --out` writes it.",
+    help="A report card of this model from `hedgerow evaluate --out`.",
 )
 @ledger_options
 @force_option
@@ -155,9 +155,9 @@ def card(
 ) -> None:
     """Write the card of the model file MODEL: its guarantee, what it reads, what it learned, and its limits.
 
-    With --report, also how good the model is; with --ledger and --dataset, what was spent on the records, and by whom. The page
-    opens from disk: pictures, which need the extra "plot", are in it, and no address on the web and no script. All of it was
-    released; it costs nothing.
+    With --report, the card also shows the model's performance. With --ledger and --dataset, it shows what was spent on the
+    records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
+    addresses and no scripts. Everything on the page was released, so it costs nothing.
     """
     from hedgerow.plots import MarkdownPage, Page
     from hedgerow.plots.card import write_card
@@ -174,25 +174,25 @@ def card(
 
 @click.command()
 @click.argument("model", type=InputFile())
-@click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="What is written.")
+@click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="The format.")
 @click.option(
-    "--out", type=OutputFile(), help="The file to write, whole or not at all. [default, but for onnx: stdout]"
+    "--out", type=OutputFile(), help="The file to write, completely or not at all; required for onnx. [default: stdout]"
 )
 @force_option
 @click.option(
-    "--table", help="sql: the table whose records are predicted; with a schema's name and a dot before it, or without."
+    "--table", help="sql: the table of records to predict, optionally with a schema's name and a dot before it."
 )
 @click.option(
     "--dialect", type=click.Choice(sorted(DIALECTS)), default="duckdb", show_default=True, help="sql: the engine."
 )
-@click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column that the result holds too; repeatable.")
+@click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column to copy to the result; repeatable.")
 def export(
     model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
 ) -> None:
     """Write the model file MODEL for other programs: an ONNX graph, one SQL statement, or JSON.
 
-    All of them answer as `hedgerow predict` does, label by label. Nothing is spent: they are made of what the fit released. ONNX
-    needs the package onnx. A table whose own name has a dot is for Python's model.to_sql.
+    All of them give the same predictions as `hedgerow predict`. Nothing is spent, because they use released values only. ONNX
+    needs the package onnx. If the name of a table contains a dot, use Python's model.to_sql.
     """
     if kind == "sql" and not table:
         raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")

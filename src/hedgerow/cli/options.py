@@ -1,4 +1,4 @@
-"""Options and arguments that several commands take, and what they stand for: files, ledgers, persons."""
+"""Options and arguments that several commands share, and their values: files, ledgers, persons."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ read off the records. Write a TOML file such as
 
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one, every entry of which you must confirm."""
 
-ADJACENCIES = ("add-remove", "replace-one")  # of ``hedgerow.privacy.accounting``, which loads slowly
+ADJACENCIES = ("add-remove", "replace-one")  # as in ``hedgerow.privacy.accounting``, whose import is slow
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -78,7 +78,7 @@ class InputFile(click.Path):
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path, or fail where there is no file."""
+        """Return the path, or fail if there is no file."""
         if value == "-" and not os.path.lexists("-"):
             self.fail("there is no file '-'; pass /dev/stdin to read what a pipe brings.", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
@@ -92,14 +92,14 @@ class InputFolder(click.Path):
 
 
 class OutputFile(click.Path):
-    """A file that can be written, which is known before any budget is spent."""
+    """A file that can be written, which is checked before any budget is spent."""
 
     def __init__(self) -> None:
         # Resolved, so that a link to a file stays a link.
         super().__init__(dir_okay=False, resolve_path=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path, or fail where no file could be put."""
+        """Return the path, or fail if no file can be written there."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.exists() and not path.is_file():
             self.fail(f"{path} is no ordinary file, so it cannot be replaced by one.", param, ctx)
@@ -112,13 +112,13 @@ class OutputFile(click.Path):
         return path
 
 
-class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it takes none before click 8.2
-    """A file of records, or a pattern that names several of one kind, in the order of their names."""
+class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic before click 8.2
+    """A file of records, or a pattern for several files of one kind, in the order of their names."""
 
     name = "file or pattern"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
-        """Return the paths, or fail where there is no file or they are of two kinds."""
+        """Return the paths, or fail if there is no file or they are of two kinds."""
         one = InputFile()
         if not has_magic(str(value)) or Path(value).exists():
             return (one.convert(value, param, ctx),)
@@ -133,7 +133,7 @@ class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it takes none bef
 
 
 def checked_memory(context: click.Context, parameter: click.Parameter, value: str) -> int:
-    """Return a number of bytes, of a text such as 512MiB or 2GB."""
+    """Return a number of bytes from a text such as 512MiB or 2GB."""
     text = value.strip().lower().removesuffix("b")
     digits = text.rstrip("kmgti")
     try:
@@ -148,7 +148,7 @@ def checked_memory(context: click.Context, parameter: click.Parameter, value: st
 
 
 def checked_epsilon(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    """Return a privacy budget, which stands for its shortest decimal."""
+    """Return a privacy budget, read as its shortest decimal."""
     from hedgerow.privacy.exact import exact
 
     try:
@@ -171,7 +171,7 @@ def checked_delta(context: click.Context, parameter: click.Parameter, value: flo
 
 
 def checked_share(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    """Return a share of the lines, if one is given."""
+    """Return a share of the lines, if it is given."""
     if value is not None and not 0 < value < 1:
         raise click.BadParameter(
             f"{value} is no share; pass a number between 0 and 1, such as 0.2.", context, parameter
@@ -180,7 +180,7 @@ def checked_share(context: click.Context, parameter: click.Parameter, value: flo
 
 
 def refuse_overwriting(out: Path, force: bool, *inputs: Path) -> None:
-    """Raise UsageError if the output would replace a file that is read, or without ``force`` any file."""
+    """Raise UsageError if the output would replace an input file, or any file without ``force``."""
     if not out.exists():
         return
     if any(out.samefile(path) for path in inputs):
@@ -202,14 +202,14 @@ def _checked_separator(context: click.Context, parameter: click.Parameter, value
 
 
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
-    """Return the schema's path; whoever gives none is told first of all how to write one."""
+    """Return the schema's path. If it is missing, the error explains how to write a schema."""
     if value is None:
         raise click.UsageError(NO_SCHEMA, context)
     return value
 
 
 data_argument = click.argument("data", type=InputFile())
-force_option = click.option("--force", is_flag=True, help="Replace what --out names if it exists.")
+force_option = click.option("--force", is_flag=True, help="Replace the file of --out if it exists.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON document.")
 separator_option = click.option(
     "--separator",
@@ -222,9 +222,9 @@ schema_option = click.option(
     type=InputFile(),
     callback=_required_schema,
     is_eager=True,
-    help="TOML file that says what is public about the data.  [required]",
+    help="TOML file with the public description of the data.  [required]",
 )
-target_option = click.option("--target", help="The label's column. [default: the schema's target]")
+target_option = click.option("--target", help="The column of labels. [default: the schema's target]")
 files_argument = click.argument("data", type=DataFiles())
 memory_option = click.option(
     "--memory",
@@ -232,12 +232,12 @@ memory_option = click.option(
     default="1GiB",
     show_default=True,
     metavar="SIZE",
-    help="About how much memory codes and counts may take; what does not fit is put on disk.",
+    help="Approximate memory for codes and counts. The rest goes to disk.",
 )
 spill_option = click.option(
     "--spill",
     type=InputFolder(),
-    help="Where codes go that do not fit memory. [default: where the system puts temporary files]",
+    help="The folder for codes that exceed --memory. [default: the system's folder for temporary files]",
 )
 
 
@@ -262,7 +262,7 @@ def ledger_options(command: Command) -> Command:
 
 
 def required(value: str | None, option: str, variable: str) -> str:
-    """Return an option's value, or raise UsageError where neither it nor its variable is given."""
+    """Return an option's value, or raise UsageError if neither the option nor its variable is given."""
     if not value:
         raise click.UsageError(f"{option} is missing; pass it, or set {variable}.")
     return value
@@ -276,7 +276,7 @@ def store_of(address: str | None) -> LedgerStore:
 
 
 def ledger_or_none(address: str | None, dataset: str | None) -> Ledger | None:
-    """Return the ledger that a command books in, or None where neither option is given; one alone is a mistake."""
+    """Return the ledger that a command charges, or None if neither option is given. One option alone is an error."""
     if not address and not dataset:
         return None
     name = required(dataset, "--dataset", "HEDGEROW_DATASET")
@@ -286,14 +286,14 @@ def ledger_or_none(address: str | None, dataset: str | None) -> Ledger | None:
 person_option = click.option(
     "--person",
     metavar="COLUMN",
-    help="The column that says which person a record is of; it is no feature. At most K records of each person are read, "
+    help="The column that identifies the person of a record. It is not a feature. At most K records of each person are read, "
     "drawn at random. [default: the schema's]",
 )
 records_per_person_option = click.option(
     "--records-per-person",
     type=click.IntRange(1, MOST_RECORDS_OF_ONE),
     metavar="K",
-    help="Protect one person, of whom at most K records are read. Without a column of persons it is your promise that nobody has "
+    help="Protect a person, of whom at most K records are read. Without a column of persons, you promise that no person has "
     "more. [default: the schema's, or 1]",
 )
 

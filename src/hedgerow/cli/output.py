@@ -1,4 +1,4 @@
-"""What commands write: JSON documents, and the parts of a model that a person may read."""
+"""The output of commands: JSON documents, and the public values of a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_json(value: Any) -> None:
 
 
 def check_stdout() -> None:
-    """Raise OSError if stdout takes nothing, such as /dev/full, before there is a result that costs budget."""
+    """Raise OSError if stdout accepts nothing, as /dev/full, before a result costs budget."""
     if sys.stdout is None:
         return
     try:
@@ -46,7 +46,7 @@ def check_stdout() -> None:
 
 
 def model_values(model: PrivateEstimator) -> dict[str, Any]:
-    """Return what is public about a fitted model, but for what it learned, as plain values for JSON."""
+    """Return the public values of a fitted model, without what it learned, as plain values for JSON."""
     return {
         "class": type(model).__name__,
         "parameters": {
@@ -74,7 +74,7 @@ def card_values(card: Card) -> dict[str, Any]:
 
 
 def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a tree in the form of ``tree_values``; what stands below a test is indented."""
+    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
     if "branches" not in node:
         yield f"{'  ' * depth}always: {leaf_text(node)}"
         return

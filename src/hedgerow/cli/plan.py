@@ -1,4 +1,4 @@
-"""``hedgerow systems | plan``: what there is to train, and what a fit would cost, from public numbers alone."""
+"""``hedgerow systems | plan``: the systems, and the cost of a fit, from public numbers alone."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def systems(as_json: bool) -> None:
 
 @click.command()
 @schema_option
-@click.option("--records", type=int, required=True, help="How many records there are, as their owner states.")
-@click.option("--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget to think about.")
-@click.option("--delta", type=float, callback=checked_delta, help="Where a system has one.")
+@click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
+@click.option("--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget to plan for.")
+@click.option("--delta", type=float, callback=checked_delta, help="The delta, if the system has one.")
 @click.option(
     "--system",
-    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor where the schema has an outcome]",
+    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
 )
 @click.option(
     "--adjacency",
@@ -55,7 +55,7 @@ def systems(as_json: bool) -> None:
 )
 @records_per_person_option
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
-@click.option("--no-data", is_flag=True, help="Do not try the fit on made-up records.")
+@click.option("--no-data", is_flag=True, help="Do not try the fit on synthetic records.")
 @json_option
 def plan(
     schema_path: Path,
@@ -69,9 +69,10 @@ def plan(
     no_data: bool,
     as_json: bool,
 ) -> None:
-    """Say what a fit would cost and how large its noise would be, before anything is spent.
+    """Show what a fit would cost and how large its noise would be, before anything is spent.
 
-    It reads a schema and no records. What a fit would have on made-up records of that shape is no forecast for others.
+    It reads a schema and no records. The scores of a trial fit on synthetic records of that shape do not predict the scores on
+    other records.
     """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))

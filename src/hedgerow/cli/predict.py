@@ -1,4 +1,4 @@
-"""``hedgerow predict``: answer for the records of a file with a saved model."""
+"""``hedgerow predict``: predict the records of a file with a saved model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hedgerow.texts import listed
 
 __all__ = ["predict"]
 
-Answer = Callable[[Mapping[str, Any]], list[Any]]  # of records by columns: a row of answers for each
+Answer = Callable[[Mapping[str, Any]], list[Any]]  # from records by columns to a row of predictions for each record
 
 OPEN = (np.inf, -np.inf)  # ends of an interval
 
@@ -47,7 +47,7 @@ OPEN = (np.inf, -np.inf)  # ends of an interval
 @click.command()
 @click.argument("model", type=InputFile())
 @files_argument
-@click.option("--out", type=OutputFile(), help="The file to write, whole or not at all. [default: stdout]")
+@click.option("--out", type=OutputFile(), help="The file to write, completely or not at all. [default: stdout]")
 @force_option
 @click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
 @click.option(
@@ -55,19 +55,19 @@ OPEN = (np.inf, -np.inf)  # ends of an interval
     "level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="LEVEL",
-    help="Of a regressor: write the columns low and high too, between which a new outcome is with this probability, such as 0.9; "
-    "needs --report.",
+    help="For a regressor: also write the columns low and high, between which a new outcome is with this probability, such as "
+    "0.9. Requires --report.",
 )
 @click.option(
     "--report",
     type=InputFile(),
-    help="The report card that intervals follow from, as `hedgerow evaluate --out` writes it; reading it costs nothing.",
+    help="The report card for intervals, from `hedgerow evaluate --out`. Reading it costs nothing.",
 )
 @click.option(
     "--keep",
     multiple=True,
     metavar="COLUMN",
-    help="Write this column of DATA too, before the answers, such as a key; repeatable.",
+    help="Also write this column of DATA, such as a key, before the predictions; repeatable.",
 )
 @separator_option
 @json_option
@@ -83,17 +83,17 @@ def predict(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Predict the records of DATA with the model file MODEL: a file, CSV or Parquet by its name, or a quoted pattern.
+    """Predict the records of DATA with the model file MODEL. DATA is a CSV or Parquet file by its name, or a quoted pattern.
 
-    The schema's features are found in DATA by name; other columns, the target among them, are ignored, whatever their names, but
-    for those that --keep names. In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do;
-    there, pass X[list(schema.names)].
+    The schema's features are found in DATA by name. Other columns, including the target, are ignored, except those that --keep
+    names. In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass
+    X[list(schema.names)].
 
-    Records are read and answered block by block. The output is CSV with a header and one line per record of DATA, in its order,
-    the files of a pattern in that of their names: a line of a CSV file counts as a record
-    unless it is blank, and one with a wrong number of cells as a record whose cells are all missing.
+    Records are read and predicted block by block. The output is CSV with a header and one line per record, in the order of DATA.
+    The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A line with a wrong
+    number of cells is a record whose cells are all missing.
 
-    With --interval an end that reaches the end of the outcome's range is open: inf or -inf in CSV, null in JSON.
+    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf in CSV, null in JSON.
     """
     if as_json and out is not None:
         raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
@@ -111,7 +111,7 @@ def predict(
             _check_kept(table, keep, path)
         classes = list(estimator.schema_.classes)
         header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
-        # Answers on the terminal show by themselves how far it is.
+        # On a terminal, the predictions themselves show the progress.
         progress = stack.enter_context(
             ShareProgress(shown=out is not None or sys.stdout is None or not sys.stdout.isatty())
         )
@@ -134,7 +134,7 @@ def predict(
 
 
 def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float | None, report: Path | None) -> Answer:
-    """Return what answers for records, or raise UsageError where the model has no such answer."""
+    """Return the function that predicts records, or raise UsageError if the model does not support the request."""
     numbers = isinstance(estimator, PrivateRegressor)
     if proba and numbers:
         raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
@@ -178,7 +178,7 @@ def _check_kept(table: TableFile, keep: Sequence[str], data: Path) -> None:
 
 
 def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
-    """Return the names of the columns that are written, or raise UsageError where two would be one."""
+    """Return the names of the output columns, or raise UsageError if two are the same."""
     answers = (
         [f"probability_{label}" for label in classes] if proba else ["prediction", *(["low", "high"] if level else [])]
     )
@@ -197,7 +197,7 @@ def _rows(
     progress: ShareProgress,
     look: UnreadColumns,
 ) -> Iterator[list[Any]]:
-    """Yield one row per record, holding one block of records at a time, which ``look`` is shown."""
+    """Yield one row per record, with one block of records in memory at a time, which is passed to ``look``."""
     total = max(sum(sizes), 1)
     for place, table in enumerate(tables):
         for block in table.blocks():
@@ -205,7 +205,7 @@ def _rows(
             progress.read(None if share is None else (sum(sizes[:place]) + sizes[place] * share) / total)
             look.add({name: block[name] for name in estimator.schema_.names})
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnreadColumnWarning)  # a block's own: all are told at the end
+                warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
                 answers = answer({name: block[name] for name in estimator.schema_.names})
             kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
             yield from ([*own, *found] for own, found in zip(kept, answers, strict=False))
@@ -216,7 +216,7 @@ def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
 
 
 def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:
-    """Write one document: the classes if there are some, then a list of answers under a name, one record per line."""
+    """Write one document: the classes if there are any, then a list of predictions under a name, one record per line."""
     head = f'"classes": {json.dumps(classes)}, ' if classes else ""
     file.write(f'{{{head}"{name}": [')
     for place, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""The files of records that a command is given, and their columns beside those that a schema declares."""
+"""The files of records that a command reads, and their columns compared with a schema's."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def load_schema(path: Path, target: str | None, person: str | None = None) -> Sc
     Raises
     ------
     click.UsageError
-        When neither names a target, or both name a column of persons, and not the same.
+        If neither names a target, or the two name different columns of persons.
     FileFormatError, SchemaError
-        When the file holds no schema, or one by which no record could be encoded.
+        If the file contains no schema, or one that cannot encode a record.
     """
     schema = Schema.load(path)
-    Encoder(schema, max_bins=1)  # refuses what a model of any system would
+    Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
     if target is None and schema.target is None:
         raise click.UsageError(
             f"{path} names no target, so it is open which column holds the labels; pass --target COLUMN."
@@ -49,7 +49,7 @@ def load_schema(path: Path, target: str | None, person: str | None = None) -> Sc
 
 
 def with_person(schema: Schema, person: str | None, place: Path) -> Schema:
-    """Return a schema with the column of persons that an option names, or raise UsageError where it names another one."""
+    """Return a schema with the column of persons that an option names, or raise UsageError if the schema names another."""
     if person in (None, schema.person):
         return schema
     if schema.person is not None:
@@ -65,7 +65,7 @@ def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[l
     Raises
     ------
     SchemaError
-        When it lacks all: its first line is then no header but a record, which is not to be shown. Or when it has one of
+        If it lacks all of them: its first line is then a record and not a header, and must not be shown. Or if it has one of
         them twice.
     """
     wanted = dict.fromkeys([*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])])
@@ -81,7 +81,7 @@ def compare_columns(found: Sequence[str], schema: Schema, data: Path) -> tuple[l
 
 
 def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data: Path) -> None:
-    """Raise SchemaError if a file has a column that is read more than once; ``there`` says where each name stands."""
+    """Raise SchemaError if a file has a column that is read more than once; ``there`` gives the positions of each name."""
     for name in wanted:
         if len(places := there.get(name, ())) > 1:
             raise SchemaError(
@@ -91,7 +91,7 @@ def check_single(wanted: Iterable[str], there: Mapping[str, Sequence[int]], data
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
-    """Raise SchemaError unless the columns are those that the schema declares, in any order, of types that can be."""
+    """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
     lacking, extra = compare_columns(table.header, schema, data)
     if schema.person in lacking:
         raise SchemaError(
@@ -130,7 +130,7 @@ def _named(names: list[str]) -> str:
 
 
 def named(data: Sequence[Path]) -> str:
-    """Return how messages name the files."""
+    """Return the names of the files for messages."""
     return str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
 
 
@@ -146,7 +146,7 @@ def records_of(
 
 
 def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
-    """Check the columns of every file, and raise ConfigurationError where none has a record."""
+    """Check the columns of every file, and raise ConfigurationError if none has a record."""
     records = False
     for path in data:
         with open_table(path, form) as table:
@@ -164,8 +164,8 @@ def given(
     check: Callable[[TableFile, Path], None],
     person: str | None = None,
 ) -> tuple[Any, Any, Columns | None]:
-    """Return files as records that are read block by block, and nothing else; of a pipe, which is read once, its columns,
-    labels and persons.
+    """Return files as records that are read block by block, and nothing else. A pipe can be read only once: return its
+    columns, labels and persons.
     """
     if data[0].is_file():
         check_files(data, form, check)
@@ -176,5 +176,5 @@ def given(
 
 
 def groups_of(columns: Columns, person: str | None) -> Columns | None:
-    """Take the column of persons out of others, and return it, if one is named."""
+    """Remove the column of persons from the others and return it, if one is named."""
     return None if person is None else {person: columns.pop(person)}

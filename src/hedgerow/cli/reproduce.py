@@ -12,27 +12,27 @@ __all__ = ["reproduce"]
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option(
-    "--seeds", type=click.IntRange(1), help="Runs of every point.  [default: as the paper, or 10; with --quick 2]"
+    "--seeds", type=click.IntRange(1), help="Runs per point.  [default: as in the paper, or 10; with --quick 2]"
 )
 @click.option(
     "--jobs",
     type=click.IntRange(0),
     default=1,
     show_default=True,
-    help="Fits that run at once; 0 writes the pages from the rows that there are.",
+    help="Number of parallel fits; 0 writes the pages from existing rows.",
 )
-@click.option("--quick", is_flag=True, help="Fewer values, fewer records: to see it work, not to conclude from.")
+@click.option("--quick", is_flag=True, help="Fewer values and records: to see it work, not for conclusions.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproductions"),
     show_default=True,
-    help="The folder for figures, tables and pages; it is made if it does not exist.",
+    help="The folder for figures, tables and pages. It is created if it does not exist.",
 )
 @click.option(
     "--rows",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder for rows of single fits, a CSV file for each data set; what stands there is not run again.  "
+    help="The folder for rows of single fits, a CSV file for each data set. Existing rows are not run again.  "
     "[default: rows in --out]",
 )
 @click.option("--pack", is_flag=True, help="Pack the rows into one compressed file for each paper, with hashes.")
@@ -41,10 +41,10 @@ def reproduce(
 ) -> None:
     """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
 
-    NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list`
-    shows what there is. A run that was broken off goes on where it stopped.
+    NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list` shows
+    all names. An interrupted run continues where it stopped.
 
-    The noise comes from seeds, so that the same command gives the same figures: on public data only.
+    The noise comes from seeds, so that the same command gives the same figures. Use it on public data only.
     """
     from hedgerow.reproduce import PAPERS, Request
     from hedgerow.reproduce import reproduce as run

@@ -1,4 +1,4 @@
-"""``hedgerow schema init | check``: a draft of a schema, and how often records disagree with one, for their owner alone."""
+"""``hedgerow schema init | check``: draft a schema, or count disagreements with one, for the data owner only."""
 
 from __future__ import annotations
 
@@ -69,11 +69,9 @@ How to confirm
 
 @click.command("init")
 @data_argument
-@click.option("--target", help="The label's column. [default: the last column]")
-@click.option("--outcome", is_flag=True, help="The label is a number to predict, so that the schema is a regressor's.")
-@click.option(
-    "--missing", multiple=True, metavar="TEXT", help="What else stands for a missing cell, such as '?'; repeatable."
-)
+@click.option("--target", help="The column of labels. [default: the last column]")
+@click.option("--outcome", is_flag=True, help="The label is a number to predict: draft a regressor's schema.")
+@click.option("--missing", multiple=True, metavar="TEXT", help="A marker of a missing cell, such as '?'; repeatable.")
 @click.option("--out", type=OutputFile(), help="The TOML file to write. [default: stdout]")
 @force_option
 @separator_option
@@ -86,13 +84,13 @@ def init(
     force: bool,
     separator: str | None,
 ) -> None:
-    """Draft a schema by looking at the records of the file DATA, CSV or Parquet by its name.
+    """Draft a schema from the records of the file DATA, CSV or Parquet by its name.
 
-    Of a CSV file the character between cells, the encoding (UTF-8, otherwise Windows-1252), decimal commas, marks of thousands
-    and forms of dates are recognized and declared in the draft.
+    For a CSV file, the draft declares what it detects: the character between cells, the encoding (UTF-8, otherwise Windows-1252),
+    decimal commas, thousands separators and formats of dates.
 
-    The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such
-    an entry. What the owner must confirm, and how, goes to stderr. Both show raw values and are for the owner's eyes only.
+    The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such an
+    entry. What the data owner must confirm, and how, is written to stderr. Both show raw values and are for the data owner only.
     """
     if out is not None:
         refuse_overwriting(out, force, data)
@@ -123,7 +121,7 @@ def init(
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
-    """Raise SchemaError unless the first line names columns, and is no record as far as it can be told."""
+    """Raise SchemaError if the first line does not name columns, as far as can be determined."""
     check_no_name_twice(header, str(data))
     values = numbers(np.array(header, dtype=object))
     odd = [place for place, name in enumerate(header, 1) if not name or np.isfinite(values[place - 1])]
@@ -136,7 +134,7 @@ def _check_header(header: Sequence[str], data: Path) -> None:
 
 
 def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
-    """Return the label's column, after checking that there are records with features and a label."""
+    """Return the column of labels, after a check that there are records with features and a label."""
     if len(columns) < 2:
         raise ConfigurationError(
             f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
@@ -154,7 +152,7 @@ def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
 
 
 def _advice(notes: Sequence[Note]) -> Iterator[str]:
-    """Yield what the owner must confirm, and how."""
+    """Yield what the data owner must confirm, and how."""
     yield BEFORE
     width = max(len(printable(note.name)) for note in notes)
     for note in notes:
@@ -178,14 +176,14 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
 def check(
     data: Path, schema_path: Path, target: str | None, person: str | None, separator: str | None, as_json: bool
 ) -> None:
-    """Count where the records of the file DATA and a schema disagree.
+    """Count the disagreements between the records of the file DATA and a schema.
 
-    The exit code is 2 where `hedgerow train` would refuse the file, and 5 where a fit would learn nothing from the labels or
-    from some column, because none of its cells is as declared, so that a script can stop before it trains. It is 0 with a
-    warning on stderr where few labels are.
+    The exit code is 2 if `hedgerow train` would refuse the file. It is 5 if a fit would learn nothing from the labels or from
+    some column, because no cell has the declared form, so that a script can stop before it trains. It is 0, with a warning on
+    stderr, if few labels have the declared form.
 
-    It is for the eyes of the records' owner only: the counts are raw, so they must not leave the building, and a schema that
-    is fitted to them is read off the records. DATA is CSV or Parquet by its name.
+    It is for the data owner only. The counts are raw, so they must not leave the building, and a schema that is adjusted to them
+    is read off the records. DATA is CSV or Parquet by its name.
     """
     schema = load_schema(schema_path, target, person)
     found, report = _count(data, schema, CSVFormat.of(schema, separator))
@@ -203,7 +201,7 @@ def check(
 
 
 def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any], SchemaReport]:
-    """Return all counts as plain values for JSON, and as a report; columns that the file lacks have none."""
+    """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
     with open_table(data, form) as table:
         lacking, extra = compare_columns(table.header, schema, data)
@@ -239,7 +237,7 @@ def _count(data: Path, schema: Schema, form: CSVFormat) -> tuple[dict[str, Any],
 
 
 def _refusal(table: TableFile, schema: Schema, lines: int, data: Path) -> str | None:
-    """Return why no model could be trained, in the words of ``hedgerow train``."""
+    """Return the reason why no model could be trained, with the message of ``hedgerow train``."""
     try:
         check_columns(table, schema, data)
         check_records(lines, data)
@@ -277,7 +275,7 @@ class Persons:
         self._sizes.update(map(bytes, person_ids(cells, self._key, self._missing)))
 
     def values(self) -> dict[str, int]:
-        """Return how many there are, and how many records a fit leaves out."""
+        """Return the number of persons, and the number of records that a fit leaves out."""
         without = self._sizes.pop(bytes(16), 0)
         sizes = self._sizes.values()
         return {

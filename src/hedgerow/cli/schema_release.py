@@ -1,4 +1,4 @@
-"""``hedgerow schema release``: ranges and values by private questions, written as a schema."""
+"""``hedgerow schema release``: ranges and values by private queries, written as a schema."""
 
 from __future__ import annotations
 
@@ -44,17 +44,24 @@ __all__ = ["release"]
     "--epsilon", type=float, callback=checked_epsilon, required=True, help="The privacy budget of the release."
 )
 @click.option(
-    "--delta", type=float, callback=checked_delta, help="Above 0 where values are released: the chance that one shows."
+    "--delta",
+    type=float,
+    callback=checked_delta,
+    help="Above 0 if values are released: the probability that the value of a single record is shown.",
 )
-@click.option("--target", required=True, metavar="COLUMN", help="The label's column.")
+@click.option("--target", required=True, metavar="COLUMN", help="The column of labels.")
 @click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
 @click.option("--date", "dates", multiple=True, metavar="COLUMN", help="A column of dates or moments; repeatable.")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of values; repeatable.")
 @click.option(
-    "--class", "classes", multiple=True, metavar="LABEL", help="A label, where they are public; else they are released."
+    "--class",
+    "classes",
+    multiple=True,
+    metavar="LABEL",
+    help="A label, if labels are public; otherwise they are released.",
 )
 @click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
-@click.option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing cell, such as ?; repeatable.")
+@click.option("--missing", multiple=True, metavar="TEXT", help="A marker of a missing cell, such as ?; repeatable.")
 @click.option(
     "--adjacency",
     type=click.Choice(get_args(Adjacency)),
@@ -63,7 +70,7 @@ __all__ = ["release"]
     help="What neighboring data sets are.",
 )
 @person_options
-@click.option("--out", type=OutputFile(), required=True, help="The schema file to write, whole or not at all.")
+@click.option("--out", type=OutputFile(), required=True, help="The schema file to write, completely or not at all.")
 @force_option
 @memory_option
 @spill_option
@@ -93,14 +100,14 @@ def release(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Release a schema of DATA: ranges of columns of numbers and dates, values of others; its certificate goes to stdout.
+    """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
-    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet", and is read block by block.
-    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Every other column
-    than the target is named by --numeric, --date or --categorical, each of which gets an equal share of the budget.
+    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". It is read block by block. What is
+    public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other column except
+    the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
 
-    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
-    nothing is written.
+    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is
+    written.
     """
     if classes and outcome:
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
@@ -149,7 +156,7 @@ def release(
 
 
 def _check(table: TableFile, wanted: Sequence[str], data: Path) -> None:
-    """Raise SchemaError unless the columns are those that are named."""
+    """Raise SchemaError unless the columns are those that the options name."""
     there = places_of(table.header)
     lacking = [name for name in wanted if name not in there]
     others = [name for name in there if name not in wanted]

@@ -1,4 +1,4 @@
-"""A drafted schema and what is odd about its entries: raw values, for the owner of the records alone."""
+"""A drafted schema and unusual facts about its entries: raw values, for the data owner only."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ from hedgerow.texts import counted, listed
 
 __all__ = ["Note", "draft_schema"]
 
-RARE = 10  # a value of fewer records may name a person
-FEW = 10  # so few whole numbers may be codes of categories, and so few texts among numbers marks of missing cells
-IN_MOSTLY = 10  # of so many cells in a column of numbers, one may be something else
+RARE = 10  # a value with fewer records may identify a person
+FEW = (
+    10  # this many whole numbers may be codes of categories, and this many texts among numbers markers of missing cells
+)
+IN_MOSTLY = 10  # one in this many cells of a column of numbers may be something else
 MANY_CLASSES = 20
-TELLING = 20  # from so many cells on, most of them need differ for an id
-LONG = 10**8  # from here on whole numbers have nine digits: those of telephones, of accounts and of the state's lists
+TELLING = 20  # with at least this many cells, most of them must be distinct in a column of ids
+LONG = 10**8  # whole numbers from here on have nine digits, as those of telephones, accounts and public registers
 ID_WORDS = ("id", "ids", "key", "uid", "uuid", "ssn", "index", "rowid", "serial", "mrn", "pid")
 PERSON_WORDS = (
     "patient pat pseudonym proband subject person participant respondent customer client member user employee student pupil "
     "household patientid subjectid personid userid customerid clientid memberid mrn ssn"
 ).split()
 NUMBER_WORDS = ("no", "nr", "num", "number", "code", "ref")
-RECORDS_OF_ONE = 20  # a column that is called an id tells persons apart if they have at most so many records on average
+RECORDS_OF_ONE = (
+    20  # a column that is called an id identifies persons if they have at most this many records on average
+)
 
 MONEY = r"(?:[$€£¥]|[A-Z]{3})"
 GROUPED = r"\d{1,3}(?:[,.']\d{3})+(?:[.,]\d+)?|\d+,\d+"
@@ -48,10 +52,10 @@ Cells = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """One column, read by what its cells hold and not by how a file stores them.
+    """One column, read by the contents of its cells and not by how a file stores them.
 
-    ``cells`` are machine numbers if (nearly) all that are there are numbers, with NaN for a missing one; otherwise objects,
-    with None for a missing one. ``others`` are the cells that are there but count as missing among numbers.
+    ``cells`` are machine numbers if (nearly) all present cells are numbers, with NaN for missing cells; otherwise objects, with
+    None for missing cells. ``others`` are present cells that count as missing among numbers.
     """
 
     cells: Cells
@@ -60,7 +64,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Note:
-    """What an owner should know about one entry: what it says, what is odd about it, and whether it looks like an id."""
+    """What a data owner should know about one entry: its contents, unusual facts, and whether it looks like an id."""
 
     name: str
     entry: str
@@ -71,9 +75,9 @@ class Note:
 def draft_schema(
     columns: Columns, labels: Cells, target: str, missing: Sequence[str], *, outcome: bool = False
 ) -> tuple[Schema, list[Note]]:
-    """Return the schema that the records suggest, every entry marked as inferred, and a note on each entry.
+    """Return the schema that the records suggest, with every entry marked as inferred, and a note on each entry.
 
-    A column that looks like an id becomes the schema's ``person``, with one record for each person, and no feature.
+    A column that looks like an id becomes the schema's ``person``, with one record for each person, and is not a feature.
     """
     absent = CategoryReader((), missing)
     person = likely_person(columns, missing)
@@ -111,10 +115,10 @@ def draft_schema(
 
 
 def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
-    """Return a note on the column that most likely tells persons apart, by its name or by its values; None if none does.
+    """Return a note on the column that most likely identifies persons, by its name or values; None if there is none.
 
-    Of several, one that is named after a person goes before one that is called an id, and that before one of which nearly every
-    record has its own value; of equals the one with the most values is taken. At least one column stays a feature.
+    Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
+    has its own value. Among equals, the one with the most values is chosen. At least one column remains a feature.
     """
     found = []
     for name, cells in columns.items() if len(columns) > 1 else ():
@@ -127,7 +131,7 @@ def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
 
 
 def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
-    """Return how likely a column tells persons apart, 0: it does not; ``sizes`` says how many records each id has."""
+    """Return how likely a column identifies persons (0: it does not); ``sizes`` are the numbers of records of each id."""
     words, ids, known = _words_of(name), len(sizes), int(sizes.sum())
     if ids > 1 and len(cells) / 2 < known <= RECORDS_OF_ONE * ids:
         if words & set(PERSON_WORDS) and words <= {*PERSON_WORDS, *ID_WORDS, *NUMBER_WORDS}:
@@ -138,7 +142,7 @@ def _rank_of(name: str, cells: Cells, sizes: npt.NDArray[np.int64]) -> int:
 
 
 def _are_ids(cells: Cells) -> bool:
-    """Return whether cells are written as ids are: numbers one after another, or words that are no dates and no amounts."""
+    """Return whether cells look like ids: consecutive numbers, or words that are neither dates nor amounts."""
     values = numbers(cells)
     there = values[np.isfinite(values)]
     if IN_MOSTLY * (len(cells) - len(there)) <= len(cells):
@@ -171,7 +175,7 @@ def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> No
 
 
 def _read(cells: Cells, absent: CategoryReader) -> Column:
-    """Return a column as numbers, if at most one in ten of its cells is none or a truth value, or as objects."""
+    """Return a column as numbers if at most one in ten of its cells is not a number or is a truth value, else as objects."""
     there = absent.codes(cells) != absent.missing
     values = numbers(cells)
     others = there & np.isnan(values)
@@ -196,7 +200,7 @@ def _objects(cells: Cells, absent: CategoryReader) -> Cells:
 
 def _inferred(columns: Columns, labels: Cells, **options: Any) -> Schema:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)  # the command says it at length
+        warnings.simplefilter("ignore", PrivacyLeakWarning)  # the command explains it in detail
         return Schema.infer(columns, labels, **options)
 
 
@@ -229,7 +233,7 @@ def _dates(cells: Cells, feature: Date) -> npt.NDArray[np.float64]:
 
 
 def _ends_of_one(values: npt.NDArray[np.float64]) -> list[str]:
-    """Return which ends of a range are one record's value."""
+    """Return a sentence for each end of a range that is the value of a single record."""
     ends = (("low", values.min()), ("high", values.max()))
     return [f"its {side} end is one record's value" for side, end in ends if np.count_nonzero(values == end) == 1]
 
@@ -241,7 +245,7 @@ def _on_others(others: Cells) -> list[str]:
 
 
 def _note_on_values(name: str, cells: Cells, feature: Categorical, every: Categorical) -> Note:
-    """Return what is odd about the values; ``feature`` keeps the most frequent ones of ``every``."""
+    """Return unusual facts about the values; ``feature`` has the most frequent values of ``every``."""
     distinct, kept = len(every.values), len(feature.values)
     counts = np.bincount(CategoryReader(every.values).codes(cells), minlength=distinct)[:distinct]
     words = [value for value in every.values if isinstance(category_key(value), str)]
@@ -283,18 +287,18 @@ def _is_id(distinct: int, cells: int) -> bool:
 
 
 def _is_numbering(values: npt.NDArray[np.float64], distinct: int) -> bool:
-    """Return whether whole numbers follow each other closely, or are too long for an amount: money does neither."""
+    """Return whether whole numbers are nearly consecutive or too long for an amount, which amounts of money are not."""
     return bool(values.max() - values.min() < 2 * distinct or values.min() >= LONG)
 
 
 def _are_amounts(values: Sequence[Value]) -> bool:
-    """Return whether nearly all values are numbers with a sign of money or with separators in them."""
+    """Return whether nearly all values are numbers with a currency sign or with separators."""
     count = sum(isinstance(value, str) and AMOUNT.fullmatch(value) is not None for value in values)
     return IN_MOSTLY * (len(values) - count) <= len(values)
 
 
 def _is_called_id(name: str) -> bool:
-    """Return whether a column's name says that it is an id, as "id", "customer_id", "userId" and "ID number" do."""
+    """Return whether the name of a column says that it is an id, such as "id", "customer_id", "userId" or "ID number"."""
     return bool(_words_of(name) & set(ID_WORDS))
 
 

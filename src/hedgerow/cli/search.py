@@ -1,4 +1,4 @@
-"""``hedgerow search``: choose parameters by the records within one budget, and save the model."""
+"""``hedgerow search``: select parameters privately within one budget, and save the model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["search"]
 @files_argument
 @schema_option
 @click.option(
-    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget of the search and the last fit."
+    "--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget of the search and the final fit."
 )
 @click.option(
     "--try",
@@ -50,9 +50,9 @@ __all__ = ["search"]
     multiple=True,
     required=True,
     metavar="NAME=VALUE,...",
-    help="The values to try of a parameter; repeatable, and every combination is a candidate.",
+    help="The values of a parameter to try; repeatable. Every combination is a candidate.",
 )
-@click.option("--out", type=OutputFile(), required=True, help="The model file to write, whole or not at all.")
+@click.option("--out", type=OutputFile(), required=True, help="The model file to write, completely or not at all.")
 @force_option
 @target_option
 @click.option("--system", default="edprf", show_default=True, help="One of `hedgerow systems`.")
@@ -64,9 +64,9 @@ __all__ = ["search"]
     type=click.Choice(["disjoint", "random-stopping"]),
     default="disjoint",
     show_default=True,
-    help="A share of the records for each candidate, or a random number of candidates on most of them.",
+    help="Give each candidate a share of the records, or try a random number of candidates on most records.",
 )
-@click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the last fit.")
+@click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
 @click.option(
     "--adjacency",
     type=click.Choice(get_args(Adjacency)),
@@ -102,13 +102,13 @@ def search(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Choose parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
+    """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
 
-    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". Which candidate won, and its
-    model, is all that is shown. Mostly defaults do better, as they get the whole budget: docs/tuning.md.
+    DATA is a file, CSV or Parquet by its name, or a quoted pattern such as "people/*.parquet". Only the selected candidate
+    and its model are shown. Defaults are usually better, because they get the whole budget: docs/tuning.md.
 
-    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
-    no model is written.
+    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
+    written.
     """
     refuse_overwriting(out, force, *data, schema_path)
     kind = system_class(system)

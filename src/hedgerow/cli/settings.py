@@ -1,4 +1,4 @@
-"""What a system takes: its own parameters as ``--param name=value``, and the options that not all systems have."""
+"""A system's settings: its own parameters as ``--param name=value``, and the options that not all systems have."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ELSEWHERE = (
 
 def own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
-    parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions stand for them
+    parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions are resolved
     return {name: _text(parameter.annotation) for name, parameter in parameters if name not in ELSEWHERE}
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
-    """Return the values of ``name=value`` texts, read as the class's annotations say; or raise UsageError."""
+    """Return the values of ``name=value`` texts, read by the class's annotations, or raise UsageError."""
     known = own_parameters(kind)
     found: dict[str, Any] = {}
     for pair in pairs:
@@ -52,7 +52,7 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[
 
 
 def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
-    """Return the variant as a setting; a system of our own has none but the private one."""
+    """Return the variant as a setting. The library's own systems only have the private variant."""
     if "variant" in inspect.signature(kind).parameters:
         return {"variant": variant}
     if variant != "private":
@@ -61,7 +61,7 @@ def read_variant(kind: type[PrivateEstimator], variant: str) -> dict[str, str]:
 
 
 def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, float]:
-    """Return the delta as a setting, if one is given; a system without Gaussian noise takes none."""
+    """Return the delta as a setting, if it is given. A system without Gaussian noise has none."""
     if delta is None:
         return {}
     if "delta" not in inspect.signature(kind).parameters:
@@ -72,7 +72,7 @@ def read_delta(kind: type[PrivateEstimator], delta: float | None) -> dict[str, f
 
 
 def read_init(kind: type[PrivateEstimator], path: Path | None) -> dict[str, PrivateEstimator]:
-    """Return the model of a file as the setting to start from, if one is given; most systems start from none."""
+    """Return the model of a file as the setting to start from, if it is given. Most systems do not support it."""
     if path is None:
         return {}
     if "init" not in inspect.signature(kind).parameters:
@@ -126,7 +126,7 @@ NOUNS = {
 
 
 def _value(name: str, text: str, annotation: str) -> Any:
-    """Return the first reading that the annotation allows; text where it is no union of plain types."""
+    """Return the first reading that the annotation allows; text if it is not a union of plain types."""
     kinds = {kind.strip() for kind in annotation.split("|")}
     readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
     for kind in readable:

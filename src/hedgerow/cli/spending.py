@@ -1,4 +1,4 @@
-"""While a command spends: how far it is, and what became of the budget when it fails, which leaves no doubt about it."""
+"""Progress while a command spends, and an exact account of the budget if it fails."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = ["REFUSALS", "ShareProgress", "Spending"]
 
 Answer = TypeVar("Answer")
 
-# What they say before a fit has ended is about what was asked, and nothing was booked. An EngineError comes after that.
+# Before a fit has ended, these are about the request, and nothing was charged. An EngineError occurs later.
 REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
 WIDTH = 20
 PAUSE = 0.1  # seconds
 
 
 class Spending:
-    """Fit a model and save it; an error that leaves the context says what was spent, and whether there is a model.
+    """Fit a model and save it. An error that leaves the context says what was spent, and whether there is a model.
 
     Parameters
     ----------
     claim : str
-        What the fit costs, in words.
+        A description of the fit's cost.
     out : Path
-        Where the model goes.
+        The file of the model.
     """
 
     def __init__(self, claim: str, out: Path) -> None:
@@ -68,13 +68,13 @@ class Spending:
         self._fitted = True
 
     def save(self, model: PrivateEstimator, *, force: bool) -> None:
-        """Write the model; ``force`` allows to replace a file."""
+        """Write the model; ``force`` allows replacing a file."""
         with atomic_file(self._out, replace=force) as part:
             model.save(part)
             self._file = part.stat()
 
     def ask(self, claim: str, question: Callable[[], Answer]) -> Answer:
-        """Return the answer to a question about the model, which costs what ``claim`` says."""
+        """Return the answer to a query about the model, whose cost ``claim`` describes."""
         self._asked = claim
         return question()
 
@@ -90,7 +90,7 @@ class Spending:
         )
 
     def _is_there(self) -> bool:
-        """Whether the model has its name: where it was broken off is not always known, but the file is."""
+        """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
         try:
             return self._file is not None and os.path.samestat(self._file, self._out.stat())
         except OSError:
@@ -98,9 +98,9 @@ class Spending:
 
 
 class ShareProgress:
-    """A bar on standard error for the share of the bytes that were read, then for each question that is counted.
+    """A bar on standard error for the share of the bytes that were read, then for each query that is counted.
 
-    Where standard error is no terminal, or it is not to be ``shown``, nothing is written: a log would keep what depends on the
+    Nothing is written if standard error is not a terminal, or ``shown`` is false, because a log would keep what depends on the
     records.
     """
 
@@ -121,11 +121,11 @@ class ShareProgress:
             sys.stderr.write("\r")
 
     def read(self, share: float | None) -> None:
-        """Show how much was read."""
+        """Show the share that was read."""
         self._show("reading" if share is None else f"{_bar(share)} of the bytes read")
 
     def counted(self, question: int, share: float) -> None:
-        """Show how much of a question was counted."""
+        """Show the share of a query that was counted."""
         self._show(f"{_bar(share)} of round {question} counted")
 
     def _show(self, line: str) -> None:

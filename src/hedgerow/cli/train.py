@@ -42,21 +42,21 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     "--delta",
     type=float,
     callback=checked_delta,
-    help="The probability that the guarantee fails, where a system has one.",
+    help="The delta of the guarantee, if the system has one.",
 )
-@click.option("--out", type=OutputFile(), required=True, help="The model file to write, whole or not at all.")
+@click.option("--out", type=OutputFile(), required=True, help="The model file to write, completely or not at all.")
 @force_option
 @target_option
 @click.option(
     "--system",
-    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor where the schema has an outcome]",
+    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
 )
 @click.option(
     "--variant",
     type=click.Choice(["private", "published"]),
     default="private",
     show_default=True,
-    help="The form whose guarantee is proved, or what the paper prints.",
+    help="The form whose guarantee is proved, or the form that the paper prints.",
 )
 @click.option(
     "--adjacency",
@@ -70,7 +70,7 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     "--init",
     type=InputFile(),
     metavar="MODEL",
-    help="Start from a model of public records or an earlier release; what it cost the same records adds up.",
+    help="Start from a model of public records or an earlier release. Costs for the same records add up.",
 )
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
 @click.option(
@@ -78,7 +78,7 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     type=float,
     callback=checked_share,
     metavar="SHARE",
-    help="Keep about this share of the persons (or lines) out of training and print the accuracy on them: no guarantee "
+    help="Keep about this share of the persons (or lines) out of training and print the accuracy on them. No guarantee "
     "covers it.",
 )
 @click.option(
@@ -86,7 +86,7 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     type=float,
     callback=_checked_holdout_epsilon,
     metavar="EPSILON",
-    help="Ask about the held-out lines privately, with this budget: a report card in place of raw figures.",
+    help="Evaluate on the held-out lines privately, with this budget: a report card in place of raw figures.",
 )
 @memory_option
 @spill_option
@@ -94,17 +94,17 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
 @separator_option
 @json_option
 def train(**given: Any) -> None:
-    """Fit a model on the records of DATA and save it; the privacy certificate goes to stdout.
+    """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
 
     DATA is a file, or a quoted pattern such as "people/*.parquet", whose files are read in the order of their names. It is
-    Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema says by delimiter and
-    encoding how it is written: one line per record, its first line the names of the schema's features and of the target.
-    Records are read block by block, so they may be more than fit memory, but with --holdout or for a published form. A line
-    with another number of cells, or whose label is missing or undeclared, or an outcome that is no
-    number, is left out by public rule, and nobody is told.
+    Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema's delimiter and
+    encoding say otherwise. A CSV file has one line per record. Its first line has the names of the schema's features and of the
+    target. Records are read block by block, so they may exceed memory, except with --holdout or for a published form. A public
+    rule leaves out each line that has another number of cells, a missing or undeclared label, or an outcome that is not a number.
+    The number of these lines is not reported.
 
-    With --ledger and --dataset the budget is booked there before anything is drawn; if it is refused, the exit code is 3, and
-    no model is written.
+    With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
+    written.
     """
     from hedgerow.cli.training import run_training
 

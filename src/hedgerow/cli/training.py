@@ -1,4 +1,4 @@
-"""What ``hedgerow train`` runs: checks that look at no record, the fit, the file, and the result on lines that were kept back."""
+"""The implementation of ``hedgerow train``: checks that read no record, the fit, the file, and scores on held-out lines."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run_training(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Fit a model and save it; ``hedgerow train --help`` says what the arguments are."""
+    """Fit a model and save it; ``hedgerow train --help`` describes the arguments."""
     if holdout_epsilon is not None and holdout is None:
         raise click.UsageError(
             "--holdout-epsilon asks about held-out lines, of which there are none; pass --holdout SHARE."
@@ -129,24 +129,24 @@ def run_training(
     with Spending(_claim(model), out) as spending:
         run(
             spending
-        )  # a function of its own: freeing many records takes time, in which an interruption must say what it cost
+        )  # a separate function, because freeing many records takes time, and an interruption then must report the cost
 
 
 def _fit(spending: Spending, model: PrivateEstimator, records: Records) -> None:
-    """Fit a private form, and show on a terminal how far it is."""
+    """Fit a private form, and show the progress on a terminal."""
     with ShareProgress() as progress:
         spending.fit(model, records.with_progress(progress), None)
 
 
 def _read(path: Path, schema: Schema, form: CSVFormat) -> Columns:
-    """Return all columns of one file, after the checks that look at no record."""
+    """Return all columns of one file, after the checks that read no record."""
     columns = read_table(path, form, lambda table: check_columns(table, schema, path))
     check_records(len(columns[str(schema.target)]), path)
     return columns
 
 
 def _claim(model: PrivateEstimator) -> str:
-    """Return the budget of a fit in words."""
+    """Return a description of the fit's budget."""
     delta = exact_delta(getattr(model, "delta", 0))
     return f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
 
@@ -161,7 +161,7 @@ def _warn_of_inferred(schema: Schema, path: Path) -> None:
 
 
 def _report(model: PrivateEstimator, out: Path, score: HoldOutScore | ErrorScore | Card | None, as_json: bool) -> None:
-    """Write the result to stdout, and to stderr where the model went."""
+    """Write the result to stdout, and the path of the model to stderr."""
     if as_json:
         test: dict[str, Any] | None = None
         if isinstance(score, Card):
@@ -182,9 +182,9 @@ def _report(model: PrivateEstimator, out: Path, score: HoldOutScore | ErrorScore
 
 @dataclass(frozen=True)
 class HoldOutScore:
-    """What the held-out lines say about a model; None where they cannot say it.
+    """The scores of a model on held-out lines; None if they cannot be computed.
 
-    ``lines`` counts those with a declared label, the only ones that are looked at.
+    ``lines`` is the number of lines with a declared label, the only ones that are used.
     """
 
     lines: int
@@ -201,9 +201,9 @@ class HoldOutScore:
 
 @dataclass(frozen=True)
 class ErrorScore:
-    """What the held-out lines say about a regressor; None where they cannot say it.
+    """The errors of a regressor on held-out lines; None if they cannot be computed.
 
-    ``lines`` counts those with an outcome, the only ones that are looked at.
+    ``lines`` is the number of lines with an outcome, the only ones that are used.
     """
 
     lines: int
@@ -219,7 +219,7 @@ class ErrorScore:
 
 
 def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Columns]:
-    """Return the lines for training and those for testing, divided by person where the schema names their column."""
+    """Return the lines for training and those for testing, divided by person if the schema names a column of persons."""
     label = str(schema.target)
     X = {name: cells for name, cells in columns.items() if name != label}
     parts = hold_out(X, columns[label], share, schema=schema)
@@ -227,13 +227,13 @@ def divided(columns: Columns, share: float, schema: Schema) -> tuple[Columns, Co
 
 
 def both_of(card: Card) -> str:
-    """Return in words what the fit and the report on lines that were held out cost together."""
+    """Return a description of the total cost of the fit and the report on held-out lines."""
     unit = card.certificate_.unit
     return OF_A_PROMISE if unit.is_promise else IN_ONE_PART.format(who="line" if unit.who == "record" else unit.who)
 
 
 def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
-    """Return the report card of a fitted model on held-out lines, booked where its fit was."""
+    """Return the report card of a fitted model on held-out lines, charged to the ledger of the fit."""
     label = str(model.schema_.target)
     X = {name: cells for name, cells in testing.items() if name != label}
     return evaluate(
@@ -248,7 +248,7 @@ def ask_privately(model: Predictor, testing: Columns, epsilon: float) -> Card:
 
 
 def measure(model: Predictor, testing: Columns) -> HoldOutScore | ErrorScore:
-    """Return how a fitted model does on held-out lines."""
+    """Return the scores of a fitted model on held-out lines."""
     schema = model.schema_
     labels = Encoder(schema, 2).labels(testing[str(schema.target)])
     known = labels >= 0

@@ -21,7 +21,7 @@ from hedgerow.texts import short_repr
 __all__ = ["MOST_BINS", "Band", "Calibration", "Curve", "Figure", "ReportCard"]
 
 
-MOST_BINS = 1024  # of a probability
+MOST_BINS = 1024  # bins of a probability
 
 
 class Curve(NamedTuple):
@@ -47,7 +47,7 @@ class Calibration(NamedTuple):
 
 
 class Band(NamedTuple):
-    """How far the noise may have moved each point of a curve, up or down, along either axis."""
+    """The uncertainty of each point of a curve from the added noise, up or down, along either axis."""
 
     x: Floats
     y: Floats
@@ -118,36 +118,36 @@ class ReportCard(Card):
         return Curve(_shares(others), _shares(own), self._thresholds)
 
     def roc_band(self, label: Value | None = None, level: float = 0.95) -> Band:
-        """Return how far the noise may have moved each point of ``roc_curve``.
+        """Return a band for each point of ``roc_curve``: the uncertainty from the added noise.
 
-        The rates of a threshold are both within their band with a probability of about ``level`` (a normal approximation, as for
-        ``interval``; what bins leave open and the chance in who was in the data are not in it).
+        Both rates of a threshold are within their bands with a probability of about ``level``. It is a normal approximation, as
+        for ``interval``. The width of bins and the sampling variation of the records are not included.
         """
         own, others = self._descending(label)
-        each = (1 + level) / 2  # of either rate, so that both hold with ``level``
+        each = (1 + level) / 2  # for each rate, so that both hold with ``level``
         return Band(self._rate_band(others, each), self._rate_band(own, each))
 
     def precision_recall_band(self, label: Value | None = None, level: float = 0.95) -> Band:
-        """Return how far the noise may have moved each point of ``precision_recall_curve``; see ``roc_band``."""
+        """Return a band for each point of ``precision_recall_curve``; see ``roc_band``."""
         own, others = self._descending(label)
         each, cells = (1 + level) / 2, np.arange(1.0, len(own) + 1)
         precision = self._ratio_band(np.cumsum(own), np.cumsum(others), cells, cells, each)
         return Band(self._rate_band(own, each), np.concatenate(([0.0], precision)))
 
     def calibration_band(self, label: Value | None = None, level: float = 0.95) -> Floats:
-        """Return how far the noise may have moved each share of ``calibration``, with a probability of about ``level``."""
+        """Return a band for each share of ``calibration``, which covers it with a probability of about ``level``."""
         own, others = self.grid.curve(self.counts, self._place(label))
         one = np.ones(len(own))
         half: Floats = self._ratio_band(own, others, one, one, level)[self._clear(own + others)]
         return half
 
     def _rate_band(self, counts: Floats, level: float) -> Floats:
-        """Return the half bands of running shares of the counts, from 0 to 1."""
+        """Return the half-widths of bands of cumulative shares of the counts, from 0 to 1."""
         sums, cells = np.concatenate(([0.0], np.cumsum(counts))), np.arange(len(counts) + 1.0)
         return self._ratio_band(sums, sums[-1] - sums, cells, cells[-1] - cells, level)
 
     def _ratio_band(self, part: Floats, rest: Floats, cells: Floats, other_cells: Floats, level: float) -> Floats:
-        """Return the half bands of part / (part + rest), each a sum of so many noisy counts; 1 where the sum may be nothing."""
+        """Return the half-widths of bands of part / (part + rest), sums of so many noisy counts; 1 if the sum may be zero."""
         total = part + rest
         share = np.clip(np.divide(part, total, out=np.zeros_like(total), where=total > 0), 0.0, 1.0)
         own, others = cells * (1 - share) ** 2, other_cells * share**2
@@ -162,7 +162,7 @@ class ReportCard(Card):
         return half
 
     def _clear(self, records: Floats) -> Any:
-        """Return which bins stand out of the noise of two counts."""
+        """Return which bins stand out from the noise of two counts."""
         return records > CLEAR * math.sqrt(2) * self.deviation
 
     def precision_recall_curve(self, label: Value | None = None) -> Curve:

@@ -1,10 +1,10 @@
-"""What a single cell means as a moment: a whole number of days or seconds since 1970, or nothing.
+"""The moment that a single cell means: a whole number of days or seconds since 1970, or missing.
 
-As for numbers and categories, the rule looks at that cell alone. A cell is a moment if its text (``cells`` says which text a
-date of any table has) is a date of ISO 8601 with hyphens, "2024-12-31", or one with a time of day, "2024-12-31T23:59:59.5",
-with or without an offset from UTC. Moments with an offset are taken in UTC, others as they stand. Text in a form
-that the schema declares is read by it. Everything else is missing, numbers too: nothing says whether they count days, seconds or
-milliseconds.
+As for numbers and categories, the rule depends on that cell alone. A cell is a moment if its text is an ISO 8601 date with
+hyphens, "2024-12-31", or a date and time, "2024-12-31T23:59:59.5", with or without an offset from UTC. (``cells`` defines the
+text of a date in any table.) Moments with an offset are converted to UTC; others are not converted. Text in a format that the
+schema declares is read by that format. Everything else is missing, including numbers, because nothing says whether they count
+days, seconds or milliseconds.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ NO_MOMENT = -(2**62)  # earlier than any date
 
 
 def microseconds(cell: object, form: DateFormat | None = None) -> int:
-    """Return the moment that one cell holds, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
+    """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
 
-    ``form`` is how text is written that is not in ISO 8601; None: no such text is read.
+    ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
     """
     try:
         key = text_or_key(cell) if form is not None else category_key(cell)
@@ -66,22 +66,22 @@ def microseconds(cell: object, form: DateFormat | None = None) -> int:
 
 
 def date_text(count: int, unit: Unit) -> str:
-    """Return the text of so many days or seconds since 1970; ``microseconds`` reads it."""
+    """Return the text of this number of days or seconds since 1970; ``microseconds`` reads it."""
     moment = EPOCH + timedelta(seconds=count * SECONDS[unit])
     return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
 
 
 class DateReader:
-    """Reads one column of moments in one call, and remembers distinct cells meanwhile.
+    """Reads one column of moments in one call, and caches distinct cells during the call.
 
     Parameters
     ----------
     unit : {"day", "second"}
-        What is counted since 1970, rounded down.
+        The unit of the count since 1970, rounded down.
     missing : sequence of str
-        What else stands for a missing cell; a marker that is a date stands for every way to write that moment.
+        Further markers of a missing cell. A marker that is a date matches every text of that moment.
     form : DateFormat or None
-        How text is written that is not in ISO 8601; None: no such text is read.
+        The format of text that is not in ISO 8601. None: no such text is read.
     """
 
     def __init__(self, unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Prediction where the records are: block by block here, in their partitions on the workers of Dask and Spark."""
+"""Prediction at the location of the records: block by block here, or in partitions on the workers of Dask and Spark."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = ["predict"]
 
 
 def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
-    """Predict records that do not fit memory, with a fitted model; no record comes to this process that is elsewhere.
+    """Predict records that exceed memory with a fitted model. Records of Dask and Spark stay on their workers.
 
     Parameters
     ----------
     records : Records, dask.dataframe.DataFrame or pyspark.sql.DataFrame
-        The records. Their columns are found by name; those that the model does not read are passed over.
+        The records. Columns are matched by name; those that the model does not read are ignored.
     model : fitted estimator
-        What predicts.
+        The model.
     proba : bool, default False
-        Whether to return the share of each class, in the order of ``model.classes_``, and not the most probable class.
+        Whether to return the probability of each class, in the order of ``model.classes_``, and not the most probable class.
 
     Returns
     -------
     iterator of ndarray, dask.dataframe.DataFrame or pyspark.sql.DataFrame
-        Of Records from files and batches, the answers block by block, in their order: ``model.predict(block)`` or
-        ``model.predict_proba(block)``. Of others a lazy frame with the column ``prediction``, or one for each class, and a
-        row for each of theirs, computed by the workers when it is asked for.
+        For Records from files and batches: the predictions block by block, in order, ``model.predict(block)`` or
+        ``model.predict_proba(block)``. For frames: a lazy frame with the column ``prediction``, or one column for each class, and
+        one row for each record. Workers compute it on demand.
 
     Raises
     ------
     ConfigurationError
-        If ``records`` is something else; frames that fit memory are what ``model.predict`` takes.
+        If ``records`` is of another type. For frames in memory, use ``model.predict``.
 
     Examples
     --------
@@ -66,21 +66,21 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
 
 
 def _bare(model: Any) -> Any:
-    """Return a model as it goes to workers: without a ledger, which stays where it is, and without a generator."""
+    """Return a model as it is sent to workers: without its ledger and without a random generator."""
     bare = copy.copy(model)
     bare.ledger = bare.random_state = None
     return bare
 
 
 class _Answer:
-    """What a model says of tables; it is pickled to workers."""
+    """The predictions of a model for tables; it is pickled to workers."""
 
     def __init__(self, model: Any, proba: bool) -> None:
         self._model, self._proba = pickle.dumps(model), proba
         self._names, self._classes = list(model.schema_.names), model.classes_
 
     def __call__(self, table: Any) -> npt.NDArray[Any]:
-        """Return it as an array."""
+        """Return the predictions as an array."""
         model = pickle.loads(self._model)  # noqa: S301 - from the driver
         found: npt.NDArray[Any] = (
             model.predict_proba(self._read(table)) if self._proba else model.predict(self._read(table))
@@ -100,11 +100,11 @@ class _Answer:
         return {"prediction": found}
 
     def frame(self, table: Any) -> Any:
-        """Return it as a pandas frame with the table's index."""
+        """Return the predictions as a pandas frame with the table's index."""
         return type(table)(self._columns(table), index=table.index)
 
     def batches(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield it as Arrow batches."""
+        """Yield the predictions as Arrow batches."""
         for batch in batches:
             yield type(batch).from_pydict({name: column.tolist() for name, column in self._columns(batch).items()})
 

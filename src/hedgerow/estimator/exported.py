@@ -1,4 +1,4 @@
-"""A fitted model as others hold it: the document of its files, and ONNX, SQL and JSON."""
+"""The formats of a fitted model: the document of its files, and ONNX, SQL and JSON."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from hedgerow.privacy.unit import RECORD
 __all__ = ["FORMATS", "Exported", "format_of"]
 
 FORMATS = (1, 2, 3, 4)  # versions of the model files
-SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would pass over
+SINCE = {"cap": 2, "terms": 3, "init_terms": 4}  # arrays that a reader of earlier formats would ignore
 
 
 def format_of(names: Iterable[str]) -> int:
-    """Return the format of a model file with arrays of these names: the first that knows all of them."""
+    """Return the format of a model file with arrays of these names: the first format that has all of them."""
     return max((SINCE.get(name, 1) for name in names), default=1)
 
 
 class Exported:
-    """What every model can be carried out as: all of it is read from released values and costs nothing."""
+    """The export formats of every model. They contain released values only and cost nothing."""
 
     @property
     def _result(self) -> Fitted:
         raise NotImplementedError
 
     def to_onnx(self) -> Any:
-        """Return the model as an ONNX graph, which answers as ``predict`` does, and ``predict_proba``.
+        """Return the model as an ONNX graph with the outputs of ``predict`` and ``predict_proba``.
 
-        There is one input of shape (records, 1) for each feature under its name: float64 for a numeric feature (NaN: missing),
-        for a date what ``schema_.features[name].reader(schema_.missing)`` makes of a column (days or seconds since 1970), text
-        for a categorical one (``""``: missing; numbers and truth values as ``str`` writes them). The outputs are the labels
-        (records,) and the probabilities (records, classes), in this order; they are named ``label`` and ``probabilities``, with
-        underscores behind where a feature has that name. Labels are whole numbers, float64 or truth values where all classes are,
-        otherwise text. Votes are whole numbers, so labels are those of ``predict`` in every runtime that keeps to the standard,
-        and probabilities differ by rounding at most. A regressor's graph has one output, ``prediction``: float64 (records,). The
-        metadata hold the certificate and the schema.
+        There is one input of shape (records, 1) for each feature, under its name. A numeric feature is float64 (NaN: missing). A
+        date is the result of ``schema_.features[name].reader(schema_.missing)`` for a column (days or seconds since 1970). A
+        categorical feature is text (``""``: missing; numbers and truth values as ``str`` writes them). The outputs are the labels
+        (records,) and the probabilities (records, classes), in this order. They are named ``label`` and ``probabilities``,
+        followed by underscores if a feature has that name. Labels are whole numbers, float64 or truth values if all classes are,
+        otherwise text. Votes are whole numbers, so labels equal those of ``predict`` in every runtime that follows the standard,
+        and probabilities differ at most by rounding. A regressor's graph has one output, ``prediction``: float64 (records,). The
+        metadata contain the certificate and the schema.
 
         Returns
         -------
         onnx.ModelProto
-            Of operator set 20, and 3 of ``ai.onnx.ml``; no operator is the library's own.
+            With operator set 20, and 3 of ``ai.onnx.ml``; it has no custom operators.
 
         Raises
         ------
         MissingExtraError
             If the package onnx is not installed (the extra ``onnx``).
         ConfigurationError
-            If the model cannot be told to other programs; the message says why.
+            If the model cannot be exported; the message says why.
 
         Examples
         --------
@@ -74,25 +74,25 @@ class Exported:
         return onnx_model(result.model.scoring(), metadata, result.certificate.details())
 
     def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
-        """Return one SELECT statement that answers for the records of a table as ``predict`` does, and ``predict_proba``.
+        """Return one SELECT statement that predicts the records of a table as ``predict`` and ``predict_proba`` do.
 
-        Its columns are those that ``keep`` names, then ``label``, then ``probability_`` and the class for each class; a
-        regressor's are those of ``keep`` and ``prediction``. The order of the rows is the engine's, so keep a key. Columns are
-        found by the features' names. They may hold numbers, truth values, dates or text, NULL being missing.
+        Its columns are those that ``keep`` names, then ``label``, then for each class ``probability_`` followed by the class. For
+        a regressor they are those of ``keep`` and ``prediction``. The order of the rows is the engine's, so keep a key. Columns
+        are matched by the features' names. They may contain numbers, truth values, dates or text; NULL is missing.
 
         Parameters
         ----------
         table : str or sequence of str
-            The table's name, or its parts, such as ``("main", "people")``; taken as it stands, whatever characters it has.
+            The table's name, or its parts, such as ``("main", "people")``. It is used literally, whatever its characters.
         dialect : {"duckdb", "postgresql", "sqlite"}
             The engine: DuckDB 1, PostgreSQL 12, SQLite 3.35 with its mathematical functions, or later versions.
         keep : sequence of str
-            Columns of the table that the result holds too.
+            Columns of the table to copy to the result.
 
         Raises
         ------
         ConfigurationError
-            If the model is too large for a statement, names cannot be told apart in SQL, or the dialect is unknown.
+            If the model is too large for a statement, if names are not distinct in SQL, or if the dialect is unknown.
 
         Examples
         --------
@@ -111,17 +111,17 @@ class Exported:
         return "\n".join([*lines, sql_statement(result.model.scoring(), table, dialect, keep)])
 
     def to_json(self) -> str:
-        """Return the model as JSON text; ``hedgerow.load`` reads a file of it.
+        """Return the model as JSON text, which ``hedgerow.load`` reads from a file.
 
-        It holds what a model file holds, and under ``answers`` how the model answers: edges and values of the
-        features, tests, nodes with whole votes, and in words the rule by which any program scores with them.
+        It contains everything in a model file. Under ``answers`` it also has what another program needs to predict: edges and
+        values of the features, tests, nodes with whole votes, and a description of the rule.
 
         Raises
         ------
         SchemaError
-            If the schema holds a text that UTF-8 cannot hold.
+            If the schema contains text that cannot be encoded in UTF-8.
         ConfigurationError
-            If the model is too large for a text, or a published form has too many cut points.
+            If the model is too large for JSON text, or a published form has too many cut points.
 
         Examples
         --------
@@ -136,7 +136,7 @@ class Exported:
         return json_text(self._document(), model.to_arrays(), model.scoring())
 
     def _document(self) -> dict[str, Any]:
-        """Return what the files of a fitted model say of it, or raise SchemaError where UTF-8 cannot hold it."""
+        """Return the document in the files of a fitted model, or raise SchemaError if UTF-8 cannot encode it."""
         result = self._result
         result.schema.check_text()
         return {
@@ -151,7 +151,7 @@ class Exported:
 
 
 def _about(system: str, certificate: Certificate) -> list[str]:
-    """Return what a statement says of its model: nothing that a schema could have written."""
+    """Return a statement's comments about its model, which contain no text that a schema could define."""
     claim = certificate.claim
     delta = f", delta {float(claim.delta):g}" if claim.delta else ""
     holds = "holds" if certificate.holds else "DOES NOT HOLD: see the model's certificate"

@@ -1,4 +1,4 @@
-"""A schema read off the records, where none was given: it voids the guarantee."""
+"""A schema that is read off the records if none was given, which voids the guarantee."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["inferred_outcome_schema", "inferred_schema"]
 
 
 def inferred_schema(X: Any, y: Any) -> Schema:
-    """Return a schema read off the records, after scikit-learn's checks: without a public rule a value may be refused."""
+    """Return a schema read off the records, after scikit-learn's checks, which may refuse values: there is no public rule."""
     y = _checked(X, y)
     try:
-        with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it says that one is NaN
+        with np.errstate(invalid="ignore"):  # scikit-learn casts labels to integers before it reports a NaN
             check_classification_targets(np.asarray(read_labels(y).tolist()))
     except TypeError:
         raise ConfigurationError(

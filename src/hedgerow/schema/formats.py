@@ -1,6 +1,6 @@
-"""How numbers and dates are written in text: public rules that an entry of a schema declares, each for one cell alone.
+"""Formats of numbers and dates in text: public rules that an entry of a schema declares. A rule reads each cell alone.
 
-They hold for text only. A cell that is a number or a date by its type is what it is, and so is text of a date in ISO 8601.
+They apply to text only. A cell whose type is a number or a date is unaffected, and so is a date in ISO 8601 text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, a
 
 __all__ = ["DateFormat", "NumberFormat", "check_delimiter", "checked_encoding"]
 
-GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}  # what is typed alike is one mark
+GROUP_MARKS = {
+    " ": "[ \u00a0\u202f]",
+    "'": "['\u2019]",
+    "\u2019": "['\u2019]",
+}  # characters that look alike are one mark
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
 WIDE_SPACE = SPACE + "\u00a0\u202f"
 FIELDS = {
@@ -34,24 +38,24 @@ FIELDS = {
     "%S": "(?P<second>[0-9]{2})",
 }
 LONGEST = 40  # characters of a format
-CENTURY = 69  # years of two digits from here on are of 19..., as POSIX has it
+CENTURY = 69  # years of two digits from here on are 19.., as in POSIX
 
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How numbers are written in text.
+    """The format of numbers in text.
 
     Parameters
     ----------
     decimal : {".", ","}
-        What parts a whole number from its fraction.
+        The decimal separator.
     thousands : str
-        What may stand between groups of three digits: "", ".", ",", " " (of any width) or "'"; not the decimal mark.
+        The separator of groups of three digits: "", ".", ",", " " (of any width) or "'"; not the decimal separator.
 
     Raises
     ------
     SchemaError
-        When a mark is another one, or both are the same.
+        If a separator is another character, or both are the same.
     """
 
     decimal: str = "."
@@ -72,7 +76,7 @@ class NumberFormat:
 
     @property
     def is_plain(self) -> bool:
-        """Whether text is read as Python reads it, without a declaration."""
+        """Whether Python reads text in this format without a declaration."""
         return self == PLAIN
 
     @cached_property
@@ -91,11 +95,11 @@ class NumberFormat:
         return float(f"{sign}{digits or '0'}.{fraction or only or '0'}{power}")
 
     def number(self, cell: object) -> float:
-        """Return the number that one cell holds, or NaN."""
+        """Return the number in one cell, or NaN."""
         return number_by(cell, self._of_text)
 
     def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
-        """Read a 1-D array of cells as float64: NaN where missing or not a number in this form."""
+        """Read a 1-D array of cells as float64: NaN if missing or not a number in this format."""
         if self.is_plain or cells.dtype.kind in MACHINE_NUMBERS + TIMES + "c":
             return numbers(cells)
         objects = as_objects(cells)
@@ -112,18 +116,18 @@ PLAIN = NumberFormat()
 
 @dataclass(frozen=True)
 class DateFormat:
-    """How dates are written in text, such as "%d.%m.%Y".
+    """The format of dates in text, such as "%d.%m.%Y".
 
     Parameters
     ----------
     text : str
         ``%d`` day, ``%m`` month, ``%Y`` year, ``%y`` the last two digits of a year from 1969 to 2068, ``%H`` hour, ``%M`` minute,
-        ``%S`` second; all else stands for itself. Days, months and hours may lack their zero.
+        ``%S`` second. Any other character matches itself. Leading zeros of days, months and hours are optional.
 
     Raises
     ------
     SchemaError
-        When day, month or year lacks, a part stands twice, or ISO 8601 text could be read otherwise.
+        If day, month or year is missing, a part is repeated, or ISO 8601 text would be ambiguous.
     """
 
     text: str
@@ -177,13 +181,13 @@ class DateFormat:
             return None
 
     def iso(self, cell: Any) -> str | None:
-        """Return the ISO 8601 text of a text in this form, None where it is not in it; it must be a str."""
+        """Return the ISO 8601 text of a text in this format; None if it is in another format. It must be a str."""
         moment = self._moment(cell)
         return None if moment is None else str(moment)
 
 
 def check_delimiter(delimiter: Any) -> None:
-    """Raise SchemaError unless this is None or a character that can part cells."""
+    """Raise SchemaError unless this is None or a character that can separate cells."""
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise SchemaError(
             f"delimiter is {shown(delimiter)}, but it parts the cells of CSV files. Pass one character, such as ';' or '\\t'."
@@ -191,9 +195,9 @@ def check_delimiter(delimiter: Any) -> None:
 
 
 def checked_encoding(encoding: Any) -> str | None:
-    """Return the name by which Python knows an encoding, or raise SchemaError unless lines and cells can be cut in it.
+    """Return Python's name of an encoding, or raise SchemaError unless lines and cells can be split in it.
 
-    A byte must be a character, and those of ASCII must be theirs; UTF-8 is the one exception that keeps lines whole.
+    Each byte must be a character, and ASCII bytes must be ASCII characters. UTF-8 is the one exception that keeps lines whole.
     """
     if encoding is None:
         return None

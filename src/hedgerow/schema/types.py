@@ -24,36 +24,36 @@ LARGEST = 2**51  # halves between whole numbers are exact up to here
 
 
 class _Whole(Numeric):
-    """A range of whole numbers: bins hold as many of them, within one, as each other."""
+    """A range of whole numbers. The numbers of values in any two bins differ by at most one."""
 
-    below = 0.0  # how far below its first whole number a bin begins
+    below = 0.0  # the distance from the start of a bin to its first whole number
 
     def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
-        """Return the inner cut points of at most ``max_bins`` bins, ascending; no bin is without a whole number."""
+        """Return the inner cut points of at most ``max_bins`` bins, ascending. Every bin has a whole number."""
         if self.cuts is not None:
             return super().bin_edges(max_bins)
         count = int(self.high - self.low) + 1
         bins = min(max_bins, count)
-        super().bin_edges(min(bins, 1))  # refuses what is no number of bins
+        super().bin_edges(min(bins, 1))  # raises an error for an invalid number of bins
         steps = np.arange(1, bins, dtype=np.int64)
         firsts = steps * (count // bins) + steps * (count % bins) // bins
         return np.asarray(self.low + firsts - self.below, dtype=np.float64)
 
     def interval_label(self, first: int, last: int, max_bins: int) -> str:
-        """Return what the bins from ``first`` to ``last`` stand for together, such as "3 to 5"."""
+        """Return what the bins from ``first`` to ``last`` mean together, such as "3 to 5"."""
         ends = [self.low, *self.bin_edges(max_bins).tolist(), self.high + 1]
         low, high = math.ceil(ends[first]), math.ceil(ends[last + 1]) - 1
-        if low > high:  # between cut points that no whole number parts
+        if low > high:  # between cut points without a whole number between them
             return super().interval_label(first, last, max_bins)
         return self.count_text(low) if low == high else f"{self.count_text(low)} to {self.count_text(high)}"
 
     def edge_label(self, edge: float) -> str:
-        """Return what all values below an edge are less than."""
+        """Return an upper bound of all values below an edge, as text."""
         return self.count_text(math.ceil(edge))
 
     @abstractmethod
     def count_text(self, count: int) -> str:
-        """Return a whole number as labels name it."""
+        """Return a whole number as text for labels."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,17 +63,17 @@ class Integer(_Whole):
     Parameters
     ----------
     low, high
-        The range. Values outside it are read as the nearer end; what is no number is missing.
+        The range. Values outside it are clipped to it. Values that are not numbers are missing.
     cuts
-        Public cut points in ascending order, strictly inside the range: 18 parts 17 from 18. Without them bins hold as many
-        whole numbers, within one, as each other, and lie between them, so that 4.9999 is read as 5.
+        Public cut points in ascending order, strictly inside the range: 18 separates 17 from 18. Without them, the numbers of
+        values in any two bins differ by at most one, and cut points are between whole numbers, so that 4.9999 is read as 5.
     decimal, thousands, origin, release
         As for ``Numeric``.
 
     Raises
     ------
     SchemaError
-        As ``Numeric`` does, and when an end is no whole number, or beyond 2**51.
+        As for ``Numeric``, and if an end is not a whole number or is beyond 2**51.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Integer(_Whole):
                 )
 
     def count_text(self, count: int) -> str:
-        """Return a whole number as labels name it."""
+        """Return a whole number as text for labels."""
         return str(count)
 
 
@@ -105,29 +105,30 @@ class Date(_Whole):
     Parameters
     ----------
     low, high
-        The range: Python's, numpy's or pandas' dates and moments, or ISO 8601 text. Two dates make bins of whole days; where
-        an end has a time of day, bins are of whole seconds. They are kept as numbers, of days or seconds since 1970.
+        The range: dates and moments of Python, numpy or pandas, or ISO 8601 text. If both ends are dates, bins are of whole days;
+        if an end has a time of day, bins are of whole seconds. The ends are stored as days or seconds since 1970.
     cuts
-        Public cut points in ascending order, strictly inside the range; each begins a bin.
+        Public cut points in ascending order, strictly inside the range. Each of them begins a bin.
     date_format
-        How text is written that is not in ISO 8601, such as "%d.%m.%Y"; of ``%d %m %Y %y %H %M %S``. None: no such text is read.
+        The format of text that is not in ISO 8601, such as "%d.%m.%Y", with ``%d %m %Y %y %H %M %S``. None: no such text is read.
     origin, release
         As for ``Numeric``.
 
     Attributes
     ----------
     unit : {"day", "second"}
-        What the range counts.
+        The unit in which the range counts.
 
     Raises
     ------
     SchemaError
-        When an end or a cut is no date, the range is empty, or the format is none.
+        If an end or a cut is not a date, the range is empty, or the format is invalid.
 
     Notes
     -----
-    A cell is a date, a moment (with an offset: in UTC; without: as it stands), or ISO 8601 text of one; all else is missing,
-    numbers too. A marker among ``Schema.missing`` that is a date, such as "9999-12-31", stands for that moment.
+    A cell is a date, a moment, or ISO 8601 text of one. A moment with an offset is converted to UTC; without one, it is not
+    converted. Everything else is missing, including numbers. A marker in ``Schema.missing`` that is a date, such as "9999-12-31",
+    matches every text of that moment.
 
     Examples
     --------
@@ -165,20 +166,20 @@ class Date(_Whole):
         return float(_moment(cut, "cut point")[0] // (10**6 * SECONDS[self.unit]))
 
     def count_text(self, count: int) -> str:
-        """Return so many days or seconds since 1970 as a date or a moment."""
+        """Return a number of days or seconds since 1970 as a date or a moment."""
         return date_text(count, self.unit)
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
-        """Return what reads the cells of one column as float64, NaN for missing ones; ``missing`` are further markers."""
+        """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
         return DateReader(self.unit, missing, None if self.date_format is None else DateFormat(self.date_format))
 
     @property
     def reads_text(self) -> bool:
-        """Whether its own ``reader`` reads columns of it: always, since a date is no number."""
+        """Whether columns need the feature's own ``reader``: always, because a date is not a number."""
         return True
 
     def cell(self, value: float) -> str:
-        """Return a cell that is read as a value of the range."""
+        """Return a cell that is read as this value of the range."""
         return self.count_text(math.floor(value))
 
     @property
@@ -187,12 +188,12 @@ class Date(_Whole):
         return self.count_text(int(self.low)), self.count_text(int(self.high))
 
     def with_cuts(self, cuts: Sequence[float] | None) -> Self:
-        """Return the same feature with other cut points, which are public or released, or without any."""
+        """Return the same feature with other cut points, which are public or released, or with none."""
         kept: dict[str, Any] = {"date_format": self.date_format, "origin": self.origin, "release": self.release}
         return type(self)(*self.ends, cuts, **kept)  # type: ignore[arg-type]
 
     def given(self) -> Self:
-        """Return the same feature as one that its owner gave."""
+        """Return the same feature with the origin "given"."""
         return type(self)(*self.ends, self.cuts, date_format=self.date_format)  # type: ignore[arg-type]
 
     def _written(self) -> str:
@@ -202,7 +203,7 @@ class Date(_Whole):
         return f"Date({low!r}, {high!r}{cuts}{form}{origin_text(self.origin, self.release)})"
 
     def cut_value(self, cut: float) -> str | float:
-        """Return a cut point as files hold it: a date or a moment, or the number itself where it is within a day or second."""
+        """Return a cut point as stored in files: a date or a moment, or the number itself if it is within a day or second."""
         return self.count_text(int(cut)) if float(cut).is_integer() else cut
 
 
@@ -210,7 +211,7 @@ class Date(_Whole):
 class Boolean(Categorical):
     """A feature that is true or false.
 
-    It is the categories False and True, which 0 and 1 and the texts "true" and "false" in any case are, too.
+    Its categories are False and True. 0 and 1, and the texts "true" and "false" in any case, are the same values.
 
     Parameters
     ----------

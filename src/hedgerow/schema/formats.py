@@ -21,11 +21,8 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, SPACE, TIMES, WORDS, Cells, a
 
 __all__ = ["DateFormat", "NumberFormat", "check_delimiter", "checked_encoding"]
 
-GROUP_MARKS = {
-    " ": "[ \u00a0\u202f]",
-    "'": "['\u2019]",
-    "\u2019": "['\u2019]",
-}  # characters that look alike are one mark
+# Characters that look alike are one mark.
+GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
 WIDE_SPACE = SPACE + "\u00a0\u202f"
 FIELDS = {

@@ -24,7 +24,7 @@ LARGEST = 2**51  # halves between whole numbers are exact up to here
 
 
 class _Whole(Numeric):
-    """A range of whole numbers. The numbers of values in any two bins differ by at most one."""
+    """A range of whole numbers. All bins have the same number of values, or one more."""
 
     below = 0.0  # the distance from the start of a bin to its first whole number
 
@@ -65,8 +65,8 @@ class Integer(_Whole):
     low, high
         The range. Values outside it are clipped to it. Values that are not numbers are missing.
     cuts
-        Public cut points in ascending order, strictly inside the range: 18 separates 17 from 18. Without them, the numbers of
-        values in any two bins differ by at most one, and cut points are between whole numbers, so that 4.9999 is read as 5.
+        Public cut points in ascending order, strictly inside the range: 18 separates 17 from 18. Without them, all bins
+        have the same number of values, or one more, and cut points are between whole numbers, so that 4.9999 is read as 5.
     decimal, thousands, origin, release
         As for ``Numeric``.
 

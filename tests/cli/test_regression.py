@@ -58,6 +58,19 @@ def test_a_draft_with_an_outcome_is_a_schema_that_no_guarantee_rests_on(folder):
     assert "pass --outcome" in run("schema", "init", folder / "prices.csv").stderr
 
 
+def test_an_outcome_with_decimal_commas_is_drafted_and_read(tmp_path):
+    file, draft = tmp_path / "stays.csv", tmp_path / "draft.toml"
+    rows = [f"{1 + k % 9},{k % 10};1.{k:03d},50;{'ja' if k % 3 else 'nein'}\n" for k in range(60)]
+    file.write_text("days;price;again\n" + "".join(rows))
+    found = run("schema", "init", file, "--outcome", "--target", "price", "--out", draft)
+    assert "of the target 'price': 1000.5 to 1059.5" in found.stderr
+    assert "with no number" not in found.stderr
+    assert hr.Schema.load(draft).outcome == hr.Numeric(1000.5, 1059.5, decimal=",", thousands=".", origin="inferred")
+    assert "labels: 0 missing, 0 undeclared" in run("schema", "check", file, "--schema", draft).stdout
+    words = run("schema", "init", file, "--outcome", "--target", "again").stderr
+    assert "of the target 'again': no cell is a number, and the range 0 to 1 is made up" in words
+
+
 def test_checks_count_what_is_beyond_the_range(folder):
     text = run("schema", "check", folder / "prices.csv", "--schema", folder / "schema.toml").stdout
     assert "0 below and 1 above the range" in text

@@ -17,7 +17,7 @@ from hedgerow.schema.cells import MACHINE_NUMBERS, CategoryReader, category_key,
 from hedgerow.schema.features import Value
 from hedgerow.schema.infer import guess_feature, is_truth, plain_values
 from hedgerow.schema.persons import person_ids
-from hedgerow.schema.recognize import written
+from hedgerow.schema.recognize import WrittenForm, written
 from hedgerow.sources.table_file import Columns
 from hedgerow.texts import counted, listed
 
@@ -86,6 +86,9 @@ def draft_schema(
     plain = {name: cells if (form := forms[name]) is None else form.plain(cells) for name, cells in columns.items()}
     read = {name: _read(cells, absent) for name, cells in plain.items()}
     known = {name: column.cells for name, column in read.items()}
+    form_of_outcome = written(labels, missing) if outcome else None
+    if form_of_outcome is not None:
+        labels = form_of_outcome.plain(labels)
     labels = plain_values(_objects(labels, absent))
     schema = _inferred(known, labels, outcome=outcome)
     whole = _inferred(known, labels, outcome=outcome, max_categories=max(1, len(labels)))
@@ -95,6 +98,8 @@ def draft_schema(
         for name, form in forms.items()
         if form is not None and isinstance(entry := schema.features[name], Numeric)
     }
+    if form_of_outcome is not None and schema.outcome is not None:
+        schema = schema.replace(outcome=form_of_outcome.put_on(schema.outcome))
     schema = schema.replace(declared)
     for name, column in read.items():
         feature, values = schema.features[name], whole.features[name]
@@ -107,11 +112,14 @@ def draft_schema(
             notes.append(_note_on_values(name, column.cells, feature, values))
         else:
             notes.append(_note_on_range(name, column, feature))
-        form = forms[name]
-        if form is not None and form.doubt is not None:
-            notes[-1] = replace(notes[-1], oddities=(*notes[-1].oddities, form.doubt))
-    notes.append(_note_on_labels(labels, schema, target))
+        notes[-1] = _with_doubt(notes[-1], forms[name])
+    notes.append(_with_doubt(_note_on_labels(labels, schema, target), form_of_outcome))
     return schema.replace(target=target, missing=missing, person=None if person is None else person.name), notes
+
+
+def _with_doubt(note: Note, form: WrittenForm | None) -> Note:
+    """Return a note that also asks how its column is written, where several forms read the same cells."""
+    return note if form is None or form.doubt is None else replace(note, oddities=(*note.oddities, form.doubt))
 
 
 def likely_person(columns: Columns, missing: Sequence[str]) -> Note | None:
@@ -270,6 +278,8 @@ def _note_on_labels(labels: Cells, schema: Schema, target: str) -> Note:
     if schema.outcome is None:
         return _note_on_classes(labels, schema.classes, target)
     unread = int(np.count_nonzero(np.isnan(numbers(labels))))
+    if unread == len(labels):
+        return Note("outcome", f"of the target {target!r}: no cell is a number, and the range 0 to 1 is made up", ())
     oddities = (f"{counted(unread, 'record')} with no number",) if unread else ()
     return Note("outcome", f"of the target {target!r}: {schema.outcome.low:g} to {schema.outcome.high:g}", oddities)
 

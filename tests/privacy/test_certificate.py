@@ -351,6 +351,19 @@ def test_the_page_says_what_it_rests_on():
         assert fact not in other
 
 
+def test_the_summary_says_all_that_it_rests_on_for_one_person():
+    """A privacy officer decides by this line, so no end of it is cut off."""
+    one = replace(certificate(), person="number of the patient", records_per_person=2, starts=("a model",))
+    text = " ".join(str(one).split())
+    assert "the model that it starts from; random bits" in text
+    assert "column 'number of the patient' telling persons apart more" in text
+    assert max(map(len, str(one).splitlines())) <= 160
+    evaluated = " ".join(str(replace(one, starts=(), assumptions=("the model being public: why", "X: b"))).split())
+    assert "rests on the model being public; X; random bits of the operating system; column 'number of" in evaluated
+    assert "..." not in evaluated.partition("rests on")[2]
+    assert "promise epsilon = 1, delta = 0, for one person" in " ".join(one.details().split())
+
+
 # certificates of plans that are about to run
 
 ONE = Claim(Fraction(1))

@@ -1,8 +1,9 @@
-"""The text of a certificate: a summary of at most twelve lines, and the whole page."""
+"""The text of a certificate: a summary of about twelve lines, and the whole page."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import groupby
@@ -24,14 +25,13 @@ __all__ = ["WEAK_DELTA", "details", "facts", "origin_in_words", "summary", "titl
 
 MOST_REASONS = 3
 MOST_ORIGIN = 400  # characters of the description of a start
-LONGEST_LINE = 150  # characters of a summary's line, so that twelve lines stay below 2000
+LONGEST_LINE = 160  # characters of a summary's line, so that twelve lines stay below 2000
+MARGIN = 13  # characters before a fact, in which its name stands
 WEAK_DELTA = Fraction(1, 1000)
 WEAK = 10  # from this epsilon on, the certificate explains how weak it is
 SHOWN = {"evaluate": "the report card", "private_schema": "the schema", "Curator": "the answers"}  # others: a model
 NO_PROMISE = "which promises nothing"  # said of a start whose own guarantee does not hold
-PROMISE = (
-    "the owner promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
-)
+PROMISE = "promises that no person has more than {} records; no column identifies persons, so nothing enforced it"
 
 
 def title_of(certificate: Guarantee) -> str:
@@ -40,9 +40,13 @@ def title_of(certificate: Guarantee) -> str:
 
 
 def summary(certificate: Guarantee) -> str:
-    """Return a certificate in at most twelve lines."""
+    """Return a certificate in about twelve lines; what it rests on, which decides, is cut short only beyond two of them."""
     rows = [title_of(certificate)]
     for name, texts in facts(certificate):
+        if name == "rests on":
+            texts = textwrap.wrap(
+                texts[0], LONGEST_LINE - MARGIN, max_lines=2, placeholder="...", break_on_hyphens=False
+            )
         rows += [f"  {name if place == 0 else '':<9}  {text}" for place, text in enumerate(texts)]
     return "\n".join(shortened(row, LONGEST_LINE) for row in rows)
 
@@ -81,9 +85,9 @@ def origin_in_words(certificate: Guarantee, digest: str) -> str:
 
 def details(certificate: Guarantee) -> str:
     """Return the whole page of a certificate."""
-    rows = [title_of(certificate), "", f"  claim      {_claim(certificate)}"]
+    rows = [title_of(certificate), "", f"  promise    {_claim(certificate)}"]
     if certificate.unit.is_promise:
-        rows.append(f"  promise    {PROMISE.format(certificate.records_per_person)}")
+        rows.append(f"  owner      {PROMISE.format(certificate.records_per_person)}")
     rows.append(f"  holds      {'yes' if certificate.holds else 'NO'}")
     rows += [f"             - {reason}" for reason in certificate.reasons]
     if certificate.holds:
@@ -167,7 +171,7 @@ def _group(certificate: Guarantee) -> str:
 
 def _foundations_in_short(certificate: Guarantee) -> Iterator[str]:
     if certificate.assumptions:
-        yield certificate.assumptions[0]
+        yield from (text.partition(":")[0] for text in certificate.assumptions[:2])
     else:
         yield "a public schema, but for released entries" if certificate.releases else "a public schema"
         yield "records as given to fit"

@@ -115,7 +115,7 @@ def test_importances(run, model, answer, monkeypatch):
 @pytest.mark.parametrize(
     ("system", "options", "rule", "rounds"),
     [
-        ("hedgerow", ["n_estimators=12"], "spread of what its curves", {"rounds": 12, "rounds_with_cuts": 11}),
+        ("hedgerow", ["n_estimators=12"], "share of the standard deviations", {"rounds": 12, "rounds_with_cuts": 11}),
         ("dp-adaboost", ["n_estimators=3"], "all rounds count alike", {"rounds": 3}),
         ("diffgen", [], "share of the specializations", {}),
         ("forest", [], "share of the tests", {}),

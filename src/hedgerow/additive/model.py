@@ -43,7 +43,9 @@ class AdditiveModel:
         None  # a start, and what was learned beyond it, of which it is the sum
     )
 
-    importance_rule: ClassVar[str] = "share of the spread of what its curves and cuts tell apart, over their cells"
+    importance_rule: ClassVar[str] = (
+        "share of the standard deviations of what features add to a prediction; all bins count alike"
+    )
 
     __repr__ = short_repr
 

@@ -1,4 +1,4 @@
-"""Differentially private tree ensembles for tabular classification.
+"""Differentially private tree ensembles for tabular data.
 
 Public names are imported when they are first used, so that ``import hedgerow`` costs next to nothing.
 """

@@ -34,7 +34,7 @@ COMMANDS = {
 @click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Differentially private tree ensembles for tabular classification.
+    """Differentially private tree ensembles for tabular data.
 
     Results go to stdout, notes and errors to stderr; with --json, stdout is one JSON document and nothing else.
 

@@ -24,9 +24,7 @@ from hedgerow.texts import counted, listed
 __all__ = ["Note", "draft_schema"]
 
 RARE = 10  # a value with fewer records may identify a person
-FEW = (
-    10  # this many whole numbers may be codes of categories, and this many texts among numbers markers of missing cells
-)
+FEW = 10  # whole numbers that may be codes of categories, or texts among numbers that may be markers of missing cells
 IN_MOSTLY = 10  # one in this many cells of a column of numbers may be something else
 MANY_CLASSES = 20
 TELLING = 20  # with at least this many cells, most of them must be distinct in a column of ids
@@ -37,9 +35,7 @@ PERSON_WORDS = (
     "household patientid subjectid personid userid customerid clientid memberid mrn ssn"
 ).split()
 NUMBER_WORDS = ("no", "nr", "num", "number", "code", "ref")
-RECORDS_OF_ONE = (
-    20  # a column that is called an id identifies persons if they have at most this many records on average
-)
+RECORDS_OF_ONE = 20  # maximum mean number of records per person, for a column that is called an id
 
 MONEY = r"(?:[$€£¥]|[A-Z]{3})"
 GROUPED = r"\d{1,3}(?:[,.']\d{3})+(?:[.,]\d+)?|\d+,\d+"

@@ -132,7 +132,7 @@ class DPAdaClassifier(PaperBooster):
 
     @classmethod
     def _coins_of(cls, certificate: Certificate) -> PublicCoins:
-        """Return so many marked rounds as steps were booked: a private plan depends on their number, and no other on any."""
+        """Return as many marked rounds as steps were charged. A private plan depends only on their number, others on none."""
         event = certificate.event
         if isinstance(event, Sequence) and isinstance(event.parts[0], Unprotected):  # the schema was inferred
             event = event.parts[-1]

@@ -210,7 +210,7 @@ def test_a_card_is_of_one_model_and_of_single_records(model):
             model.predict_interval(X, level, card=card)
     with pytest.warns(UserWarning, match="protects"):
         persons = evaluate(model, X, y, epsilon=1, groups=np.arange(2000) // 2, records_per_person=2)
-    with pytest.raises(hr.ConfigurationError, match="records_per_person=1"):
+    with pytest.raises(hr.ConfigurationError, match="records_per_person=1, on the command line --records-per-person 1"):
         model.predict_interval(X, 0.9, card=persons)
 
 

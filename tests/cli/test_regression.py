@@ -157,7 +157,9 @@ def test_intervals_follow_from_a_report(folder, tmp_path):
 
 def test_intervals_need_a_regressor_and_a_report(folder, tmp_path):
     model, data = folder / "model", folder / "new.csv"
-    assert "hedgerow evaluate" in run("predict", model, data, "--interval", 0.8, code=2).output
+    missing = run("predict", model, data, "--interval", 0.8, code=2).output
+    assert "hedgerow evaluate" in missing
+    assert "add --records-per-person 1" in missing
     assert "--interval LEVEL" in run("predict", model, data, "--report", folder / "schema.toml", code=2).output
     schema = hr.Schema({"carat": hr.Numeric(0, 5), "cut": hr.Categorical(["Fair", "Ideal"])}, classes=["a", "b"])
     frame = pd.read_csv(data)[["carat", "cut"]]

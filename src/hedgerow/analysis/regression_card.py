@@ -200,7 +200,8 @@ class RegressionCard(Card):
         if self.certificate_.records_per_person > 1:
             raise ConfigurationError(
                 "the card counts several records of one person, which are no independent draws, so it promises nothing of new "
-                "ones. Evaluate with records_per_person=1."
+                "ones. Evaluate with records_per_person=1, on the command line --records-per-person 1. On the same records the "
+                "new card's epsilon adds to the old one's."
             )
         risk = RISK * (1 - level)
         miss = 1 - level / (1 - risk)

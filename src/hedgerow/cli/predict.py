@@ -150,7 +150,8 @@ def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float 
     if report is None:
         raise click.UsageError(
             "--interval follows from a private report card on records that the model was not fitted on. Make one by "
-            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json."
+            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. Where "
+            "the schema has persons, add --records-per-person 1."
         )
     card, share = cast(RegressionCard, read_report(report, model)), level
     return lambda X: np.column_stack([estimator.predict(X), estimator.predict_interval(X, share, card=card)]).tolist()

@@ -161,12 +161,12 @@ def _are_ids(cells: Cells) -> bool:
 
 def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> Note:
     largest, nobody = int(sizes.max()), records - int(sizes.sum())
-    entry = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each: no feature, but who records are of"
+    entry = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each: no feature, it tells persons apart"
     oddities = []
     if largest > 1:
         share = np.count_nonzero(sizes == 1) / len(sizes)
         oddities.append(
-            f"records_per_person = 1 reads one record of each ({share:.0%} have no more); a larger number reads more, with "
+            f"records_per_person = 1 reads one record of each ({share:.0%} have only one); a larger number reads more, with "
             "more noise"
         )
     else:

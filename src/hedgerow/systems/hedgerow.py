@@ -117,6 +117,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         learn what it lacks. The new model contains its terms and its own. Features need the same names and kinds, and classes
         must be the same; ranges and categories may differ. If both fits read the same records, their costs add. A saved file
         contains the terms of the starting model, but not this parameter.
+
     Attributes
     ----------
     classes_, schema_, certificate_, n_features_in_

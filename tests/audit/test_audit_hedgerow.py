@@ -66,6 +66,11 @@ def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it():
 
 
 @pytest.mark.full
+def test_two_rounds_lose_at_most_epsilon_on_up_to_one_record_of_three_kinds():
+    assert 0.5 < worst(1, TYPES[::3]) <= 1
+
+
+@pytest.mark.slow
 def test_two_rounds_lose_at_most_epsilon_on_up_to_one_record():
     assert 0.5 < worst(1) <= 1
 

@@ -119,7 +119,7 @@ class WorkerShares:
         lacking = [place for place in wanted if place not in self._rows]
         self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
         left = dict(wanted)
-        while left:  # what a worker said and took along when it was lost is asked for again
+        while left:  # an answer that was lost with its worker is queried again
             futures = {
                 self._client.submit(
                     _hold,

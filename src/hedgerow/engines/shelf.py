@@ -144,7 +144,7 @@ class Files:
         self._entries: dict[str, list[Any]] = {}
 
     def read(self, changing: frozenset[str] = frozenset()) -> tuple[str, dict[str, Array]] | None:
-        """Return what was said of the arrays, and these, mapped; None if anything is not as it was written.
+        """Return the index of the arrays, and the arrays, mapped; None if anything is not as it was written.
 
         Those that are ``changing`` are changed on disk by whoever changes them, the others in memory alone.
         """

@@ -23,13 +23,17 @@ LOW, HIGH = ("x", 0.0), ("x", 1.0)
 
 @pytest.fixture(autouse=True)
 def few_bins(monkeypatch):
-    """Histograms of so few bins that all outcomes can be walked through, and rounds however few records there are."""
+    """Few bins and no sample, so that all outcomes can be walked through; rounds however few records there are.
+
+    The coarse grid releases half a million records, of which rounds without cuts would score a sample.
+    """
     monkeypatch.setattr(
         regression, "counts_of_outcomes", lambda steps, zero, link: Counts((0, steps // 2, steps + 1), False, link)
     )
     monkeypatch.setattr(regression, "counts_of_residuals", lambda steps, link: Counts((0, steps + 1), True, link))
     for rules in ("RULES", "COUNTS"):
-        monkeypatch.setattr(regressor, rules, replace(getattr(regressor, rules), learns_from=0.0, renewals=1))
+        few = replace(getattr(regressor, rules), learns_from=0.0, renewals=1, curves_scored=2.0**40)
+        monkeypatch.setattr(regressor, rules, few)
 
 
 def loss_of(first, second, **parameters):

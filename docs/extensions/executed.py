@@ -1,7 +1,7 @@
 """Sphinx: below each code block of the pages that are executed stands what it printed and drew (``page_blocks``).
 
-What a page's code said is kept beside its pictures, by the content of the code, of the library and of this folder, docstrings
-aside: a build runs only what changed. A page of ``notebook_pages`` begins with a link to its notebook, and a comment
+The output of a page's code is kept beside its pictures, under a hash of the code, of the library without docstrings and of this
+folder. A build runs only what changed. A page of ``notebook_pages`` begins with a link to its notebook, and a comment
 ``<!-- thumbnails -->`` becomes a grid of the page's pictures, each a link to the section that draws it.
 """
 

@@ -87,7 +87,7 @@ class AdditiveModel:
         return self.packed.margins(codes)
 
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
-        """Return what ``answer`` says of the margins (records, columns) of records, each by itself."""
+        """Return the values of ``answer`` at the margins (records, columns), record by record."""
         columns = read_columns(X, self.encoder.schema.features)
         packed = self.packed
         looked_up = packed.table(answer, columns.n_rows)

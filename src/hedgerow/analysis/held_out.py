@@ -1,4 +1,4 @@
-"""Divide records at random into a training part and a test part, so that nobody's records are in both."""
+"""Divide records at random into a training part and a test part, and nobody has records in both."""
 
 from __future__ import annotations
 

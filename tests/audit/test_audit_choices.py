@@ -1,5 +1,7 @@
 """The exact law of fits whose number of rounds a released value chooses: never above epsilon, whatever was chosen."""
 
+from dataclasses import replace
+
 import pytest
 
 import hedgerow as hr
@@ -7,6 +9,7 @@ from hedgerow.additive.plan import Rounds
 from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid, exact_search
 from hedgerow.privacy.accounting import Cost
+from hedgerow.systems import hedgerow
 
 ONE = hr.Schema({"a": hr.Categorical(["x"])}, classes=["no", "yes"])
 RECORDS = (("x", "no"), ("x", "yes"))
@@ -16,6 +19,7 @@ def chosen(monkeypatch):
     """Return the worst loss where the noisy number of records chooses between one round of two units and two of one."""
     monkeypatch.setattr("hedgerow.additive.plan.UNITS", 2)
     monkeypatch.setattr("hedgerow.additive.plan.FEWEST", 1.0)
+    monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curves_scored=2.0**40))
     estimator = hr.HedgerowClassifier(epsilon=1.0, schema=ONE)
     grid = Grid((0,), (0, 10**6))
     return exact_search(estimator, RECORDS, most=2, grid=grid).loss

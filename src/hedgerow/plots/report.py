@@ -65,7 +65,32 @@ class _Banded(_Display):
             self.ax_.fill(*outline, color=COLORS[i % len(COLORS)], alpha=0.2, linewidth=0)
 
 
-class ROCDisplay(_Banded):
+class _Curves(_Banded):
+    """One curve for each class, with its band; ``name`` is that of the card's methods."""
+
+    name = ""
+    rising = False
+    style = "default"
+    lines: tuple[tuple[str, Curve], ...]
+
+    @classmethod
+    def from_report(cls, card: ReportCard) -> Self:
+        """Make the display of a report card."""
+        curve, band = getattr(card, f"{cls.name}_curve"), getattr(card, f"{cls.name}_band")
+        labels = _labels(card)
+        return cls([(str(label), curve(label)) for label in labels], [band(label) for label in labels])
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it and return the display."""
+        ax = self._begin(ax)
+        for i, (name, curve) in enumerate(self.lines):
+            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), drawstyle=self.style)
+            self._fill(i, curve, rising=self.rising)
+        self._end()
+        return self
+
+
+class ROCDisplay(_Curves):
     """ROC curves, each class against the others.
 
     Parameters
@@ -95,27 +120,15 @@ class ROCDisplay(_Banded):
 
     title = "ROC curve, with a 95 % band for the noise"
     names = ("false positive rate", "true positive rate")
-    lines: tuple[tuple[str, Curve], ...]
+    name, rising = "roc", True
 
-    @classmethod
-    def from_report(cls, card: ReportCard) -> Self:
-        """Make the display of a report card."""
-        labels = _labels(card)
-        lines = [(str(label), card.roc_curve(label)) for label in labels]
-        return cls(lines, [card.roc_band(label) for label in labels])
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
-        ax = self._begin(ax)
+    def _begin(self, ax: Any) -> Any:
+        ax = super()._begin(ax)
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-        for i, (name, curve) in enumerate(self.lines):
-            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name))
-            self._fill(i, curve, rising=True)
-        self._end()
-        return self
+        return ax
 
 
-class PrecisionRecallDisplay(_Banded):
+class PrecisionRecallDisplay(_Curves):
     """Precision by recall, each class against the others.
 
     Parameters
@@ -145,23 +158,7 @@ class PrecisionRecallDisplay(_Banded):
 
     title = "Precision and recall, with a 95 % band for the noise"
     names = ("recall", "precision")
-    lines: tuple[tuple[str, Curve], ...]
-
-    @classmethod
-    def from_report(cls, card: ReportCard) -> Self:
-        """Make the display of a report card."""
-        labels = _labels(card)
-        lines = [(str(label), card.precision_recall_curve(label)) for label in labels]
-        return cls(lines, [card.precision_recall_band(label) for label in labels])
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it and return the display."""
-        ax = self._begin(ax)
-        for i, (name, curve) in enumerate(self.lines):
-            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), drawstyle="steps-pre")
-            self._fill(i, curve, rising=False)
-        self._end()
-        return self
+    name, style = "precision_recall", "steps-pre"
 
 
 class CalibrationDisplay(_Banded):

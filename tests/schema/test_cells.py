@@ -51,21 +51,27 @@ def same(left, right):
         (b"true", 1),
         (b" 2", 2),
         (Decimal("1.5"), 1.5),
-        (Fraction(1, 4), 0.25),
         (10**400, math.inf),
         (-(10**400), -math.inf),
-        (Fraction(10**400, 3), math.inf),
-        (Fraction(-(10**400), 3), -math.inf),
         ("-1e999", -math.inf),
         (np.longdouble("1e4000"), math.inf),
         (np.float32(0.5), 0.5),
         (2 + 0j, 2),
         (np.complex128(2), 2),
         (Level.ONE, 1),
-        (Fraction(np.int64(1), np.int64(4)), 0.25),
         (np.clongdouble(2), 2),
         *((cell, math.nan) for cell in (None, pd.NA, pd.NaT, "", "?", [1], 1j, complex(1, np.nan), Hostile(), "1 2")),
-        *((cell, math.nan) for cell in (np.array(1.0), memoryview(b"1"), pd.Timedelta(1), date(2020, 1, 1))),
+        *(
+            (cell, math.nan)
+            for cell in (
+                np.array(1.0),
+                memoryview(b"1"),
+                bytearray(b"1"),
+                Fraction(1, 4),
+                pd.Timedelta(1),
+                date(2020, 1, 1),
+            )
+        ),
         (np.datetime64("2020-01-01"), math.nan),
         (np.timedelta64(1, "s"), math.nan),
         (pd.Timestamp("2020-01-01"), math.nan),
@@ -81,7 +87,7 @@ def test_one_number(cell, value):
     [
         *((cell, 0) for cell in ("a", " a\t", b"a", Color.RED, np.str_("a"))),
         *((cell, 1) for cell in (1, 1.0, True, "1", "true", "1.00", "+1e0", np.int8(1), b"1", Level.ONE, Decimal(1))),
-        *((cell, 2) for cell in (-0.5, "-.5", Fraction(-1, 2), np.float16(-0.5))),
+        *((cell, 2) for cell in (-0.5, "-.5", np.float16(-0.5))),
         *((cell, 3) for cell in ("None", " None ")),
         *(
             (cell, 4)
@@ -361,24 +367,6 @@ def test_moments_of_a_zone_are_in_utc_wherever_this_process_runs(monkeypatch):
 @pytest.mark.parametrize("unit", ["Y", "M", "ps"])
 def test_times_of_a_length_that_python_does_not_know_have_no_text(unit):
     assert time_cells(np.array([0, 1], dtype="i8").view(f"M8[{unit}]")).tolist() == [UNREADABLE] * 2
-
-
-def test_a_fraction_of_foreign_parts_is_no_number_and_runs_none_of_their_code():
-    asked = []
-
-    class Foreign:
-        def __int__(self):
-            asked.append(self)
-            return 1
-
-        def __truediv__(self, other):
-            asked.append(self)
-            return 0.5
-
-    cell = Fraction(1, 2)
-    cell._numerator = Foreign()
-    assert math.isnan(number(cell))
-    assert not asked
 
 
 class Listening(type):

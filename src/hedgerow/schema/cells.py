@@ -6,7 +6,7 @@ Nothing here touches the filters of ``warnings``, which belong to the process. T
 ``number`` and ``category_key``, which state the rule for one cell.
 
 Types
-    Python's bool, int, float, complex, str, bytes, bytearray, Decimal, Fraction, date, datetime, timedelta and time;
+    Python's bool, int, float, complex, str, bytes, Decimal, date, datetime, timedelta and time;
     numpy's numbers, texts, dates and durations; pandas' NA, NaT, Timestamp and Timedelta. A class derived
     from int, float, str or bytes is read as the value beneath, whatever its own methods say. A cell of any other type
     is no number and an undeclared category.
@@ -34,7 +34,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -199,17 +198,6 @@ def _of_int(cell: Any) -> float:
         return math.inf if whole > 0 else -math.inf
 
 
-def _of_fraction(cell: Fraction) -> float:
-    parts = cell.numerator, cell.denominator
-    if not _all_of(_ids(int, *WHOLE), list(parts)):
-        raise TypeError
-    top, bottom = map(int, parts)
-    try:
-        return top / bottom
-    except OverflowError:
-        return math.inf if top > 0 else -math.inf
-
-
 def _of_complex(cell: Any) -> float:
     if cell.imag == 0:
         return float(cell.real)
@@ -265,11 +253,9 @@ RULES: dict[int, Callable[[Any], Key]] = {
         (lambda cell: None, [type(None)]),
         (float, [bool, float, np.bool_, np.longdouble, *WHOLE, *BROKEN, Decimal]),
         (_of_int, [int]),
-        (_of_fraction, [Fraction]),
         (_of_complex, [complex, np.complex64, np.complex128, np.clongdouble]),
         (str, [str, np.str_, date, timedelta]),
         (_of_bytes, [bytes, np.bytes_]),
-        (lambda cell: bytearray.decode(cell, "utf-8", "replace"), [bytearray]),
         (_of_zoned, [datetime, time]),
         (_of_numpy_time, [np.datetime64, np.timedelta64]),
     )

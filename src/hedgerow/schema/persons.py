@@ -26,7 +26,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -79,7 +78,7 @@ INVISIBLE = ("Zs", "Zl", "Zp", "Cc", "Cf")  # white space, controls and formats:
 ZERO_FRACTION = re.compile(r"t:([+-]?[0-9]+)\.0*(?![0-9])")
 # Types by their identity: comparing a cell's own could run code of its class.
 EXACT = frozenset(map(id, (bool, int, np.bool_, *WHOLE)))
-BYTES = frozenset(map(id, (bytes, bytearray, np.bytes_)))
+BYTES = frozenset(map(id, (bytes, np.bytes_)))
 FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
 EXACT_BITS = {id(kind): np.finfo(kind).nmant + 1 for kind in FLOATS}  # of the integers that each holds without gaps
 COMPLEX = frozenset(map(id, (complex, np.complex64, np.complex128, np.clongdouble)))
@@ -157,12 +156,6 @@ def _text(cell: Any) -> str:
         return _text(cell.real)
     if kind is Decimal:
         return _of_decimal(cell)
-    if (
-        kind is Fraction
-        and EXACT.issuperset(map(id, map(type, (cell.numerator, cell.denominator))))
-        and cell.denominator == 1
-    ):
-        return _of_whole(int(cell.numerator))
     if kind is UUID:
         return f"t:{UUID.__str__(cell)}"
     if id(kind) in BYTES:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import hedgerow as hr
 from hedgerow.reproduce import edprf_claims, edprf_mechanisms, edprf_statements, experiments_named, interface_mode
 from hedgerow.reproduce.allocations import AllocationForest, shrinking_parts
 from hedgerow.reproduce.experiment import MAJORITY, Axis, Curve, Experiment, Panel
@@ -188,3 +189,7 @@ def test_a_rival_on_the_traditional_tree(allocation, counts):
     assert type(recipe.assign).__name__ == ("TwoPhases" if allocation == "tpdprf" else "Bootstrap")
     assert any(type(stop).__name__ == "UnreadCount" for stop in recipe.stops) == counts
     assert type(recipe.budgets).__name__ == ("Halved" if counts else "Undivided")
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    private = AllocationForest(tree="tradition", allocation=allocation)._private(schema, 2)
+    assert (private.soft, private.stop) == (False, None)  # a share, and a size, would be noise at a T-th of epsilon
+    assert AllocationForest(tree="tradition")._private(schema, 2).soft

@@ -47,7 +47,8 @@ class AllocationForest(EDPRFClassifier):
 
     With another's, every tree reads all records (published: a bootstrap sample) for an equal part of epsilon, and in the
     published form a leaf gets its level's share, as there, and not what its path has left. In the private form no forest has the
-    noisy size that stops small nodes of a single traditional tree: with a T-th of epsilon it would stop at the root.
+    noisy size that stops small nodes of a single traditional tree: with a T-th of epsilon it would stop at the root. Nor do its
+    trees vote with the shares of their leaves, as that tree does: most of such a share is noise, and a tree has one vote.
 
     On the traditional tree the published form is a rival as eDPRF's paper describes it: tests, leaves and stops of
     ``TraditionClassifier``, the rival's level budgets, its bootstrap, and of TpDPRF the two phases.
@@ -122,7 +123,7 @@ class AllocationForest(EDPRFClassifier):
         own = self.allocation == "own"
         if self.tree == "tradition":
             recipe = self._traditional()._private(schema, depth)
-            return recipe if own else replace(recipe, levels=ALLOCATIONS[self.allocation], stop=None)
+            return recipe if own else replace(recipe, levels=ALLOCATIONS[self.allocation], stop=None, soft=False)
         recipe = super()._private(schema, depth)
         return recipe if own else replace(recipe, assign=AllRecords(), levels=ALLOCATIONS[self.allocation])
 

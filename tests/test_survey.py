@@ -203,7 +203,7 @@ def test_a_survey_costs_its_shares_however_many_features_it_cuts(concentrated, c
         share / 2 * Fraction(999, 1000) < (spent.by(Concentrated).rho if concentrated else spent.epsilon) <= share / 2
     )
     assert survey.left == 1 - share
-    # what the samplers may err is booked for each count and each bin that is drawn
+    # what the samplers may err is charged for each count and each bin that is drawn
     assert spent.draws == (3 * int(encoder.n_codes.max()) + counts if concentrated else 0)
 
 

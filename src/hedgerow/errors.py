@@ -5,7 +5,7 @@ HedgerowError (Exception)
     SchemaError                             the schema is wrong, or does not fit the data's columns
   FileFormatError (also ValueError)         a model or schema file cannot be read
   DatasetError (also OSError)               a data set could not be found, fetched or verified
-  EngineError (also RuntimeError)           partitions did not answer as they must; what was booked stays booked
+  EngineError (also RuntimeError)           partitions did not answer as they must; what was charged stays charged
   LedgerDamaged                             a stored ledger was changed by other means than its own
   LedgerPickleError (also TypeError)        a ledger was about to be copied to another process
   LedgerUnavailable (also OSError)          a ledger's store cannot be read or written
@@ -64,7 +64,7 @@ class DatasetError(HedgerowError, OSError):
 
 
 class EngineError(HedgerowError, RuntimeError):
-    """Partitions of records did not answer, or not as they must: the fit ends, and what was booked for it stays booked."""
+    """Partitions of records did not answer, or not as they must: the fit ends, and what was charged for it stays charged."""
 
 
 class LedgerDamaged(HedgerowError):  # noqa: N818 - it names what happened, as BudgetExceeded does
@@ -115,6 +115,6 @@ def without_sizes() -> Iterator[None]:
         yield
     except MemoryError:
         raise MemoryError(
-            "there is not enough memory for what was asked, so it ends; what was booked for it stays booked. Free some, or read "
+            "there is not enough memory, so this operation ends; what was charged for it stays charged. Free some, or read "
             "the records by hr.Records with a smaller memory=."
         ) from None

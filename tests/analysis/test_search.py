@@ -1,4 +1,4 @@
-"""Private search: laws on neighbors, parts, what is booked and what is kept."""
+"""Private search: laws on neighbors, parts, what is charged and what is kept."""
 
 from __future__ import annotations
 

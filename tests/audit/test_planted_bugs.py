@@ -41,7 +41,7 @@ def halve_the_noise(plant):
 
 
 def drop_a_level(plant):
-    """The tests of the first level are booked by nobody, so the leaves get their budget once more."""
+    """The tests of the first level are charged by nobody, so the leaves get their budget once more."""
     level = Recipe._level
 
     def whole_leaves(self, number, budget, left, candidates):

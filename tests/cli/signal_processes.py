@@ -234,7 +234,7 @@ def judged(
     if not group.books and "train" not in group.name:
         return "interrupted", wrong
     if COUNT in said:
-        return ("begun, nothing booked" if group.books and not entries else "begun"), wrong
+        return ("begun, nothing charged" if group.books and not entries else "begun"), wrong
     if any(words in said for words in SPENT):
         if (SPENT[1] in said) != model or (group.books and not entries):
             wrong.append("says of a model or an entry what is not so")

@@ -273,7 +273,7 @@ def test_refusals_book_nothing(case, people, tmp_path):
     [(1.5, 1.5, [0.5, "ill"]), (pd.Timestamp(0), "20", ["ill", "ill"]), (1.5, "20", ["ill", pd.Timestamp(0)])],
 )
 def test_no_record_decides_by_its_types_whether_there_is_a_fit(cell, more, label):
-    """Neighbors are told apart where one is refused before anything is booked, and the other is fitted."""
+    """Neighbors are told apart where one is refused before anything is charged, and the other is fitted."""
     both = pd.DataFrame({"age": [cell, more], "job": ["nurse", "nurse"], "diagnosis": label})
     for there in (both, both.iloc[:1].infer_objects(), both.iloc[1:].infer_objects()):
         ledger = hr.Ledger(epsilon=2.0)
@@ -406,7 +406,7 @@ def test_the_spill_folder_is_for_this_user_alone_while_it_is_there(people, tmp_p
 def test_a_fit_that_is_broken_off_leaves_no_file(people, tmp_path, small_partitions, files):
     """At many of its lines, spread over reading or over counting."""
     seen, number = set(), 1
-    lines, first = inspect.getsourcelines(LocalSource.check)  # columns are checked before anything is booked
+    lines, first = inspect.getsourcelines(LocalSource.check)  # columns are checked before anything is charged
     before = {f"local.py:{first + place}" for place in range(len(lines))}
     while True:
         ledger = hr.Ledger(epsilon=2.0)
@@ -491,7 +491,7 @@ def test_a_lack_of_memory_names_no_sizes(where, people, monkeypatch):
         "curator": lambda: hr.Curator(records, None, SCHEMA, 1.0),
         "question": lambda: curator.count(curator.root, 0.5),
     }
-    with pytest.raises(MemoryError, match="stays booked") as caught:
+    with pytest.raises(MemoryError, match="stays charged") as caught:
         asked[where]()
     assert "4321" not in str(caught.value)
     assert caught.value.__suppress_context__

@@ -176,7 +176,7 @@ def check(address: str, folder: Path, *, complete: bool) -> Counter:
 
 
 def race(address: str, folder: Path, *, processes: int, attempts: int) -> str:
-    """Let processes make so many attempts together against a ceiling for a quarter of them; exactly that many are booked."""
+    """Let processes make so many attempts together against a ceiling for a quarter of them; exactly that many are charged."""
     ceiling = attempts // 4
     ledger = hr.LedgerStore(address).create("all", epsilon=ceiling * STEP)
     start = Barrier(processes)

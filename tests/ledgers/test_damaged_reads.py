@@ -1,4 +1,4 @@
-"""What is read of a stored ledger is what was booked, or an error; a refusal leaves nothing behind that others wait for."""
+"""What is read of a stored ledger is what was charged, or an error; a refusal leaves nothing behind that others wait for."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ def test_the_tables_hold_nothing_twice_and_no_link_without_its_parts(made, addre
 def test_a_store_says_once_which_one_it_is(made, address):
     ledger = some(made)
     tamper(address, "DELETE FROM hedgerow_store")
-    with pytest.raises(hr.LedgerDamaged, match=r"does not say which ledger store it is; nothing was booked"):
+    with pytest.raises(hr.LedgerDamaged, match=r"does not say which ledger store it is; nothing was charged"):
         ledger.reserve(fit("0.1"))
 
 

@@ -1,4 +1,4 @@
-"""What a server is asked before anything is booked, and what is said where its answer does not come; no server is needed."""
+"""What a server is asked before anything is charged, and what is said where its answer does not come; no server is needed."""
 
 from __future__ import annotations
 
@@ -96,21 +96,21 @@ def test_a_commit_whose_answer_is_lost_may_have_been_booked(silent):
     lost = sa.exc.DBAPIError("COMMIT", None, LostError("1/10 of anna"))
     with (
         pytest.raises(
-            hr.LedgerUnavailable, match=r"LostError.* and its entries show whether anything was booked\."
+            hr.LedgerUnavailable, match=r"LostError.* and its entries show whether anything was charged\."
         ) as told,
         silent.writing(),
     ):
         raise lost
     assert "anna@" in str(told.value)
     assert "1/10" not in str(told.value)
-    with pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was booked\."), silent.reading():
+    with pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was charged\."), silent.reading():
         raise lost
 
 
 def test_a_server_that_is_not_reached_has_booked_nothing():
     there = Database(ADDRESS)
     assert (there.exists, there.path) == (True, None)
-    with pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was booked\."), there.writing():
+    with pytest.raises(hr.LedgerUnavailable, match=r"Nothing was drawn, and nothing was charged\."), there.writing():
         raise AssertionError("reached")
 
 

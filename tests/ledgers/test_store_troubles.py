@@ -25,7 +25,7 @@ def test_a_locked_file_refuses_writing_and_can_be_read(tmp_path, monkeypatch):
     ledger = hr.LedgerStore(tmp_path / "b.db").create("a", epsilon=1)
     other = sqlite3.connect(tmp_path / "b.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(hr.LedgerUnavailable, match=r"locked .* Nothing was drawn, and nothing was booked\."):
+    with pytest.raises(hr.LedgerUnavailable, match=r"locked .* Nothing was drawn, and nothing was charged\."):
         ledger.reserve(fit("0.1"))
     assert ledger.spent == 0  # reading goes on
     other.execute("ROLLBACK")
@@ -52,7 +52,7 @@ def test_a_full_disk_refuses_and_books_nothing(tmp_path, monkeypatch):
             booked.append(ledger.reserve(fit("0.001")))
 
     with pytest.raises(
-        hr.LedgerUnavailable, match=r"disk is full; make room .* Nothing was drawn, and nothing was booked\."
+        hr.LedgerUnavailable, match=r"disk is full; make room .* Nothing was drawn, and nothing was charged\."
     ):
         fill()
     monkeypatch.undo()
@@ -128,7 +128,7 @@ try:
         ledger.reserve(fit("0.001"))
         booked += 1
 except hr.LedgerUnavailable as error:
-    assert "the disk is full; make room and try again. Nothing was drawn, and nothing was booked." in str(error), error
+    assert "the disk is full; make room and try again. Nothing was drawn, and nothing was charged." in str(error), error
 assert 10 < booked < 5000, booked
 assert len(ledger.entries) == booked
 ledger.store.verify("a")
@@ -197,7 +197,7 @@ def test_a_server_that_may_forget():
         pytest.skip(reason)
     server = Server("fsync=off")
     try:
-        with pytest.raises(hr.LedgerUnavailable, match="fsync off, so it may forget what was booked"):
+        with pytest.raises(hr.LedgerUnavailable, match="fsync off, so it may forget what was charged"):
             hr.LedgerStore(server.url()).create("a", epsilon=1)
     finally:
         server.stop()
@@ -211,7 +211,7 @@ def test_a_row_that_stays_locked(server, monkeypatch):
     with engine.begin() as connection:
         connection.execute(sa.text("SELECT * FROM hedgerow_ledgers FOR UPDATE"))
         with pytest.raises(
-            hr.LedgerUnavailable, match=r"locked for 1 seconds.* Nothing was drawn, and nothing was booked\."
+            hr.LedgerUnavailable, match=r"locked for 1 seconds.* Nothing was drawn, and nothing was charged\."
         ):
             ledger.reserve(fit("0.1"))
         assert ledger.spent == 0  # reading goes on
@@ -226,7 +226,7 @@ def test_a_user_without_rights(server):
             connection.execute(sa.text(statement))
     guest = hr.LedgerStore(url.replace("//hedgerow@", "//guest@")).ledger("a")
     assert guest.remaining == 1
-    with pytest.raises(hr.LedgerUnavailable, match=r"may not write there; .* and nothing was booked\."):
+    with pytest.raises(hr.LedgerUnavailable, match=r"may not write there; .* and nothing was charged\."):
         guest.reserve(fit("0.1"))
     assert ledger.entries == ()
 

@@ -101,7 +101,7 @@ def evaluate(
     Raises
     ------
     ConfigurationError
-        If a parameter or a column is wrong. Nothing was booked or drawn.
+        If a parameter or a column is wrong. Nothing was charged or drawn.
     BudgetExceeded
         If the ledger refuses the query. Nothing was drawn.
 

@@ -182,7 +182,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ConfigurationError
-            If a parameter, a candidate or a column is wrong. Nothing was booked or drawn.
+            If a parameter, a candidate or a column is wrong. Nothing was charged or drawn.
         BudgetExceeded
             If the ledger refuses the search. Nothing was drawn.
         """
@@ -194,7 +194,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tables = Tables(schema, self._unwatched(records), labels, keep)
         trials = Trials(self._candidates(grid, search), schema, tables, randomness, scoring)
         strategy = self._strategy(trials, search)
-        # The last fit of every candidate is planned now, so that the costliest can be booked.
+        # The last fit of every candidate is planned now, so that the costliest can be charged.
         refits = [] if last is None else self._candidates(grid, last)
         last_fits = [planned(one, schema, last or search, randomness) for one in refits]
         event = _together(strategy.event, [plan.event for plan, _ in last_fits])
@@ -316,7 +316,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _strategy(self, trials: Trials, claim: Claim) -> Disjoint | Stopping:
         if self.strategy == "disjoint":
             return Disjoint(trials, claim, self.validation, trials.plans(claim))
-        trials.plans(claim)  # refuses what no candidate takes, before anything is booked
+        trials.plans(claim)  # refuses what no candidate takes, before anything is charged
         return Stopping(trials, claim, self.validation, RandomStopping(GAMMA_BITS))
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -38,7 +38,7 @@ __all__ = ["check_model", "surplus"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-EXPLAINED = {  # arrays of trees and cells that are there only where such a step was booked
+EXPLAINED = {  # arrays of trees and cells that are there only where such a step was charged
     "counts": ("class counts",),
     "order": ("counts of categories",),
     "votes": ("class counts", "gradients"),
@@ -215,7 +215,7 @@ def _certificate(model: PrivateEstimator, plan: Plan | RawPlan) -> Iterator[str]
             for line in missing
         )
         yield from (
-            f"the certificate books what the plan does not do on level {line.level}: {line.purpose}, {line.cost}"
+            f"the certificate charges for what the plan does not do on level {line.level}: {line.purpose}, {line.cost}"
             for line in added
         )
         if not missing and not added:

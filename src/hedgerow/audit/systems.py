@@ -41,7 +41,7 @@ WITH_DELTA = ("one-leaf", "single-class")  # pairs on which the forms with Gauss
 
 @dataclass
 class SystemFit:
-    """What ``fit`` of one of our estimators does with records, without the checks and the booking.
+    """What ``fit`` of one of our estimators does with records, without the checks and the charge.
 
     Parameters
     ----------

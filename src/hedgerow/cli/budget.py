@@ -267,7 +267,7 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
         ("delta spent", decimal_text(ledger.spent_delta)),
         ("state", "closed" if ledger.closed else "open"),
         ("a share of", ledger.parent or "no other ledger"),
-        ("guarantee", "holds" if ledger.holds else "void: a seeded fit was booked"),
+        ("guarantee", "holds" if ledger.holds else "void: a seeded fit was charged"),
         ("head of the chain", ledger.head),
     ]
     page = Page(f"Budget of {ledger.name}")

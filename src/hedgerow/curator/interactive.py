@@ -161,7 +161,7 @@ class Curator:
         self._person = None if persons is None else persons.name
         self._randomness = Randomness(random_state)
         self._encoder = Encoder(schema, self._max_bins)
-        # The whole budget is booked at once, so the ledger entry is finished when the curator is ready.
+        # The whole budget is charged at once, so the ledger entry is finished when the curator is ready.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
             keep = keep_of(persons, self.records_per_person, self._randomness)
             elsewhere = isinstance(X, Records)

@@ -122,7 +122,7 @@ class Books:
         body = {**_signed(kind, head.parent, head), **values, "after": after.to_dict()}
         link = ChainLink.after(self.store, head.name, head.number + 1, head.hash, body)
         if self._link(link.ledger, link.number) is not None:
-            raise chain.damaged(link.ledger, link.number, "it stands behind the last link that was booked")
+            raise chain.damaged(link.ledger, link.number, "it stands behind the last link of the ledger")
         self._connection.execute(sa.insert(links).values(**vars(link)))
         mine = heads.c.name == head.name
         self._connection.execute(sa.update(heads).where(mine).values(number=link.number, hash=link.hash))
@@ -134,7 +134,7 @@ class Books:
             raise unknown(name, self._address)
         last = self._link(name, row.number)
         if last is None or last.hash != row.hash:
-            raise chain.damaged(name, row.number, "the last link is not the one that was booked")
+            raise chain.damaged(name, row.number, "the last link is not the one that was written")
         values = ChainLink(*last).check(self.store, row.number)
         try:
             parent, time, standing = values["parent"], datetime.fromisoformat(values["time"]), values["after"]

@@ -90,7 +90,7 @@ class ChainLink:
 def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
     """Return the error that names the first broken link."""
     return LedgerDamaged(
-        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was booked; keep the store as it is, and compare it "
+        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; keep the store as it is, and compare it "
         "with a copy."
     )
 
@@ -154,7 +154,7 @@ def verify(store: str, ledger: str, links: Iterable[ChainLink], head: tuple[int,
         said.append(values)
     if (len(said) - 1, previous) != head:
         first = min(len(said), head[0])
-        raise damaged(ledger, first, f"the chain ends at link {len(said) - 1}, and the ledger has booked {head[0]}")
+        raise damaged(ledger, first, f"the chain ends at link {len(said) - 1}, and the ledger has written {head[0]}")
     return said
 
 

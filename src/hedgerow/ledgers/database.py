@@ -28,7 +28,7 @@ OPTIONS: dict[str, Any] = {"poolclass": NullPool, "hide_parameters": True}
 BUSY_SECONDS = 60  # how long a writer waits for the others
 
 # Errors of a database if a store cannot be used, one sentence each. Each of them leaves the store unchanged.
-KEEP = "nothing was booked; keep the store as it is, and compare it with a copy."
+KEEP = "nothing was charged; keep the store as it is, and compare it with a copy."
 
 LOCKED = "another process has kept it locked for {busy} seconds; end that process, or try again"
 FULL = "the disk is full; make room and try again"
@@ -89,7 +89,7 @@ class Database:
             return False
         except OSError as error:
             raise LedgerUnavailable(
-                f"the ledger store {self.address} cannot be used: {error.strerror}. Nothing was booked and nothing was drawn."
+                f"the ledger store {self.address} cannot be used: {error.strerror}. Nothing was charged and nothing was drawn."
             ) from None
 
     @contextmanager
@@ -136,14 +136,14 @@ class Database:
             return
         if stat.S_ISDIR(found.st_mode):
             raise LedgerUnavailable(
-                f"the ledger store {self.address} cannot be used: it is a folder; name a file in it. Nothing was booked and "
+                f"the ledger store {self.address} cannot be used: it is a folder; name a file in it. Nothing was charged and "
                 "nothing was drawn."
             )
         if several or os.path.realpath(path) in _mount_points():
             why = "has hard links" if several else "is mounted by itself"
             raise LedgerUnavailable(
-                f"the ledger store {self.address} cannot be used: the file {why}, and what is booked under its other name would "
-                "not be seen here; keep one name, and mount whole folders. Nothing was booked and nothing was drawn."
+                f"the ledger store {self.address} cannot be used: the file {why}, and what is charged under its other name would "
+                "not be seen here; keep one name, and mount whole folders. Nothing was charged and nothing was drawn."
             )
 
     def _engine(self, reading: bool, create: bool) -> Engine:
@@ -183,7 +183,7 @@ def _server_engine(url: URL, reading: bool, create: bool) -> Engine:
             if connection.exec_driver_sql("SHOW fsync").scalar_one() != "on":
                 raise LedgerUnavailable(
                     f"the ledger store's server at {url.host or 'its socket'} runs with fsync off, so it may forget what was "
-                    "booked; set fsync = on. Nothing was booked and nothing was drawn."
+                    "charged; set fsync = on. Nothing was charged and nothing was drawn."
                 )
 
     event.listen(engine, "begin", begin)
@@ -267,5 +267,5 @@ def sentence(address: object, error: BaseException | None, writing: bool, busy: 
             f"the server did not answer as it should ({kind}); look whether it runs, and whether this user may connect"
         )
         what, maybe = POSTGRESQL.get(kind, unknown), writing and kind not in POSTGRESQL
-    booked = "its entries show whether anything was booked" if maybe else "nothing was booked"
+    booked = "its entries show whether anything was charged" if maybe else "nothing was charged"
     return f"the ledger store {address} cannot be used: {what.format(busy=busy)}. Nothing was drawn, and {booked}."

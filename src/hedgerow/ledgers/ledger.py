@@ -204,7 +204,7 @@ class Ledger:
         """
         if not self.holds:
             raise ConfigurationError(
-                "a fit with a random_state was booked, and whoever knows the seed can take its noise away, so no epsilon holds "
+                "a fit with a random_state was charged, and whoever knows the seed can take its noise away, so no epsilon holds "
                 "for this ledger; fit without random_state, in a ledger of its own."
             )
         return self._ceiling.epsilon_at(delta)

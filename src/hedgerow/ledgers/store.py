@@ -244,7 +244,7 @@ def _reopened(address: str, known: str | None) -> LedgerStore:
     """Return the store that was pickled, or raise an error if it is missing or another one; it is never created."""
     opened = LedgerStore(address)
     if known is not None and opened.id is None:
-        raise LedgerUnavailable(f"there is no ledger store at {opened.address} any more; nothing was booked.")
+        raise LedgerUnavailable(f"there is no ledger store at {opened.address} any more; nothing was charged.")
     if known is not None and opened.id != known:
         raise ConfigurationError(
             f"{opened.address} holds another ledger store than the one that was pickled, so its budget is another one."

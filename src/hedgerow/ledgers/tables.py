@@ -53,19 +53,19 @@ def identify(connection: Connection, address: object, known: str | None) -> str:
         raise ConfigurationError(f"there is no ledger store at {address} yet; the first create makes it.")
     rows = connection.execute(sa.select(store)).all()
     if len(rows) != 1:
-        raise LedgerDamaged(f"{address} does not say which ledger store it is; nothing was booked.")
+        raise LedgerDamaged(f"{address} does not say which ledger store it is; nothing was charged.")
     [(found, version)] = rows
     if not isinstance(found, str) or type(version) is not int or version < 1:
         raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
         raise FileFormatError(
             f"{address} was written by a newer hedgerow (format {version}, and this one knows {FORMAT}); update "
-            "hedgerow. Nothing was booked."
+            "hedgerow. Nothing was charged."
         )
     if known not in (None, found):
         raise ConfigurationError(
             f"{address} holds another ledger store than the one that was opened, so its budget is another one; "
-            "nothing was booked."
+            "nothing was charged."
         )
     return str(found)
 

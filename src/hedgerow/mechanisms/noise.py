@@ -183,7 +183,7 @@ class RoundedNormal:
     -----
     The standard deviation is sensitivity / mu, rounded up to a dyadic number. round(x + N) = x + round(N) for an integer
     x, so this is post-processing of the continuous Gaussian mechanism. The sampler's law is within a total variation of
-    2**-62 per draw; the event counts the draws, and accounting books them in delta. docs/proofs/gaussian.md.
+    2**-62 per draw; the event counts the draws, and accounting adds them to delta. docs/proofs/gaussian.md.
     """
 
     mu_squared: Fraction

@@ -342,7 +342,7 @@ class Batches:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
 
         Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
-        for a refusal, which one record could bring about, or prevent, before anything is booked.
+        for a refusal, which one record could bring about, or prevent, before anything is charged.
         """
         head = self._first()
         for batch in head:

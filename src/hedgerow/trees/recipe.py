@@ -1,7 +1,7 @@
 """A private forest in its parts, and the schedule that they make of a budget.
 
 A schedule is fixed before anything reads a record: it holds the mechanisms of every level and the event of the whole
-fit. The grower runs exactly these mechanisms, so what is booked is what is spent.
+fit. The grower runs exactly these mechanisms, so what is charged is what is spent.
 """
 
 from __future__ import annotations

@@ -11,14 +11,11 @@ import hedgerow as hr
 from hedgerow.additive import estimate
 from hedgerow.additive.estimate import (
     COMMON,
-    LOG_ODDS,
     SPREADS,
     Prior,
     Visits,
     denoised,
     estimated,
-    folded,
-    order_of_cuts,
 )
 
 BINS, LEVEL, NOISE = 16, 200.0, 40.0
@@ -316,39 +313,3 @@ def test_what_a_fit_says_of_visits_follows_from_the_terms_that_it_keeps(classes,
             curves[feature] = curves.get(feature, 0) + term.votes[0]
     assert next(visits, None) is None
     assert len(said) > len(curves) > 1
-
-
-def test_sums_fold_to_the_cells_of_some_cuts_in_their_order():
-    sums = np.random.default_rng(4).integers(0, 100, (8, 3, 2))
-    cells = np.arange(8)
-    for kept in ([0], [2, 0], [1, 2], [2, 1, 0]):
-        place = sum((cells >> 2 - cut & 1) << len(kept) - 1 - number for number, cut in enumerate(kept))
-        expected = np.stack([sums[place == cell].sum(axis=0) for cell in range(1 << len(kept))])
-        np.testing.assert_array_equal(folded(sums, kept), expected)
-
-
-@pytest.mark.parametrize("order", [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
-def test_cuts_are_put_in_the_order_in_which_they_tell_cells_apart(order):
-    generator, curvature = np.random.default_rng(5), np.full((8, 6, 1), 300.0)
-    cells = np.arange(8)
-    first, second = (2 * (cells >> 2 - cut & 1) - 1 for cut in order[:2])
-    steps = first[:, None, None] + 0.3 * (second * generator.choice([-1, 1], (6, 1, 8))).transpose(2, 0, 1)
-    gradient = curvature * steps + generator.normal(0, 20, curvature.shape)
-    found = order_of_cuts(gradient, curvature, 10.0, 1.0, LOG_ODDS)
-    assert found[0] == order[0]
-    assert sorted(found) == [0, 1, 2]
-
-
-def test_a_cut_that_tells_nothing_apart_comes_last():
-    generator, curvature = np.random.default_rng(6), np.full((4, 6, 1), 300.0)
-    curve = generator.normal(0, 1, (6, 1))
-    gradient = curvature * np.stack([curve, -curve, curve, -curve]) + generator.normal(0, 20, curvature.shape)
-    order = order_of_cuts(gradient, curvature, 10.0, 1.0, LOG_ODDS)
-    assert order == [1, 0]
-    before, after = (
-        estimated(folded(gradient, by), folded(curvature, by), 10.0, 1.0, numeric=False).evidence
-        for by in ([0, 1], order)
-    )
-    assert after[1] > before[1]
-    assert np.argmax(before) == 2
-    assert np.argmax(after) == 1

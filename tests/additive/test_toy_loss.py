@@ -40,7 +40,6 @@ class LeastSquares:
     deviation = 1.0
     unit = 1.0
     prior = LOG_ODDS
-    orders_cuts = False
     opening = Ones()
     scores = property(lambda self: self)
 

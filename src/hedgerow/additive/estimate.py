@@ -5,13 +5,10 @@ All of it is post-processing of released sums by public rules (docs/proofs/hedge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logsumexp, softmax
 
 from hedgerow.additive import kernels
@@ -27,8 +24,6 @@ __all__ = [
     "as_one_curve",
     "denoised",
     "estimated",
-    "folded",
-    "order_of_cuts",
     "posterior_covariances",
 ]
 
@@ -129,33 +124,6 @@ def _of_levels(weight: Floats, pull: Floats, numeric: bool, prior: Prior) -> flo
         found += float(logsumexp(likely)) - np.log(len(likely))
         found += 0.5 * float((of_cell**2 / held - np.log(prior.common**2 * held)).sum())
     return found
-
-
-def folded(sums: npt.NDArray[Any], kept: Sequence[int]) -> npt.NDArray[Any]:
-    """Return sums (2**cuts, codes, channels) by the cells of some of the cuts, in their order."""
-    cuts = len(sums).bit_length() - 1
-    cells = np.moveaxis(sums.reshape((2,) * cuts + sums.shape[1:]), kept, range(len(kept)))
-    return np.asarray(cells.sum(axis=tuple(range(len(kept), cuts))).reshape(-1, *sums.shape[1:]))
-
-
-def order_of_cuts(gradient: Floats, curvature: Floats, noise: float, curvature_noise: float, prior: Prior) -> list[int]:
-    """Return the order in which each cut, after those before it, tells cells apart best; see ``estimated``.
-
-    A cut that tells nothing apart is then the last, and matters at the greatest depth alone. Compared are likelihoods of steps
-    that share a common part only, which take little time.
-    """
-    cuts, order = len(gradient).bit_length() - 1, list[int]()
-    while len(order) < cuts:
-        left = [cut for cut in range(cuts) if cut not in order]
-        noises = np.array([noise, curvature_noise]) * np.sqrt(1 << (len(left) - 1))
-        likely = []
-        for cut in left:
-            level = denoised(folded(curvature, [*order, cut]), float(noises[1]))
-            variance = noises[0] ** 2 + level + TINY
-            pull = level * folded(gradient, [*order, cut]) / variance
-            likely.append(float(_of_cells(level**2 / variance, pull, False, prior)[0].sum()))
-        order.append(left[int(np.argmax(likely))])
-    return order
 
 
 def _of_cells(weight: Floats, pull: Floats, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:

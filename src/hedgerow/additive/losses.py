@@ -67,10 +67,6 @@ class Loss(ChannelRule, Protocol):
     def linear(self) -> bool:
         """Whether gradients are linear in margins, so that they show errors of these in full."""
 
-    @property
-    def orders_cuts(self) -> bool:
-        """Whether a round puts its cuts in the order in which they tell cells apart, or leaves them as they were selected."""
-
     def curvature_of(self, measured: Floats) -> Floats:
         """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
 
@@ -98,7 +94,6 @@ class Logistic:
     unit: ClassVar[float] = VOTE_STEPS
     prior: ClassVar[Prior] = LOG_ODDS
     linear: ClassVar[bool] = False
-    orders_cuts: ClassVar[bool] = False
 
     @property
     def columns(self) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hedgerow.additive.estimate import Estimate, Visits, estimated, folded, order_of_cuts
+from hedgerow.additive.estimate import Estimate, Visits, estimated
 from hedgerow.additive.losses import Loss
 from hedgerow.additive.terms import Term, Terms
 from hedgerow.arrays import Floats, Integers, Truth
@@ -162,10 +162,6 @@ class OneRound:
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
         noise = self.noise.deviation
         deviations, numeric = (noise / of_one, noise / (UNIT * multiple)), bool(fit.numeric[feature])
-        if len(cuts) > 1 and self.loss.orders_cuts:
-            order = order_of_cuts(gradient, curvature, *deviations, prior=self.loss.prior)
-            cuts = tuple(cuts[place] for place in order)
-            sums, gradient, curvature = (folded(part, order) for part in (sums, gradient, curvature))
         if cuts:
             estimate = estimated(gradient, curvature, *deviations, numeric=numeric, prior=self.loss.prior)
             steps = estimate.steps

@@ -86,7 +86,6 @@ class Squared:
     scored_l1 = UNIT
     prior = RESIDUALS
     linear = True
-    orders_cuts = True
 
     @property
     def channels(self) -> int:

@@ -46,13 +46,14 @@ def test_channels_are_quotients_of_integers_for_every_cap_and_table(n_classes, c
         assert channels == expected
 
 
-def test_channels_of_two_classes_stand_where_the_label_and_the_lead_say():
+@pytest.mark.parametrize("channels_of_all", [1, 2])
+def test_channels_of_two_classes_stand_where_the_label_and_the_lead_say(channels_of_all):
     margins, labels = every_record(2, 1)
-    table = np.arange(100, 120).reshape(2, 5, 2)
-    found = np.full((len(labels), 2), 999)
+    table = np.arange(100, 120).reshape(2, 5, 2)[..., :channels_of_all]
+    found = np.full((len(labels), channels_of_all), 999)
     kernels.look_up_channels(margins, labels, table, found)
     for channels, (lead,), label in zip(found.tolist(), margins.tolist(), labels.tolist(), strict=True):
-        assert channels == ([0, 0] if label < 0 else table[label, min(max(lead, -2), 2) + 2].tolist())
+        assert channels == ([0] * channels_of_all if label < 0 else table[label, min(max(lead, -2), 2) + 2].tolist())
 
 
 @pytest.mark.parametrize("lead", [2**33, -(2**33)])

@@ -40,34 +40,32 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
     0 < cap <= unit <= 2**16, curvature < 2**16.
     OUT out (records, 2 classes) int64, or (records, classes) for the former alone.
     """
-    records, classes = margins.shape[0], np.uint64(margins.shape[1])
-    last = np.int64(len(exponentials) - 1)
-    place = np.empty(classes, dtype=np.uint32)
-    mass = np.empty(classes, dtype=np.float64)
+    records, classes = np.uint64(margins.shape[0]), np.uint64(margins.shape[1])
+    first, last = np.uint64(0), np.int64(len(exponentials) - 1)
+    mass = np.empty(classes, dtype=np.float64)  # integers, held as floats: loops over classes then take several at once
     for record in range(records):
-        row, given, label = margins[record], out[record], np.int64(labels[record])
+        label = np.int64(labels[record])
         if label < 0:
-            given[:] = 0
+            out[record] = 0
             continue
-        best = np.int64(row.max())
+        best, total = np.int64(margins[record, first]), 0.0
         for k in range(classes):
-            place[k] = min(best - row[k], last)
-        total = np.int64(0)
+            best = max(best, np.int64(margins[record, k]))
         for k in range(classes):
-            one = exponentials[place[k]]
-            total += one
-            mass[k] = one
-        others = total - exponentials[place[label]]
-        wrong = others * unit // total
+            mass[k] = exponentials[np.uint64(min(best - margins[record, k], last))]
+            total += mass[k]
+        others = total - mass[np.uint64(label)]
+        wrong = np.int64(others) * unit // np.int64(total)
         of, to = (unit, total) if wrong <= cap else (cap, others)  # of / to: weight / total, in units
-        weight, by_to, by_total = np.float64(of), 1 / np.float64(to), 1 / np.float64(total)
+        weight, by_to, by_total = np.float64(of), 1 / to, 1 / total
         for k in range(classes):
-            given[k] = -np.int64(_quotient(mass[k] * weight, by_to))
-        given[label] = min(wrong, cap)
-        for k in range(classes if len(given) > classes else np.uint64(0)):
+            out[record, k] = -np.int64(np.int32(_quotient(mass[k] * weight, by_to)))
+        out[record, np.uint64(label)] = min(wrong, cap)
+        for k in range(classes if np.uint64(out.shape[1]) > classes else first):
             # mass (total - mass) // total, with a numerator below 2**50
             spread = mass[k] if by_share else mass[k] - _quotient(mass[k] * mass[k] + (total - 1), by_total)
-            given[classes + k] = np.int64(_quotient(_quotient(spread * weight, by_to) * curvature, 0.001))
+            share = _quotient(_quotient(spread * weight, by_to) * curvature, 0.001)
+            out[record, classes + k] = np.int64(np.int32(share))
 
 
 @compiled
@@ -75,18 +73,17 @@ def look_up_channels(margins, labels, table, out):
     """Write table[label, lead of the second class] for each record, or 0 for one without a label.
 
     IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, channels), of which lead 0 is in the middle.
-    OUT out (records, channels) int64.
+    OUT out (records, channels) int64, of one channel or two.
     """
-    most = np.int64(table.shape[1] // 2)
-    for record in range(len(labels)):
+    most, first, second = np.int64(table.shape[1] // 2), np.uint64(0), np.uint64(1)
+    for record in range(np.uint64(len(labels))):
         label = np.int64(labels[record])
-        if label < 0:
-            out[record] = 0
-            continue
-        lead = np.int64(margins[record, 0])
-        lead = min(max(lead, -most), most) + most
-        for channel in range(out.shape[1]):
-            out[record, channel] = table[label, lead, channel]
+        known = np.int64(label >= 0)  # a factor, not a branch that has to be guessed
+        lead = min(max(np.int64(margins[record, first]), -most), most) + most
+        row, place = np.uint64(label * known), np.uint64(lead)
+        out[record, first] = known * table[row, place, first]
+        if out.shape[1] > 1:
+            out[record, second] = known * table[row, place, second]
 
 
 @compiled

@@ -106,7 +106,7 @@ def test_the_table_of_systems_lists_exactly_the_registry():
 def test_the_first_page_counts_the_systems_as_the_registry_does():
     assert len(hr.list_systems()) == 21
     assert "Twenty-one systems:" in (ROOT / "docs/index.md").read_text()
-    assert "Twenty-one systems" in (ROOT / "README.md").read_text()
+    assert "Twenty-one classifiers" in (ROOT / "README.md").read_text()
 
 
 def test_every_system_links_to_a_proof_page_in_the_table():

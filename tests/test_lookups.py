@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.records import check_columns
+from hedgerow.cli.inputs import check_columns
 from hedgerow.schema import Encoder
 from hedgerow.sources.table_file import check_no_name_twice, single_places
 

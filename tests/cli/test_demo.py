@@ -6,8 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli import demo
-from hedgerow.cli.demo_folder import MARK
-from hedgerow.cli.demo_subjects import AFFAIRS
+from hedgerow.cli.demo import AFFAIRS, MARK
 
 pytest.importorskip("statsmodels")
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.settings import read_parameters
+from hedgerow.cli.inputs import read_parameters
 from hedgerow.systems.edprf import EDPRFClassifier
 
 

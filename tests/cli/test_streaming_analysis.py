@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import records
+from hedgerow.cli import inputs
 from hedgerow.engines import local
 
 matplotlib.use("Agg")
@@ -145,7 +145,7 @@ def test_what_is_spent_is_said_where_a_question_breaks_off(patients, run, monkey
 
 
 def test_a_pipe_is_read_at_once(patients, answer, monkeypatch):
-    monkeypatch.setattr(records.Path, "is_file", lambda self: self.name != "patients.csv")
+    monkeypatch.setattr(inputs.Path, "is_file", lambda self: self.name != "patients.csv")
     document = answer("schema", "release", "patients.csv", "--epsilon", 40, *RELEASE, "--out", "s.toml")
     assert document["ranges"]["admitted"]["records"] == pytest.approx(3000, abs=100)
     classes = ["--class", "no", "--class", "yes"]

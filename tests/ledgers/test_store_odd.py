@@ -197,7 +197,7 @@ CODE = """\
 import os, sys, hedgerow as hr
 from click.testing import CliRunner
 from hedgerow.cli import main
-from hedgerow.cli import budget, groups
+from hedgerow.cli import budget, group
 if os.getuid() == 0: os.setuid(65534)
 store = hr.LedgerStore(sys.argv[1])
 ledger = store.ledger("a")

@@ -88,7 +88,6 @@ def private_schema(
         is guaranteed; ``ranges_`` has n and q. A warning names the other ranges.
     adjacency : {"add-remove", "replace-one"}
         What neighboring data sets are. Under "replace-one" the release runs at half the budget.
-        What neighboring data sets are. For one record replaced the release runs at half the budget.
     random_state : None, int or numpy generator
         None draws from the operating system's entropy, which a guarantee requires. Other values are for tests.
     ledger : Ledger or None

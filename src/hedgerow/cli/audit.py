@@ -15,6 +15,7 @@ from hedgerow.archive import read_archive
 from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.findings import Finding
 from hedgerow.cli.group import AUDIT_REFUTED
+from hedgerow.cli.inputs import read_delta, read_parameters, read_variant
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
@@ -24,7 +25,6 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.cli.output import write_json
-from hedgerow.cli.settings import read_delta, read_parameters, read_variant
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text

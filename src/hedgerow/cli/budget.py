@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from hedgerow.cli.options import (
     OutputFile,
+    adjacency_option,
     checked_delta,
     force_option,
     json_option,
@@ -22,7 +23,6 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import write_json
 from hedgerow.ledgers.ledger import LedgerEntry
 from hedgerow.ledgers.store import StoredLedger
-from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.texts import counted
 
@@ -55,13 +55,7 @@ def _name(dataset: str | None) -> str:
     "--delta", type=float, default=0.0, callback=checked_delta, help="The ceiling on the sum of deltas. [default: 0]"
 )
 @click.option("--draws", type=int, help="With --rho: the ceiling on normal draws. [default: 2**30]")
-@click.option(
-    "--adjacency",
-    type=click.Choice(get_args(Adjacency)),
-    default="add-remove",
-    show_default=True,
-    help="What neighboring data sets are.",
-)
+@adjacency_option
 @click.option("--person", metavar="COLUMN", help="The column that identifies persons. Other fits are refused.")
 @click.option("--records-per-person", type=int, default=1, show_default=True, help="The unit of protection.")
 @click.option("--parent", help="The ledger of which this one is a share.")

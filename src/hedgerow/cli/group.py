@@ -1,4 +1,4 @@
-"""A group of commands that are imported when they are used, and the one place that handles errors and interruptions."""
+"""Groups of commands that are imported when they are used, and the one place that handles errors and interruptions."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ __all__ = [
     "WRONG_USAGE",
     "BrokenOff",
     "LazyGroup",
+    "budget",
     "exit_code",
     "heard",
+    "schema",
     "sentence",
     "show_help_if_alone",
 ]
@@ -229,3 +231,42 @@ def heard() -> Iterator[None]:
         logging.getLogger("sqlalchemy").removeHandler(silent)
         for timer in timers:  # the command is over, so there is nothing left to interrupt
             timer.cancel()
+
+
+BUDGET = {
+    "create": ("hedgerow.cli.budget", "Create a ledger, and its store if there is none."),
+    "show": ("hedgerow.cli.budget", "Show a ledger: its ceiling, what is left, its entries."),
+    "list": ("hedgerow.cli.budget", "List the ledgers of a store."),
+    "raise": ("hedgerow.cli.budget", "Raise a ledger's ceiling."),
+    "close": ("hedgerow.cli.budget", "Close a ledger for good."),
+    "verify": ("hedgerow.cli.budget", "Check every link of a ledger's chain."),
+    "report": ("hedgerow.cli.budget", "Write a page about a ledger for the officer."),
+}
+
+
+@click.group("budget", cls=LazyGroup, commands_by_name=BUDGET, invoke_without_command=True)
+@click.pass_context
+def budget(context: click.Context) -> None:
+    """Manage the privacy budgets of data sets, across processes and people.
+
+    These commands show no contents of records: a ledger contains queries, never their answers.
+    """
+    show_help_if_alone(context)
+
+
+SCHEMA = {
+    "init": ("hedgerow.cli.schema", "Draft a schema from a file of records."),
+    "release": ("hedgerow.cli.queries", "Release a schema from a file of records, privately."),
+    "check": ("hedgerow.cli.schema", "Count what a schema does not cover in a file."),
+}
+
+
+@click.group("schema", cls=LazyGroup, commands_by_name=SCHEMA, invoke_without_command=True)
+@click.pass_context
+def schema(context: click.Context) -> None:
+    """Draft a schema, release one, or check one against its data.
+
+    Init and check read records without protection and are for the data owner only: what they write must not leave the building.
+    The output of release is covered by the certificate that it prints.
+    """
+    show_help_if_alone(context)

@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.cli.evaluate import read_report
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
@@ -21,6 +20,7 @@ from hedgerow.cli.options import (
     refuse_overwriting,
 )
 from hedgerow.cli.output import model_values, tree_lines, tree_values, write_json
+from hedgerow.cli.queries import read_report
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export import DIALECTS
 from hedgerow.files import atomic_file

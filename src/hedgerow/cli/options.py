@@ -24,6 +24,7 @@ __all__ = [
     "InputFile",
     "InputFolder",
     "OutputFile",
+    "adjacency_option",
     "checked_delta",
     "checked_epsilon",
     "checked_memory",
@@ -67,6 +68,13 @@ read off the records. Write a TOML file such as
 and pass it with --schema FILE. `hedgerow schema init DATA` drafts one, every entry of which you must confirm."""
 
 ADJACENCIES = ("add-remove", "replace-one")  # as in ``hedgerow.privacy.accounting``, whose import is slow
+adjacency_option = click.option(
+    "--adjacency",
+    type=click.Choice(ADJACENCIES),
+    default="add-remove",
+    show_default=True,
+    help="What neighboring data sets are.",
+)
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 Command = TypeVar("Command", bound=Callable[..., Any])
 

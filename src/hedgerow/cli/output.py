@@ -1,4 +1,4 @@
-"""The output of commands: JSON documents, and the public values of a model."""
+"""What a command shows: JSON documents, progress while it spends, and an exact account of the budget if it fails."""
 
 from __future__ import annotations
 
@@ -6,18 +6,30 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 import click
 
+from hedgerow.analysis import PrivateSearchCV
 from hedgerow.analysis.figures import Card
+from hedgerow.cli.group import BrokenOff
+from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
+from hedgerow.files import atomic_file
 from hedgerow.plots.tree_values import branch_text, leaf_text, tree_values
+from hedgerow.privacy.began import Watch
 from hedgerow.privacy.certificate import Certificate
 
 __all__ = [
+    "REFUSALS",
+    "ShareProgress",
+    "Spending",
     "branch_text",
     "card_values",
     "certificate_values",
@@ -85,3 +97,127 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
             yield from tree_lines(below, depth + 1)
         else:
             yield f"{'  ' * depth}{branch['when']}: {leaf_text(below)}"
+
+
+Answer = TypeVar("Answer")
+
+# Before a fit has ended, these are about the request, and nothing was charged. An EngineError occurs later.
+REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
+WIDTH = 20
+PAUSE = 0.1  # seconds
+
+
+class Spending:
+    """Fit a model and save it. An error that leaves the context says what was spent, and whether there is a model.
+
+    Parameters
+    ----------
+    claim : str
+        A description of the fit's cost.
+    out : Path
+        The file of the model.
+    """
+
+    def __init__(self, claim: str, out: Path) -> None:
+        self._claim = claim
+        self._out = out
+        self._watch = Watch()
+        self._fitted = False
+        self._asked: str | None = None
+        self._file: os.stat_result | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
+        refused = isinstance(error, REFUSALS) and not isinstance(error, EngineError)
+        if error is None or (refused and not self._fitted):
+            return
+        asked = (
+            "" if self._asked is None or isinstance(error, REFUSALS) else f" Count {self._asked} more for the report."
+        )
+        raise BrokenOff(error, self._outcome() + asked) from error
+
+    def fit(self, model: PrivateEstimator | PrivateSearchCV, X: Any, y: Any, groups: Any = None) -> None:
+        """Fit the model."""
+        with self._watch:
+            model.fit(X, y, groups)
+        self._fitted = True
+
+    def save(self, model: PrivateEstimator, *, force: bool) -> None:
+        """Write the model; ``force`` allows replacing a file."""
+        with atomic_file(self._out, replace=force) as part:
+            model.save(part)
+            self._file = part.stat()
+
+    def ask(self, claim: str, question: Callable[[], Answer]) -> Answer:
+        """Return the answer to a query about the model, whose cost ``claim`` describes."""
+        self._asked = claim
+        return question()
+
+    def _outcome(self) -> str:
+        if not self._watch.begun:
+            return "Nothing was spent."
+        if not self._fitted:
+            return f"The fit had begun: count {self._claim} as spent. No model was written."
+        if not self._is_there():
+            return f"{self._claim} was spent, but no model was written."
+        return (
+            f"{self._claim} was spent, and the model is whole in {self._out}: `hedgerow inspect` shows its certificate."
+        )
+
+    def _is_there(self) -> bool:
+        """Whether the model's file is complete. The place of an interruption is not always known, but the file is."""
+        try:
+            return self._file is not None and os.path.samestat(self._file, self._out.stat())
+        except OSError:
+            return False
+
+
+class ShareProgress:
+    """A bar on standard error for the share of the bytes that were read, then for each query that is counted.
+
+    Nothing is written if standard error is not a terminal, or ``shown`` is false, because a log would keep what depends on the
+    records.
+    """
+
+    def __init__(self, *, shown: bool = True) -> None:
+        self._terminal = shown and sys.stderr is not None and sys.stderr.isatty()
+        self._next = 0.0
+        self._width = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write("")
+        if self._width:
+            sys.stderr.write("\r")
+
+    def read(self, share: float | None) -> None:
+        """Show the share that was read."""
+        self._show("reading" if share is None else f"{_bar(share)} of the bytes read")
+
+    def counted(self, question: int, share: float) -> None:
+        """Show the share of a query that was counted."""
+        self._show(f"{_bar(share)} of round {question} counted")
+
+    def _show(self, line: str) -> None:
+        if not self._terminal or time.monotonic() < self._next:
+            return
+        with self._lock:
+            self._next = time.monotonic() + PAUSE
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        if self._terminal and (line or self._width):
+            sys.stderr.write("\r" + line.ljust(self._width))
+            sys.stderr.flush()
+            self._width = len(line) if line else self._width
+
+
+def _bar(share: float) -> str:
+    return f"[{'#' * int(WIDTH * share):.<{WIDTH}}] {int(100 * share):3d} %"

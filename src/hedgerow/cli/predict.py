@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from hedgerow.analysis import RegressionCard
-from hedgerow.cli.evaluate import read_report
+from hedgerow.cli.inputs import check_single
 from hedgerow.cli.options import (
     InputFile,
     OutputFile,
@@ -26,8 +26,8 @@ from hedgerow.cli.options import (
     refuse_overwriting,
     separator_option,
 )
-from hedgerow.cli.records import check_single
-from hedgerow.cli.spending import ShareProgress
+from hedgerow.cli.output import ShareProgress
+from hedgerow.cli.queries import read_report
 from hedgerow.errors import SchemaError, UnreadColumnWarning
 from hedgerow.estimator import PrivateEstimator, PrivateRegressor
 from hedgerow.files import atomic_file

@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from hedgerow.cli.group import NOTHING_READ
+from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.options import (
     OutputFile,
     data_argument,
@@ -24,7 +25,6 @@ from hedgerow.cli.options import (
     target_option,
 )
 from hedgerow.cli.output import write_json
-from hedgerow.cli.records import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file

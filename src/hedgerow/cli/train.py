@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from hedgerow.cli.options import (
-    ADJACENCIES,
     InputFile,
     OutputFile,
+    adjacency_option,
     checked_delta,
     checked_epsilon,
     checked_share,
@@ -58,13 +58,7 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
     show_default=True,
     help="The form whose guarantee is proved, or the form that the paper prints.",
 )
-@click.option(
-    "--adjacency",
-    type=click.Choice(ADJACENCIES),
-    default="add-remove",
-    show_default=True,
-    help="What neighboring data sets are.",
-)
+@adjacency_option
 @person_options
 @click.option(
     "--init",

@@ -15,11 +15,19 @@ from sklearn.metrics import roc_auc_score
 from hedgerow.analysis import evaluate, hold_out
 from hedgerow.analysis.figures import Card
 from hedgerow.analysis.held_out import rows_of
+from hedgerow.cli.inputs import (
+    check_columns,
+    check_files,
+    check_records,
+    load_schema,
+    read_delta,
+    read_init,
+    read_parameters,
+    read_variant,
+    records_of,
+)
 from hedgerow.cli.options import ledger_or_none, refuse_overwriting
-from hedgerow.cli.output import card_values, check_stdout, model_values, write_json
-from hedgerow.cli.records import check_columns, check_files, check_records, load_schema, records_of
-from hedgerow.cli.settings import read_delta, read_init, read_parameters, read_variant
-from hedgerow.cli.spending import ShareProgress, Spending
+from hedgerow.cli.output import ShareProgress, Spending, card_values, check_stdout, model_values, write_json
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta

@@ -200,6 +200,22 @@ def test_a_page_is_one_file_that_needs_no_other(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
+@pytest.mark.parametrize(
+    ("line", "width"),
+    [
+        ("Privacy certificate", 0),
+        ("  holds      yes", 13),
+        ("    - a schema", 6),
+        ("  2 times, a", 4),
+        (" " * 13 + "fine bins", 15),
+        ("", 0),
+    ],
+)
+def test_a_long_line_continues_below_its_entry(line, width):
+    text = Page("p").lines(line or "\n").html()
+    assert f'<span style="padding-left: {width}ch; text-indent: -{width}ch">{line or "<br>"}</span>' in text
+
+
 def test_an_empty_list_is_left_out():
     assert "<ul>" not in Page("p").items([]).html()
 

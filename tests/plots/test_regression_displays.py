@@ -72,3 +72,14 @@ def test_calibration_of_a_regressor_is_near_the_diagonal(card):
     ((_, bins),) = display.lines
     np.testing.assert_allclose(bins.observed, bins.predicted, atol=2)
     assert display.ax_.get_ylabel() == "mean outcome"
+
+
+def test_quantiles_that_lie_close_together_have_labels_that_do_not_overlap():
+    ends, shares = np.linspace(-100, 100, 101), np.full(100, 0.01)
+    close = [(0.05, -40.0), (0.25, -2.0), (0.5, 0.0), (0.75, 1.0), (0.95, 60.0)]
+    display = hr.ResidualDisplay(ends, shares, close).plot()
+    display.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in display.ax_.texts]
+    assert len(boxes) == 5
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    assert display.ax_.get_title(loc="left").count("\n") == 3  # above three rows of labels

@@ -48,7 +48,9 @@ __all__ = [
     "run_training",
 ]
 Predictor = PrivateClassifier | PrivateRegressor
-IN_ONE_PART = "Each {who} went to the fit or to this report at random, so no {who} pays for both. A ledger is charged for both."
+IN_ONE_PART = (
+    "Each {who} went to the fit or to this report at random, so no {who} pays for both. A ledger is charged for both."
+)
 OF_A_PROMISE = (
     "Each line was sent to the fit or to this report at random, and no column tells persons apart, so a person of several lines "
     "may pay for both: the two add up. Name the column in the schema as person, or by --person."

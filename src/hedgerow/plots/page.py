@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -19,12 +20,16 @@ body { font: 16px/1.5 Georgia, serif; color: #222; max-width: 62em; margin: 2em 
 h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
 table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
 th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
-td { overflow-wrap: anywhere; min-width: 5em; }
+table { display: block; overflow-x: auto; } td { overflow-wrap: break-word; }
+@media print { td { overflow-wrap: anywhere; } }
 th { background: #f2f2f2; }
-pre { font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; } pre span { display: block; }
 figure { margin: 1.5em 0; break-inside: avoid; } img { max-width: 100%; break-inside: avoid; }
 figcaption { font-size: 14px; color: #555; }
 """
+
+BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
+MOST_INDENTED = 15  # characters
 
 
 class Page:
@@ -64,8 +69,8 @@ class Page:
         return self
 
     def lines(self, text: str) -> Self:
-        """Add text whose line breaks and spaces are kept."""
-        self._parts.append(f"<pre>{html.escape(text)}</pre>")
+        """Add text whose line breaks and spaces are kept; what does not fit on a line continues below its own beginning."""
+        self._parts.append(f"<pre>{''.join(map(_hanging, text.splitlines()))}</pre>")
         return self
 
     def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]]) -> Self:
@@ -103,3 +108,11 @@ class Page:
         with atomic_file(path, replace=replace) as part:
             part.write_text(self.html(), encoding="utf-8")
         return Path(path)
+
+
+def _hanging(line: str) -> str:
+    """Return a line that continues below its entry: behind a name and its spaces, or the mark of a list, or else indented."""
+    entry = BEFORE_ENTRY.match(line)
+    indented = 0 if entry is None else entry.end()
+    width = min(indented + 2 * (0 < indented == len(line) - len(line.lstrip())), MOST_INDENTED)
+    return f'<span style="padding-left: {width}ch; text-indent: -{width}ch">{html.escape(line) or "<br>"}</span>'

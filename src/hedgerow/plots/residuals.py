@@ -16,6 +16,7 @@ __all__ = ["PredictionErrorDisplay", "ResidualDisplay"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_SHOWN = 0.995  # share of the residuals within the picture
+LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as shares of the picture
 
 
 class PredictionErrorDisplay:
@@ -71,7 +72,7 @@ class PredictionErrorDisplay:
         ax.vlines(self.predicted, lower, upper, color=BLUE, linewidth=5, alpha=0.5, label="the middle half")
         ax.plot(self.predicted, middle, "o", color=RED, markersize=4, label="median")
         _finish(ax, "Predicted against observed, from noisy counts", "mean prediction of a group", "outcome")
-        ax.legend(fontsize=8, frameon=False)
+        ax.legend(fontsize=8, frameon=False, loc="lower right")
         return self
 
 
@@ -125,22 +126,34 @@ class ResidualDisplay:
         density = np.maximum(self.shares, 0) / np.diff(self.ends)
         ax.stairs(density, self.ends, fill=True, color=BLUE, alpha=0.5)
         ax.axvline(0, color=GREY, linewidth=0.8)
-        for share, residual in self.quantiles:
-            ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--")
-            ax.annotate(
-                f"{share:.0%}",
-                (residual, 1.0),
-                xycoords=("data", "axes fraction"),
-                fontsize=8,
-                ha="center",
-                va="bottom",
-            )
         ax.set_xlim(self.ends[min(first, len(self.shares) - 1)], self.ends[min(last + 1, len(self.shares))])
         ax.set_yticks([])
-        _finish(
-            ax, "Residuals and their quantiles, from noisy counts\n", "residual (outcome less prediction)", "density"
-        )
+        left, right = ax.get_xlim()
+        rows = label_rows([(residual - left) / (right - left) for _, residual in self.quantiles], LABEL)
+        for (share, residual), row in zip(self.quantiles, rows, strict=True):
+            ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--")
+            place = (residual, 1.0 + ROW * row)
+            ax.annotate(f"{share:.0%}", place, xycoords=("data", "axes fraction"), fontsize=8, ha="center", va="bottom")
+        title = "Residuals and their quantiles, from noisy counts" + "\n" * (1 + max(rows, default=0))
+        _finish(ax, title, "residual (outcome less prediction)", "density")
         return self
+
+
+def label_rows(places: Sequence[float], width: float) -> list[int]:
+    """Return the lowest row for each label, in increasing order of places, in which it does not meet one before it.
+
+    Examples
+    --------
+    >>> label_rows([0.1, 0.12, 0.14, 0.3], width=0.1)
+    [0, 1, 2, 0]
+    """
+    rows: list[int] = []
+    ends: list[float] = []  # of each row
+    for place in places:
+        row = next((number for number, end in enumerate(ends) if place - end >= width), len(ends))
+        ends[row:] = [place, *ends[row + 1 :]]
+        rows.append(row)
+    return rows
 
 
 def _finish(ax: Any, title: str, across: str, up: str) -> None:

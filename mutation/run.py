@@ -1,8 +1,8 @@
 """Mutation testing of the code that carries the guarantee: `make mutants` (docs/mutants.md).
 
 Each module that modules.toml names is changed in one place, the tests named beside it are run, and a change that no test
-notices survives. Outcomes stay in mutation/outcomes, so that a run goes on where another was broken off. It ends well if every
-survivor is judged in judged.toml and every judgement is of a survivor; what is known is written to the page.
+notices survives. Outcomes are kept in mutation/outcomes.xz, so that a run goes on where another was broken off. It ends well
+if every survivor is judged in judged.toml and every judgement is of a survivor; what is known is written to the page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import os
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from trial import Outcome, Trials
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
-OUTCOMES = ROOT / "mutation" / "outcomes"
+OUTCOMES = ROOT / "mutation" / "outcomes.xz"
+TRIED = OUTCOMES.with_name("tried.txt")  # since the outcomes were packed, a line for each trial as soon as it ends
 PAGE = ROOT / "docs" / "mutants.md"
 MARKS = "<!-- figures: written by mutation/run.py -->", "<!-- end of figures -->"
 HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "narwhals", "pandas", "polars", "pyarrow", "pytest",
@@ -61,19 +61,42 @@ def modules() -> list[Module]:
     return [Module(path, tuple(tests)) for path, tests in listed.items()]
 
 
+Known = dict[str, dict[str, tuple[str, str]]]
+
+
+def read_outcomes(packed: Path = OUTCOMES, tried: Path = TRIED) -> Known:
+    """Return what became of each mutant, and its tests' key, by the module's path and the mutant's key."""
+    from hedgerow.files import read_packed  # not before `prepare` says where hedgerow is
+
+    found: Known = {}
+    for line in [*(read_packed(packed) if packed.exists() else "").splitlines(), *_lines(tried)]:
+        path, key, state, tests = line.split()
+        found.setdefault(path, {})[key] = (state, tests)
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the whole lines of a file, whose last one may be half: a run may have been broken off."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    return text[: text.rfind("\n") + 1].splitlines()
+
+
+def write_outcomes(known: Known, packed: Path = OUTCOMES, tried: Path = TRIED) -> None:
+    """Pack what is known."""
+    from hedgerow.files import write_packed
+
+    lines = (f"{path} {key} {state} {tests}\n" for path in sorted(known) for key, (state, tests) in known[path].items())
+    write_packed(packed, "".join(lines))
+    tried.unlink(missing_ok=True)
+
+
 class Results:
-    """The outcomes of one module's trials: a line each of the mutant's key, what became of it, and its tests' key."""
+    """What is known of one module's mutants."""
 
-    def __init__(self, module: Module) -> None:
-        self.path = OUTCOMES / f"{module.path.replace('/', '.')}.txt"
+    def __init__(self, module: Module, known: Known) -> None:
+        self.path = module.path
         self.tests_key = module.tests_key[:12]
-        self._known = {line[0]: (line[1], line[2]) for line in self._lines()}
-
-    def _lines(self) -> Iterator[list[str]]:
-        if self.path.exists():
-            for line in map(str.split, self.path.read_text().splitlines()):
-                if len(line) == 3:  # a run that was broken off may leave half a line
-                    yield line
+        self._known = known.setdefault(module.path, {})
 
     def of(self, mutant: Mutant) -> str | None:
         """Return what became of a mutant; None if that is not known, or if it passed tests that have changed since."""
@@ -91,20 +114,19 @@ class Results:
 
     def forget(self) -> None:
         """Begin anew."""
-        self.path.unlink(missing_ok=True)
-        self._known = {}
+        self._known.clear()
 
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Keep an outcome."""
         self._known[mutant.key] = (outcome.state, self.tests_key)
-        with self.path.open("a") as file:
-            file.write(f"{mutant.key} {outcome.state} {self.tests_key}\n")
+        with TRIED.open("a", encoding="utf-8") as file:
+            file.write(f"{self.path} {mutant.key} {outcome.state} {self.tests_key}\n")
 
     def tidy(self, mutants: list[Mutant]) -> None:
         """Keep the last outcome of every mutant that there still is, in their order."""
-        kept = [(mutant.key, *self._known[mutant.key]) for mutant in mutants if mutant.key in self._known]
-        if kept:
-            self.path.write_text("".join(" ".join(line) + "\n" for line in kept))
+        kept = {mutant.key: self._known[mutant.key] for mutant in mutants if mutant.key in self._known}
+        self._known.clear()
+        self._known.update(kept)
 
 
 def judgements() -> dict[tuple[str, str], str]:
@@ -236,20 +258,22 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="try nothing, say what is known, and write it to the page")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     options = parser.parse_args()
-    OUTCOMES.mkdir(exist_ok=True)
     chosen = [module for module in modules() if not options.names or module.path in options.names]
     if not chosen or len(chosen) < len(set(options.names)):
         parser.error("no such module in mutation/modules.toml")
     prepare()
+    known = read_outcomes()
     judged, rows, left = judgements(), {}, []
     for module in chosen:
         mutants = list(mutants_of(module.path, module.source))
-        results = Results(module)
+        results = Results(module, known)
         if options.fresh:
             results.forget()
+            write_outcomes(known)
         if not options.list:
             try_module(module, mutants, results, options.jobs)
             results.tidy(mutants)
+            write_outcomes(known)
         rows[module.path], remaining = report(module, mutants, results, judged)
         left += remaining
     print("\n".join([*left, "", table(rows), "", in_words(rows)]))

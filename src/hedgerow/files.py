@@ -1,15 +1,18 @@
-"""Files that appear whole or not at all: every file that hedgerow leaves behind is written here."""
+"""Files that appear whole or not at all: every file that hedgerow leaves behind is written here. And packed files with hashes."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["atomic_file"]
+__all__ = ["HASHES", "atomic_file", "read_packed", "write_packed"]
+
+HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it
 
 # What a folder answers where the file system has nothing to flush for it.
 NOTHING_TO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
@@ -53,6 +56,47 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_packed(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text compressed by xz, and the file's SHA-256 into ``HASHES`` beside it."""
+    import lzma  # not every build of Python has it
+
+    target = Path(path)
+    content = lzma.compress(text.encode("utf-8"), preset=9)
+    hashes = _hashes(target.parent) | {target.name: hashlib.sha256(content).hexdigest()}
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
+    for file, written in ((target, content), (target.parent / HASHES, lines.encode("utf-8"))):
+        with atomic_file(file) as part:
+            part.write_bytes(written)
+
+
+def read_packed(path: str | os.PathLike[str]) -> str:
+    """Return a text that ``write_packed`` wrote.
+
+    Raises
+    ------
+    ValueError
+        If the file's SHA-256 does not stand beside it.
+    """
+    import lzma
+
+    source = Path(path)
+    content = source.read_bytes()
+    if _hashes(source.parent).get(source.name) != hashlib.sha256(content).hexdigest():
+        raise ValueError(
+            f"{source} is not the file whose hash stands in {HASHES} beside it. Get both again, or move them away."
+        )
+    return lzma.decompress(content).decode("utf-8")
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """Return the hashes that stand in a folder, by name."""
+    path = folder / HASHES
+    if not path.exists():
+        return {}
+    pairs = (line.split("  ", 1) for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: digest for digest, name in pairs}
 
 
 def _place_new(part: Path, target: Path) -> None:

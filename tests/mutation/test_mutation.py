@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 import hedgerow
+from hedgerow.files import read_packed
 from order import Order
 from patches import Patch, changed_kernels, patch_of
 
@@ -291,6 +292,30 @@ def test_outcomes_are_kept_until_the_changed_function_says_something_else():
         changed = keys_of(OF_KEYS.replace(before, after))
         assert not changed[function] & kept[function]
         assert all(changed[other] == kept[other] for other in kept if other != function)
+
+
+def test_packed_outcomes_are_gone_on_from_and_half_a_line_is_none(tmp_path):
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    from run import read_outcomes, write_outcomes
+
+    packed, tried = tmp_path / "outcomes.xz", tmp_path / "tried.txt"
+    known = {"b.py": {"2": ("failed", "t"), "1": ("hung", "t")}, "a.py": {"1": ("passed", "u")}}
+    write_outcomes(known, packed, tried)
+    assert read_outcomes(packed, tried) == known
+    tried.write_text("a.py 1 failed v\na.py 2 passed v\nb.py 1 fail")
+    gone_on = read_outcomes(packed, tried)
+    assert gone_on == {"b.py": known["b.py"], "a.py": {"1": ("failed", "v"), "2": ("passed", "v")}}
+    write_outcomes(gone_on, packed, tried)
+    assert (read_outcomes(packed, tried), tried.exists()) == (gone_on, False)
+    packed.write_bytes(packed.read_bytes() + b" ")
+    with pytest.raises(ValueError, match="is not the file whose hash stands in"):
+        read_outcomes(packed, tried)
+
+
+def test_the_outcomes_in_the_sources_are_those_of_their_hash():
+    lines = [line.split() for line in read_packed(ROOT / "mutation" / "outcomes.xz").splitlines()]
+    assert {len(line) for line in lines} == {4}
+    assert {state for _, _, state, _ in lines} <= {"failed", "hung", "passed", "broken"}
 
 
 def test_the_page_says_what_is_known_and_how_much_of_it_is_stale(tmp_path):

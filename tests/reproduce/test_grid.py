@@ -8,11 +8,12 @@ import pytest
 from joblib import parallel_config
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import HASHES
 from hedgerow.progress import Progress
 from hedgerow.reproduce import tasks
 from hedgerow.reproduce.baselines import Baseline
 from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Fit, measured, number_of
-from hedgerow.reproduce.grid import HASHES, pack_rows, read_rows, run_grid
+from hedgerow.reproduce.grid import pack_rows, read_rows, run_grid
 from hedgerow.reproduce.tasks import load_split
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]

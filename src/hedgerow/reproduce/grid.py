@@ -6,23 +6,20 @@ Rows of a paper that is done are packed into one compressed file, whose hash sta
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-import lzma
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.files import atomic_file
+from hedgerow.files import HASHES, read_packed, write_packed
 from hedgerow.progress import Progress
 from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
 
-__all__ = ["HASHES", "Row", "pack_rows", "read_rows", "run_grid"]
+__all__ = ["Row", "pack_rows", "read_rows", "run_grid"]
 
 Row = dict[str, str]
 FIELDS = (*KEY, *MEASURES)
-HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it
 PACKED = ".csv.xz"
 
 
@@ -35,14 +32,12 @@ def read_rows(folder: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
         If a file has other columns, or a packed one another hash than stands beside it.
     """
     rows: dict[tuple[str, ...], Row] = {}
-    hashes = _hashes(Path(folder))
     for path in sorted(Path(folder).glob(f"*{PACKED}")):
-        content = path.read_bytes()
-        if hashes.get(path.name) != hashlib.sha256(content).hexdigest():
-            raise ConfigurationError(
-                f"{path} is not the file whose hash stands in {HASHES} beside it. Get both again, or move them away."
-            )
-        rows.update(_rows(path, lzma.decompress(content).decode("utf-8")))
+        try:
+            text = read_packed(path)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from None
+        rows.update(_rows(path, text))
     for path in sorted(Path(folder).glob("*.csv")):
         rows.update(_rows(path, path.read_text(encoding="utf-8")))
     return rows
@@ -55,21 +50,12 @@ def _rows(path: Path, text: str) -> dict[tuple[str, ...], Row]:
     return {tuple(row[name] for name in KEY): row for row in reader}
 
 
-def _hashes(folder: Path) -> dict[str, str]:
-    path = folder / HASHES
-    if not path.exists():
-        return {}
-    pairs = (line.split("  ", 1) for line in path.read_text(encoding="utf-8").splitlines())
-    return {name: digest for digest, name in pairs}
-
-
 def pack_rows(folder: str | os.PathLike[str], sets: Mapping[str, Collection[str]]) -> list[Path]:
     """Pack the rows of a folder into one compressed file for each paper, with hashes, and remove the files of single sets.
 
     ``sets`` are the data sets of each paper; rows of others stay where they are. Returned is what was written.
     """
-    home, rows = Path(folder), read_rows(folder)
-    hashes, written = _hashes(home), []
+    home, rows, written = Path(folder), read_rows(folder), []
     for paper, names in sets.items():
         own = sorted((row for row in rows.values() if row["data"] in names), key=_place)
         if not own:
@@ -78,24 +64,15 @@ def pack_rows(folder: str | os.PathLike[str], sets: Mapping[str, Collection[str]
         writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(own)
-        content = lzma.compress(text.getvalue().encode("utf-8"), preset=9)
-        written.append(_written(home / f"{paper}{PACKED}", content))
-        hashes[written[-1].name] = hashlib.sha256(content).hexdigest()
-    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
-    written.append(_written(home / HASHES, lines.encode("utf-8")))
+        written.append(home / f"{paper}{PACKED}")
+        write_packed(written[-1], text.getvalue())
     for name in {name for names in sets.values() for name in names}:
         (home / f"{name}.csv").unlink(missing_ok=True)  # packed by now
-    return written
+    return [*written, home / HASHES] if written else []
 
 
 def _place(row: Row) -> tuple[object, ...]:
     return *(row[name] for name in KEY[:-1]), int(row["run"])
-
-
-def _written(path: Path, content: bytes) -> Path:
-    with atomic_file(path) as part:
-        part.write_bytes(content)
-    return path
 
 
 def run_grid(

@@ -84,7 +84,7 @@ class MissingExtraError(HedgerowError, ImportError):
 
 
 class BudgetExceeded(BaseException):
-    """The ledger refused a plan or a curator a question; nothing was drawn.
+    """The ledger refused a plan or a curator a query; nothing was drawn.
 
     It derives from BaseException so that code which turns every failed fit into a missing score
     (GridSearchCV with its default ``error_score``) cannot hide a refusal.

@@ -138,7 +138,7 @@ class AdditiveModel:
         return spread / spread.sum() if spread.sum() > 0 else spread
 
     def scoring(self) -> ScoringForm:
-        """Return how the model answers, for programs that do not know this library."""
+        """Return the scoring rule of the model, for programs that do not know this library."""
         return scoring(self.encoder, self.start, joined(self.terms), Softmax(VOTE_STEPS, self._logistic.cap / UNIT))
 
     @property

@@ -44,7 +44,7 @@ class RegressionModel(AdditiveModel):
         return self.loss.link.origin
 
     def scoring(self) -> ScoringForm:
-        """Return how the model answers, for programs that do not know this library."""
+        """Return the scoring rule of the model, for programs that do not know this library."""
         return scoring(self.encoder, self.start, joined(self.terms), self.loss.link.exported())
 
     def _loss_to_arrays(self) -> dict[str, npt.NDArray[Any]]:

@@ -236,7 +236,7 @@ class AdditivePlan:
     started : bool
         Whether there is one; a plan that only restores need not have it.
     fine : Encoder or None
-        The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
+        The bins that the survey merges, at most 255 per feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class AdditivePlan:
         self._start = None if init is None else start_on(init, self._encoder, self._loss, signs, most_cuts)
 
     def on(self, encoder: Encoder) -> AdditivePlan:
-        """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
+        """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         if encoder.max_bins != FINE:
             return self
         return type(self)(

@@ -210,7 +210,7 @@ class Scored(OneClass):
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
 
     def event(self, noise: Noise) -> Event:
-        """Return what the question costs."""
+        """Return what the query costs."""
         return noise.event("counts by label and score", draws=int(self.n_codes.sum()))
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> ReportCard:
@@ -246,7 +246,7 @@ class Missed(OneClass):
         return codes, np.where(known >= 0, 0, -1).astype(np.int16)
 
     def event(self, noise: Noise) -> Event:
-        """Return what the question costs."""
+        """Return what the query costs."""
         return noise.event("counts by prediction and residual", draws=self.grid.cells)
 
     def card(self, counts: Floats, noise: Noise, certificate: Certificate, unit: Unit) -> RegressionCard:

@@ -258,7 +258,7 @@ def plan(
 
 
 def _steps(event: Event) -> Iterator[Step]:
-    """Yield each kind of question once, with how often one record pays for it."""
+    """Yield each kind of query once, with how often one record pays for it."""
     found: dict[tuple[str, str, str, float], int] = {}
     for leaf in _leaves(event):
         key = _key(leaf)
@@ -268,7 +268,7 @@ def _steps(event: Event) -> Iterator[Step]:
 
 
 def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
-    """Yield the questions on the costliest path: of parallel parts, those of the one with the most."""
+    """Yield the queries on the costliest path: of parallel parts, those of the one with the most."""
     match event:
         case Pure() | Gaussian():
             yield event

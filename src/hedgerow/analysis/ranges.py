@@ -29,7 +29,7 @@ __all__ = ["RangePlan", "ReleasedRange"]
 
 
 BLOCK_ROWS = 65_536
-COARSE = Fraction(1, 2)  # the share of the first question
+COARSE = Fraction(1, 2)  # the share of the first query
 LARGEST = 4.0**500  # the outermost ends
 MADE_UP = (0.0, 1.0)  # where nothing stands out
 
@@ -52,7 +52,7 @@ class ReleasedRange:
         q: the largest error of these two, with the stated chance.
     promised : bool
         Whether at most ``trimmed * n + q`` records lie beyond each end with that chance; if not, the counts were too noisy for
-        the share that was asked for, or the first question had cut off too much.
+        the share that was asked for, or the first query had cut off too much.
     """
 
     low: float
@@ -71,7 +71,7 @@ class ReleasedRange:
 
 @dataclass(frozen=True)
 class RangePlan:
-    """Two questions about all columns of numbers and dates at once, and about the outcome where it is asked for.
+    """Two queries about all columns of numbers and dates at once, and about the outcome where it is asked for.
 
     Parameters
     ----------
@@ -102,17 +102,17 @@ class RangePlan:
 
     @property
     def coarse(self) -> Geometric:
-        """The noise of the first question: a record is in one cell of each column."""
+        """The noise of the first query: a record is in one cell of each column."""
         return Geometric(self.epsilon * COARSE, len(self.kinds))
 
     @property
     def fine(self) -> Geometric:
-        """The noise of the second question."""
+        """The noise of the second query."""
         return Geometric(self.epsilon * (1 - COARSE), len(self.kinds))
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What the questions cost."""
+        """What the queries cost."""
         return tuple(noise.event(_purpose(noise, name)) for noise, name in self._questions)
 
     @property

@@ -1,4 +1,4 @@
-"""What questions about records share where they read them in ways of their own: one class, and checksums by themselves."""
+"""What queries about records share where they read them in ways of their own: one class, and checksums by themselves."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _outcomes(first: Mixture, second: Mixture) -> tuple[Floats, Floats]:
     """Return the probabilities of the joint outcomes of two mixtures.
 
     An item whose law is one and the same in all of both is independent of everything else and tells nothing, so it is left
-    out: a record changes few of the many sums of a question.
+    out: a record changes few of the many sums of a query.
     """
     items = [items for _, items in (*first, *second)]
     places = [place for place, laws in enumerate(zip(*items, strict=True)) if np.any(np.diff(laws, axis=0))]

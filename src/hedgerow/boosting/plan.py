@@ -167,7 +167,7 @@ class BoostedModel(ForestModel):
         return probabilities(sums)
 
     def whole_votes(self) -> tuple[Integers, Link]:
-        """Return what each node gives to each class as integers, (nodes, classes), and what makes probabilities of their sums."""
+        """Return each node's integer votes by class, (nodes, classes), and the link from sums to probabilities."""
         assert self.share is not None
         return np.rint(self.share * VOTE_STEPS).astype(np.int64), Softmax(VOTE_STEPS)
 

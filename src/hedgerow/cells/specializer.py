@@ -35,7 +35,7 @@ class Specializer:
     Parameters
     ----------
     curator : Queryable
-        The door to the records.
+        The only access to the records.
     hierarchy : Hierarchy
         What is public about generalizing them.
     schedule : CellsSchedule

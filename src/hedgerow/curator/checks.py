@@ -1,4 +1,4 @@
-"""What a mechanism must be built for before a question is charged."""
+"""What a mechanism must be built for before a query is charged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_cost", "check_cuts", "check_noise", "check_range", "check_scor
 
 
 def check_cost(amount: Cost) -> None:
-    """Raise ConfigurationError where a question would cost nothing."""
+    """Raise ConfigurationError where a query would cost nothing."""
     if amount.epsilon <= 0 and amount.mu_squared <= 0:
         raise ConfigurationError(
             "a question costs nothing, but only noise with a cost protects; pass a positive budget."

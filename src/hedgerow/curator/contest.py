@@ -30,7 +30,7 @@ class Contest:
         The records that count, with a code for each model, from 0 to ``most``: what the record adds to the model's score, by the
         record and the model alone. Where ``most`` is 1 that is whether the model is right about it.
     ceiling : Cost
-        What all questions together may cost under add/remove adjacency.
+        What all queries together may cost under add/remove adjacency.
     randomness : Randomness
         Where every draw comes from.
     most : int

@@ -1,4 +1,4 @@
-"""What fits, curators and questions are given alike: records, and the parameters by which they promise something of these."""
+"""What fits, curators and queries are given alike: records, and the parameters by which they promise something of these."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RULES: Mapping[str, Constraint] = {
 
 
 def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
-    """Return what a question promises and where its draws come from, or raise ConfigurationError where a parameter is wrong.
+    """Return what a query promises and where its draws come from, or raise ConfigurationError where a parameter is wrong.
 
     ``records`` is how many a person has where ``records_per_person`` is None.
     """

@@ -1,4 +1,4 @@
-"""Batched questions about records, each charged before it is answered: what alone asks tables for private learners."""
+"""Batched queries about records, each charged before it is answered: what alone asks tables for private learners."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class _State:
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 
     def charged(self, nodes: Nodes, amount: Cost) -> _State:
-        """Return the state after a question to nodes, or raise ConfigurationError or BudgetExceeded."""
+        """Return the state after a query to nodes, or raise ConfigurationError or BudgetExceeded."""
         self.check_open(nodes)
         return replace(self, filter=self.filter.charged(nodes.generation, nodes.index, amount))
 
     def charged_all(self, amount: Cost) -> _State:
-        """Return the state after a question to all records, or raise BudgetExceeded."""
+        """Return the state after a query to all records, or raise BudgetExceeded."""
         return replace(self, filter=self.filter.charged_all(amount))
 
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
@@ -117,14 +117,14 @@ class _State:
 
 
 class Queryable:
-    """Answers questions about the records of nodes by mechanisms, and stops at its budget.
+    """Answers queries about the records of nodes by mechanisms, and stops at its budget.
 
     Parameters
     ----------
     table : Table
         The records.
     ceiling : Cost or Fraction
-        What all questions together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with Gaussian
+        What all queries together may cost under add/remove adjacency; a fraction is a pure epsilon. A plan with Gaussian
         noise passes its own cost, of which every sum is then a ceiling; the (epsilon, delta) that it claims is checked before.
     randomness : Randomness
         Where every draw comes from.
@@ -136,10 +136,10 @@ class Queryable:
 
     Notes
     -----
-    Each question is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
+    Each query is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
     the costliest path of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its
     children answer. Every change of what has been spent is one step, and stands before the draw that it pays for, so an
-    interruption at any line, or a question that the handler of a signal asks there, gives no answer twice. One that falls
+    interruption at any line, or a query that the handler of a signal asks there, gives no answer twice. One that falls
     while the records' codes or margins change closes the curator for good.
     """
 
@@ -161,7 +161,7 @@ class Queryable:
     def for_learner(self, event: Event) -> Queryable:
         """Reserve what a learner's whole plan costs, or raise BudgetExceeded, and return what it asks out of that.
 
-        Its questions read the same records, with margins, codes, nodes and doubts of its own. Nothing is given back.
+        Its queries read the same records, with margins, codes, nodes and doubts of its own. Nothing is given back.
         """
         self._charge_all(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
@@ -433,7 +433,7 @@ class Queryable:
             return question(*about)
 
     def _charge_all(self, event: Event) -> None:
-        """Charge a question that is asked of all records, or raise BudgetExceeded."""
+        """Charge a query that is asked of all records, or raise BudgetExceeded."""
         amount = cost(event)
         check_cost(amount)
         with self._lock:

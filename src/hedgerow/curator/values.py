@@ -19,14 +19,14 @@ __all__ = ["Values"]
 
 
 class Values:
-    """Holds how often each value of some columns occurs, and tells which do; each question is charged before it is answered.
+    """Holds how often each value of some columns occurs, and tells which do; each query is charged before it is answered.
 
     Parameters
     ----------
     counts : sequence of mapping
         For each column the number of records with each value, by what values are compared as.
     ceiling : Cost
-        What all questions together may cost under add/remove adjacency.
+        What all queries together may cost under add/remove adjacency.
     randomness : Randomness
         Where every draw comes from.
     """

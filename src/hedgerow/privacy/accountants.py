@@ -71,7 +71,7 @@ class Accountant(Protocol):
     def at_most(self, ceiling: Self) -> bool:
         """Say whether every amount is at most the ceiling's.
 
-        A curator that stops before its questions' sum passes a ceiling that was fixed beforehand, in this order, must be as
+        A curator that stops before its queries' sum passes a ceiling that was fixed beforehand, in this order, must be as
         private as the ceiling says, whatever was asked for whichever reason (docs/proofs/composition.md).
         """
 

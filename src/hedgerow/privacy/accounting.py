@@ -188,7 +188,7 @@ class Cost:
         return self.delta(epsilon) <= delta
 
     def at_most(self, ceiling: Cost) -> bool:
-        """Say whether no sum is above the ceiling's, as a filter of questions asked one by one must (composition.md).
+        """Say whether no sum is above the ceiling's, as a filter of queries asked one by one must (composition.md).
 
         A ceiling that is pure is one on epsilon alone; under it nothing approximate may be drawn.
         """

@@ -1,7 +1,7 @@
 """A value that is replaced in one step, whoever else replaces it meanwhile: another thread, or the handler of a signal.
 
-A lock cannot do this. One that shuts out its own thread hangs where a handler asks in the middle of a question, and one that
-lets it in lets the outer question overwrite what the handler's was charged.
+A lock cannot do this. One that shuts out its own thread hangs where a handler asks in the middle of a query, and one that
+lets it in lets the outer query overwrite what the handler's was charged.
 """
 
 from __future__ import annotations

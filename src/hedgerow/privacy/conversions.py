@@ -1,6 +1,6 @@
 """From one measure of privacy to another: floats, each rounded against the user (docs/proofs/concentrated.md).
 
-What questions are charged with is kept, as a curator asks many alike.
+What queries are charged with is kept, as a curator asks many alike.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the questions of one curator have cost so far, as one immutable value.
+"""What the queries of one curator have cost so far, as one immutable value.
 
 A curator holds one ``PrivacyFilter`` and replaces it by another in a single assignment, so an interruption at any line leaves
-either the state before a question or the state after its charge, and never something between.
+either the state before a query or the state after its charge, and never something between.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class PrivacyFilter:
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0
     assignments: tuple[Roots, ...] = ()
-    everyone: int | None = None  # the assignment of the questions that are asked of all records
+    everyone: int | None = None  # the assignment of the queries that are asked of all records
     approximate: Cost = field(default_factory=Cost)
 
     @property
@@ -140,14 +140,14 @@ class PrivacyFilter:
         return self.assignments[self.generations[generation].assignment].unit
 
     def charged(self, generation: int, index: Index, amount: Cost) -> PrivacyFilter:
-        """Return the filter after a question to nodes, or raise BudgetExceeded."""
+        """Return the filter after a query to nodes, or raise BudgetExceeded."""
         paths = self.generations[generation]
         after, costs = paths.charged(index, replace(amount, draws=0, thresholds=NONE))
         generations = {**self.generations, generation: after}
         return replace(self, generations=generations)._with_cost(paths.assignment, costs, amount)
 
     def charged_all(self, amount: Cost) -> PrivacyFilter:
-        """Return the filter after a question to all records, or raise BudgetExceeded."""
+        """Return the filter after a query to all records, or raise BudgetExceeded."""
         if self.everyone is None:
             everybody = Roots(before=self._together)
             opened = replace(self, assignments=(*self.assignments, everybody), everyone=len(self.assignments))

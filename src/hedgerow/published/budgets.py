@@ -1,4 +1,4 @@
-"""How a published tree shares its budget, among the levels of a path and among the questions about a node; and how deep it is."""
+"""How a published tree shares its budget, among the levels of a path and among the queries about a node; and how deep it is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Queries:
-    """How many questions of one price a test and a leaf ask, the count of the node not among them."""
+    """How many queries of one price a test and a leaf ask, the count of the node not among them."""
 
     test: int
     leaf: int
@@ -66,7 +66,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Undivided:
-    """The whole share of a level for its one question: its test, or its leaf."""
+    """The whole share of a level for its one query: its test, or its leaf."""
 
     levels: Levels
 
@@ -107,7 +107,7 @@ class LeafOnly:
 
 @dataclass(frozen=True)
 class PerQuery:
-    """The same for every question on a path: d nodes with a count and a test, and a leaf with a count (Friedman and Schuster).
+    """The same for every query on a path: d nodes with a count and a test, and a leaf with a count (Friedman and Schuster).
 
     A leaf above the last level leaves the rest of its path unspent.
     """

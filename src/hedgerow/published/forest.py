@@ -60,7 +60,7 @@ class PublishedForest:
         return shares_of_votes(self.votes(self.branching.read(X)), len(self.trees.roots))
 
     def importances(self) -> Floats:
-        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        """Return the share of each feature in the tests, each test weighted by its depth."""
         trees = self.trees
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
 

@@ -45,7 +45,7 @@ class Layer:
 
     @property
     def end(self) -> int:
-        """Where the next layer starts."""
+        """The start of the next layer."""
         return self.start + len(self.feature)
 
 

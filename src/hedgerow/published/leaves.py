@@ -39,7 +39,7 @@ class Leaf(Protocol):
         """Return the leaf that may spend so much."""
 
     def queries(self, case: Case) -> int:
-        """Return how many questions a leaf asks."""
+        """Return how many queries a leaf asks."""
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""
@@ -71,7 +71,7 @@ class PermuteAndFlipLabel:
         return LabelSelection(RealPermuteAndFlip(budget, self.score_range))
 
     def queries(self, case: Case) -> int:
-        """Return how many questions a leaf asks."""
+        """Return how many queries a leaf asks."""
         return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
@@ -100,7 +100,7 @@ class CountsWithNoise:
 class LaplaceCounts:
     """Class counts with Laplace noise; the label is that of the largest.
 
-    ``partition`` says whether all counts are one question, since no record is in two of them, or each one of its own (SuLQ).
+    ``partition`` says whether all counts are one query, since no record is in two of them, or each one of its own (SuLQ).
     """
 
     partition: bool = True
@@ -110,7 +110,7 @@ class LaplaceCounts:
         return CountsWithNoise(Laplace(budget / self.queries(case)), budget)
 
     def queries(self, case: Case) -> int:
-        """Return how many questions a leaf asks."""
+        """Return how many queries a leaf asks."""
         return 1 if self.partition else case.n_classes
 
     def reasons(self, case: Case) -> Iterator[str]:
@@ -143,7 +143,7 @@ class SmoothSensitivityLabel:
         return SmoothLabelChoice(SmoothLabel(budget))
 
     def queries(self, case: Case) -> int:
-        """Return how many questions a leaf asks."""
+        """Return how many queries a leaf asks."""
         return 1
 
     def reasons(self, case: Case) -> Iterator[str]:

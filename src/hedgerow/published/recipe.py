@@ -53,7 +53,7 @@ class Recipe:
     tests : BranchingRule
         The test on each feature. No path reads a feature twice but for cuts.
     budgets : Budgets
-        How a tree's budget is shared among levels and questions.
+        How a tree's budget is shared among levels and queries.
     split : Split
         How a node chooses its test.
     leaf : Leaf

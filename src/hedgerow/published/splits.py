@@ -1,4 +1,4 @@
-"""How a node of a published tree chooses its test, and how it divides its budget over the questions for that."""
+"""How a node of a published tree chooses its test, and how it divides its budget over the queries for that."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Split(Protocol):
         """Return the choice on a level, 1 for the root, that may spend so much."""
 
     def queries(self, case: Case) -> int:
-        """Return how many questions of one price a test asks."""
+        """Return how many queries of one price a test asks."""
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""
@@ -93,7 +93,7 @@ class SelectTest:
         return OneSelection(self.selection, self.score, budget)
 
     def queries(self, case: Case) -> int:
-        """Return how many questions of one price a test asks."""
+        """Return how many queries of one price a test asks."""
         return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
@@ -140,7 +140,7 @@ class SelectCutsThenTest:
         return CutsThenSelection(OneSelection(self.selection, self.score, budget / self.queries(case)), case.n_cuts)
 
     def queries(self, case: Case) -> int:
-        """Return how many questions of one price a test asks."""
+        """Return how many queries of one price a test asks."""
         return case.n_cuts + 1
 
     def reasons(self, case: Case) -> Iterator[str]:
@@ -188,7 +188,7 @@ class NoisyHistograms:
     """Noisy counts of every branch and class of every feature; the test is the best by these.
 
     ``partition`` says whether disjoint counts share one price, as in PINQ: half of a feature's part for the sizes of its
-    branches and half for the counts by class. Otherwise every single count has the price of one question (SuLQ, strict
+    branches and half for the counts by class. Otherwise every single count has the price of one query (SuLQ, strict
     reading).
     """
 
@@ -200,7 +200,7 @@ class NoisyHistograms:
         return HistogramChoice(Laplace(budget / (2 * left if self.partition else self.queries(case))), budget)
 
     def queries(self, case: Case) -> int:
-        """Return how many questions of one price a test asks."""
+        """Return how many queries of one price a test asks."""
         return 1 if self.partition else case.n_codes * (1 + case.n_classes)
 
     def reasons(self, case: Case) -> Iterator[str]:
@@ -217,7 +217,7 @@ class RandomTest:
         return self
 
     def queries(self, case: Case) -> int:
-        """Return how many questions of one price a test asks: none."""
+        """Return how many queries of one price a test asks: none."""
         return 0
 
     def reasons(self, case: Case) -> Iterator[str]:

@@ -25,7 +25,7 @@ class StopMechanism(Protocol):
     """A stop with its budget."""
 
     def events(self, level: int) -> tuple[Pure, ...]:
-        """Return what one question costs as the paper states it."""
+        """Return what one query costs as the paper states it."""
 
     def ask(self, counts: Integers, widest: Integers, randomness: Randomness) -> tuple[Truth, Floats | None]:
         """Return which nodes end, and their noisy sizes if those are asked for.
@@ -52,7 +52,7 @@ class _Raw:
         return self
 
     def events(self, level: int) -> tuple[Pure, ...]:
-        """Return what one question costs as the paper states it: nothing."""
+        """Return what one query costs as the paper states it: nothing."""
         return ()
 
 
@@ -105,7 +105,7 @@ class NoisyCountMechanism:
     deviations: Fraction
 
     def events(self, level: int) -> tuple[Pure, ...]:
-        """Return what one question costs as the paper states it."""
+        """Return what one query costs as the paper states it."""
         return (Pure(self.noise.epsilon, "Laplace noise in floating point, the stop", PURPOSE, level),)
 
     def ask(self, counts: Integers, widest: Integers, randomness: Randomness) -> tuple[Truth, Floats | None]:
@@ -144,7 +144,7 @@ class UnreadCountMechanism:
     budget: Fraction
 
     def events(self, level: int) -> tuple[Pure, ...]:
-        """Return what one question costs as the paper states it."""
+        """Return what one query costs as the paper states it."""
         if self.budget == 0:
             return ()
         return (Pure(self.budget, "Laplace noise in floating point, read by no step", PURPOSE, level),)

@@ -36,7 +36,7 @@ class Trees:
     feature : ndarray of shape (nodes,)
         The feature that a node tests, -1 for a leaf.
     first_child : ndarray of shape (nodes,)
-        The node's first child, 0 for a leaf; the child for branch b stands b places behind it.
+        The node's first child, 0 for a leaf; the child for branch b is b places behind it.
     label : ndarray of shape (nodes,)
         The class of a leaf, -1 for other nodes.
     low, high : ndarray of shape (nodes,)
@@ -72,7 +72,7 @@ class Trees:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], branching: Branching, n_classes: int) -> Self:
-        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError where they are no trees."""
+        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
         types: dict[str, type] = dict.fromkeys(("roots", "feature", "first_child", "label"), np.int32)
         types |= dict.fromkeys(("low", "high"), np.float64)
         try:

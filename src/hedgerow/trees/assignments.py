@@ -16,14 +16,14 @@ __all__ = ["AllRecords", "Assignment", "PerRecord", "Poisson", "Sampling", "Weig
 
 @dataclass(frozen=True)
 class Sampling:
-    """How often records are sampled for trees, by which coin, and what one tree may spend."""
+    """How often records are sampled for trees, by which coin, and the budget of one tree."""
 
     rounds: int
     coin: PerRecordCoin | PoissonCoin | WeightedCoin
     budget: Budget
 
     def event(self, tree: Event) -> Event:
-        """Return what all trees cost, given what one does."""
+        """Return the cost of all trees, given the cost of one."""
         event: Event = PerRecordAssignment(tree, self.coin.parts)
         if isinstance(self.coin, PoissonCoin | WeightedCoin):
             event = Subsampled(tree, self.coin.inclusion)
@@ -31,7 +31,7 @@ class Sampling:
 
 
 def before(budget: Budget, inclusion: Fraction) -> Budget:
-    """Return the budget of a plan that costs at most ``budget`` on a sample in which a record is so probably."""
+    """Return the budget of a plan that costs at most ``budget`` on a sample with the probability ``inclusion``."""
     if inclusion == 1:
         return budget
     if budget.concentrated:
@@ -43,10 +43,10 @@ def before(budget: Budget, inclusion: Fraction) -> Budget:
 
 
 class Assignment(Protocol):
-    """A rule that gives records to trees."""
+    """A rule that assigns records to trees."""
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
-        """Return how so many trees share the records and the budget."""
+        """Return how the trees share the records and the budget."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PerRecord:
     """Each record is in one tree, by its own coin; each tree spends the whole budget (docs/proofs/composition.md)."""
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
-        """Return how so many trees share the records and the budget."""
+        """Return how the trees share the records and the budget."""
         return Sampling(1, PerRecordCoin(trees), budget)
 
 
@@ -63,7 +63,7 @@ class AllRecords:
     """Every tree reads all records and spends an equal part of the budget."""
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
-        """Return how so many trees share the records and the budget."""
+        """Return how the trees share the records and the budget."""
         return Sampling(trees, PerRecordCoin(1), budget / trees)
 
 
@@ -74,20 +74,20 @@ class Poisson:
     probability: Fraction = Fraction(1, 2)
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
-        """Return how so many trees share the records and the budget."""
+        """Return how the trees share the records and the budget."""
         coin = PoissonCoin(self.probability)
         return Sampling(trees, coin, before(budget / trees, coin.inclusion))
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """Every tree reads each record with a probability that released values give it.
+    """Every tree reads each record with a probability that follows from released values.
 
-    The probability is at most ``inclusion``, and the tree may spend more than its part of the budget accordingly.
+    The probability is at most ``inclusion``, so the tree may spend more than its part of the budget.
     """
 
     inclusion: Fraction = Fraction(1)
 
     def sampling(self, budget: Budget, trees: int) -> Sampling:
-        """Return how so many trees share the records and the budget."""
+        """Return how the trees share the records and the budget."""
         return Sampling(trees, WeightedCoin(self.inclusion), before(budget / trees, self.inclusion))

@@ -21,9 +21,9 @@ __all__ = ["Binary", "CandidateRule", "Grouped", "Mixed", "Multiway", "Sorting"]
 
 @dataclass(frozen=True, eq=False)
 class Sorting:
-    """Noisy counts of some features by code and class, asked once for all trees, in whose order the codes are then cut.
+    """Noisy counts of some features by code and class, released once for all trees. Cuts follow the order of these counts.
 
-    ``asked`` (features,) says of which features; the others keep the order of their codes.
+    ``asked`` (features,) marks these features; the others keep the order of their codes.
     """
 
     noise: Noise
@@ -36,7 +36,7 @@ class Sorting:
     def apply(self, curator: Queryable, roots: Nodes, candidates: Candidates) -> Candidates:
         """Return the candidates with codes sorted by their noisy share of the class that has most records by these counts.
 
-        For two classes some cut along that order is the best grouping, as far as the counts are right.
+        For two classes and exact counts, some cut along that order is the best grouping.
         """
         counts = curator.histogram(roots, self.asked[None, :], self.noise)[0]
         counts = np.maximum(counts, 0)
@@ -59,7 +59,7 @@ class CandidateRule(Protocol):
         """The share of the forest's budget that is spent before any tree grows."""
 
     def sorting(self, budget: Budget, is_numeric: Sequence[bool]) -> Sorting | None:
-        """Return what is asked before any tree grows, at ``share`` of the forest's budget; None where nothing is."""
+        """Return the query that is made before any tree grows, at ``share`` of the forest's budget; None if there is none."""
 
 
 class _Unsorted:
@@ -68,7 +68,7 @@ class _Unsorted:
     share: ClassVar[Fraction] = Fraction(0)
 
     def sorting(self, budget: Budget, is_numeric: Sequence[bool]) -> Sorting | None:
-        """Return None: nothing is asked before the trees grow."""
+        """Return None: there is no query before the trees grow."""
         return None
 
 
@@ -113,7 +113,7 @@ class Grouped:
         return binary(n_codes, [True] * len(n_codes))
 
     def sorting(self, budget: Budget, is_numeric: Sequence[bool]) -> Sorting | None:
-        """Return what is asked before any tree grows, at a part of the forest's budget; None where nothing is."""
+        """Return the query that is made before any tree grows, at a part of the forest's budget; None if there is none."""
         asked = ~np.array(is_numeric, dtype=np.bool_)
         if not asked.any():
             return None

@@ -1,4 +1,4 @@
-"""Private forests as plans and models: from encoded records to votes, and what the tests on a path add to these."""
+"""Private forests as plans and models: from encoded records to votes, and the contributions of the tests on a path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PATHS = "a test on a record's path adds what its branch says more than the mean 
 class ForestModel:
     """A grown forest that reads raw records by its schema.
 
-    ``share`` (nodes, classes) is what each leaf says under soft voting; None where each tree has one vote.
+    ``share`` (nodes, classes) is the vote of each leaf under soft voting; None if each tree has one vote.
     """
 
     encoder: Encoder
@@ -57,7 +57,7 @@ class ForestModel:
     __repr__ = short_repr
 
     def probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the share of each class, of shape (records, classes): of what leaves say, or of votes and an even one more."""
+        """Return the share of each class, (records, classes): the mean of leaves' shares, or of votes and one even vote."""
         n_classes, trees = len(self.encoder.schema.classes), len(self.forest.roots)
         share = self.share
         if share is None:
@@ -65,7 +65,7 @@ class ForestModel:
         return self.encoder.answers(X, lambda codes: self.forest.shares(codes, share) / trees)
 
     def explained(self, X: Any) -> Explanation:
-        """Return what the tests on each record's paths add to what the model says of it."""
+        """Return the contributions of the tests on each record's paths to its prediction."""
         codes, schema = self.encoder.transform(X), self.encoder.schema
         scale, values = self._said_by_nodes()
         baseline, contributions = path_contributions(self.forest, codes, values)
@@ -82,13 +82,13 @@ class ForestModel:
         )
 
     def _said_by_nodes(self) -> tuple[Literal["log-odds", "probability"], npt.NDArray[np.float64]]:
-        """Return what is added up over the trees, and what each leaf adds to it, (nodes, classes), of two the second alone."""
+        """Return the kind of sum over the trees, and each leaf's part, (nodes, classes), for two classes of the second."""
         votes, link = self.whole_votes()
         said = link(votes)
         return "probability", said[:, 1:] if said.shape[1] == 2 else said
 
     def whole_votes(self) -> tuple[npt.NDArray[np.int64], Link]:
-        """Return what each node gives to each class as integers, (nodes, classes), and what makes probabilities of their sums."""
+        """Return each node's integer votes by class, (nodes, classes), and the link from sums to probabilities."""
         trees = len(self.forest.roots)
         if self.share is None:
             return whole_votes_of_labels(self.forest.label, len(self.encoder.schema.classes), trees)
@@ -96,11 +96,11 @@ class ForestModel:
         return np.rint(self.share * unit).astype(np.int64), Mean(trees * unit)
 
     def scoring(self) -> ScoringForm:
-        """Return how the model answers, for programs that do not know this library."""
+        """Return the scoring rule of the model, for programs that do not know this library."""
         return self.forest.scoring(self.encoder, *self.whole_votes())
 
     def importances(self) -> npt.NDArray[np.float64]:
-        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        """Return the share of each feature in the tests, each test weighted by its depth."""
         forest = self.forest
         feature = np.where(forest.test < 0, -1, forest.candidates.feature[forest.test])
         return importances(forest.roots, feature, forest.first_child, len(self.encoder.schema.names))
@@ -136,7 +136,7 @@ def importances(
 
 
 def share_unit(terms: int) -> int:
-    """Return into how many units a share is divided, so that floats add up so many shares exactly, in any order."""
+    """Return the number of units in a share for which floats add up this many shares exactly, in any order."""
     return 1 << (52 - (terms - 1).bit_length())
 
 
@@ -146,9 +146,9 @@ def smoothed_shares(
     """Return the class shares of every leaf from its released counts; None where leaves released labels.
 
     Each leaf gets ``pseudo_count`` records more, divided as the classes are over all leaves together: few records behind
-    much noise then say little. Counts below zero are taken as zero. Shares are rounded to units whose sums over the trees are
-    exact, so that every program that adds them up says the same. ``weights`` are what the counts of the classes, with what was
-    added to them, are multiplied by.
+    much noise then have little influence. Counts below zero count as zero. Shares are rounded to units whose sums over the trees
+    are exact, so that every program that adds them up has the same sums. ``weights`` multiply the counts of the classes, with
+    what was added to them.
     """
     if forest.counts is None:
         return None
@@ -218,21 +218,21 @@ class ForestPlan:
         return ForestModel(self._encoder, forest, share if self._soft else None)
 
     def fit(self, curator: Queryable) -> ForestModel:
-        """Grow the model by asking a curator."""
+        """Grow the model from a curator's answers."""
         return self.model(self.grow(curator))
 
     def grow(self, curator: Queryable, rule: RecordRule | None = None) -> Forest:
-        """Grow the trees by asking a curator; ``rule`` is for samples by weighted coins."""
+        """Grow the trees from a curator's answers; ``rule`` is for samples by weighted coins."""
         return Grower(curator, self._schedule, rule).grow()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        """Return the model whose trees stand in the arrays."""
+        """Return the model of the trees in the arrays."""
         forest = Forest.from_arrays(arrays, self._schedule.candidates, len(self._encoder.schema.classes))
         return self.model(forest)
 
 
 def node_means(forest: Forest, values: Floats) -> Floats:
-    """Return values (nodes, columns) in which every node but a leaf has the mean of its branches, which count alike."""
+    """Return values (nodes, columns) in which every node but a leaf has the mean of its branches, each with the same weight."""
     values = values.copy()
     parent, level = forest.parents, forest.levels()
     inner = forest.test >= 0
@@ -245,10 +245,10 @@ def node_means(forest: Forest, values: Floats) -> Floats:
 
 
 def path_contributions(forest: Forest, codes: npt.NDArray[np.unsignedinteger], values: Floats) -> tuple[Floats, Floats]:
-    """Return what trees say on average over their branches, (columns,), and what each feature adds to that for each record.
+    """Return the unweighted mean of the trees over their branches, (columns,), and each feature's contribution for each record.
 
-    The second is of shape (records, features, columns): a test adds what its branch says more than the mean of its branches.
-    ``values`` (nodes, columns) are what leaves say, and are added up over the trees.
+    The second is of shape (records, features, columns): a test adds the value of its branch minus the mean of its branches.
+    ``values`` (nodes, columns) are the values of the leaves, and are added up over the trees.
     """
     means = node_means(forest, values)
     out = np.zeros((*codes.shape, values.shape[1]))

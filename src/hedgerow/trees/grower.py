@@ -22,8 +22,8 @@ __all__ = ["Grower"]
 class Layer:
     """All nodes of one level of the forest; the first stands at ``start`` in it.
 
-    ``released`` (nodes, columns) is what leaves gave away and ``size`` the noisy sizes of nodes that a stop asked about; -1
-    where there is nothing.
+    ``released`` (nodes, columns) holds what leaves released, and ``size`` the noisy sizes that a stop released; -1 stands for
+    nothing.
     """
 
     start: int
@@ -34,13 +34,13 @@ class Layer:
 
     @classmethod
     def of_leaves(cls, start: int, count: int, columns: int) -> Layer:
-        """Return so many nodes without tests, children or anything released."""
+        """Return nodes without tests, children or anything released."""
         none = np.full(count, -1)
         return cls(start, none, np.zeros(count, dtype=np.int64), np.full((count, columns), -1), none.copy())
 
     @property
     def end(self) -> int:
-        """Where the next layer starts."""
+        """The start of the next layer."""
         return self.start + len(self.test)
 
 
@@ -48,8 +48,8 @@ class Layer:
 class OpenNodes:
     """Unfinished nodes of one layer.
 
-    ``row`` is where each stands in the layer, ``alive`` (nodes, codes of all features) says which codes the tests above it
-    leave, ``allowance`` how many descendants it may have.
+    ``row`` is the place of each in the layer, ``alive`` (nodes, codes of all features) marks the codes that the tests above it
+    leave, and ``allowance`` is the number of descendants that it may have.
     """
 
     layer: Layer
@@ -71,13 +71,13 @@ class Grower:
     Parameters
     ----------
     curator : Queryable
-        The door to the records.
+        The only access to the records.
     schedule : Schedule
         The tests, and the mechanisms of every level.
     rule : RecordRule or None
-        For samples by weighted coins: how probably each record takes part, from released values.
+        For samples by weighted coins: the probability of each record, from released values.
     weights : WeightRule or None
-        How much each record counts, from released values; None: all alike.
+        The weight of each record, from released values; None: equal weights.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Grower:
         )
 
     def _grow_round(self) -> Integers:
-        """Sample the records once, grow the trees of the samples, and return where their roots stand."""
+        """Sample the records once, grow the trees of the samples, and return the places of their roots."""
         frontier = self._plant()
         roots = frontier.layer.start + frontier.row
         for level in self._schedule.levels:

@@ -1,4 +1,4 @@
-"""What is released of the leaves of a private tree."""
+"""What the leaves of a private tree release."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["Leaf", "LeafMechanism", "NoisyCounts", "SelectLabel"]
 
 
 class LeafMechanism(Protocol):
-    """A leaf's mechanism: what it costs, and how the curator is asked."""
+    """A leaf's mechanism: its cost, and its query to the curator."""
 
     releases_counts: ClassVar[bool]
 
     def event(self, level: int, cells: int) -> Event:
-        """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
+        """Return the cost of one leaf if all leaves of a level have at most this many cells by class."""
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        """Return what is released of each node: one column of labels, or one column of counts per class."""
+        """Return what each node releases: one column of labels, or one column of counts per class."""
 
 
 class Leaf(Protocol):
-    """A rule that says what is released of a leaf."""
+    """A rule for what a leaf releases."""
 
     def mechanism(self, budget: Budget) -> LeafMechanism:
         """Return the mechanism that costs at most the budget."""
@@ -42,7 +42,7 @@ class LabelChoice:
     releases_counts: ClassVar[bool] = False
 
     def event(self, level: int, cells: int) -> Pure:
-        """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
+        """Return the cost of one leaf if all leaves of a level have at most this many cells by class."""
         return self.selection.event("leaf label", ClassCount.name, level)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
@@ -70,7 +70,7 @@ class CountRelease:
     releases_counts: ClassVar[bool] = True
 
     def event(self, level: int, cells: int) -> Event:
-        """Return what one leaf costs, where all leaves of a level have at most so many cells by class."""
+        """Return the cost of one leaf if all leaves of a level have at most this many cells by class."""
         return self.noise.event("class counts of a leaf", level, draws=cells)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:

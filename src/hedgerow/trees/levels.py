@@ -1,6 +1,6 @@
 """How a tree's budget is shared among its levels.
 
-Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level gets all that the levels above it left.
+Leaves are aligned everywhere (eDPRF, equation 10): a leaf above the last level gets all of the path's remaining budget.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Harmonic:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every level gets the same."""
+    """Every level gets the same share."""
 
     def budgets(self, budget: Amount, levels: int) -> list[Amount]:
         """Return the budget of each level, root first; they sum to ``budget`` exactly."""
@@ -58,7 +58,7 @@ class LeafShare:
 
 @dataclass(frozen=True)
 class Geometric:
-    """Every level gets ``ratio`` times what the level above it gets.
+    """Every level gets ``ratio`` times the share of the level above it.
 
     Assumed for the DiffPRF of Deng et al. 2020, whose formula is not public [inferred].
     """

@@ -27,7 +27,7 @@ DEEPEST = 65  # levels: estimators allow 64 tests on a path
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees whose nodes stand in one array, children of a node side by side and behind it.
+    """Trees whose nodes are in one array. The children of a node are adjacent, and behind it.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Forest:
     test : ndarray of shape (nodes,), int32
         The candidate that a node tests, -1 for a leaf.
     first_child : ndarray of shape (nodes,), int32
-        The node's first child, 0 for a leaf; the child for branch b stands b places behind it.
+        The node's first child, 0 for a leaf; the child for branch b is b places behind it.
     label : ndarray of shape (nodes,), int32
         The class of a leaf, -1 for other nodes.
     candidates : Candidates
@@ -78,16 +78,16 @@ class Forest:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes all trees have together."""
+        """The number of nodes of all trees together."""
         return len(self.test)
 
     @property
     def n_leaves(self) -> int:
-        """How many leaves all trees have together."""
+        """The number of leaves of all trees together."""
         return int(np.count_nonzero(self.test < 0))
 
     def votes(self, codes: npt.NDArray[np.unsignedinteger], n_classes: int) -> npt.NDArray[np.int32]:
-        """Return how many trees give each class to each record, of shape (records, classes)."""
+        """Return the number of trees that predict each class for each record, of shape (records, classes)."""
         self._check_codes(codes)
         out = np.zeros((len(codes), n_classes), dtype=np.int32)
         walk = self._walk
@@ -95,14 +95,14 @@ class Forest:
         return out
 
     def add_votes(self, codes: npt.NDArray[np.unsignedinteger], margins: npt.NDArray[np.signedinteger]) -> None:
-        """Add to ``margins`` (records, classes) one for each tree that gives a class to a record of ``codes``."""
+        """Add to ``margins`` (records, classes) one for each tree that predicts the class for a record of ``codes``."""
         self._check_codes(codes, margins)
         kernels.votes(codes, self.roots, *self._walk, self.label, margins)
 
     def add_shares(
         self, codes: npt.NDArray[np.unsignedinteger], share: Integers, margins: npt.NDArray[np.signedinteger]
     ) -> None:
-        """Add to ``margins`` (records, classes) what the leaves of each record of ``codes`` have in ``share``."""
+        """Add to ``margins`` (records, classes) the ``share`` of the leaves of each record of ``codes``."""
         self._check_codes(codes, margins)
         check_shape(share, (self.n_nodes, margins.shape[1]), "share (nodes, classes)")
         kernels.shares(codes, self.roots, *self._walk, share, margins)
@@ -124,7 +124,7 @@ class Forest:
 
     @cached_property
     def _walk(self) -> tuple[Any, ...]:
-        """The trees as the kernel reads them: a leaf asks a test with one branch, which leads back to it."""
+        """The trees as the kernel reads them: a leaf has a test with one branch, which leads back to the leaf."""
         leaf = self.test < 0
         used = np.zeros(len(self.candidates) + 1, dtype=np.bool_)
         used[self.test] = True  # a leaf's -1 is the place behind the last test
@@ -149,7 +149,7 @@ class Forest:
         return levels(self.roots, self.test, self.first_child, self.candidates.arity, most)
 
     def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
-        """Return how the trees answer for records of an encoder where leaves give ``votes`` (nodes, classes)."""
+        """Return the scoring rule of the trees for records of an encoder, with ``votes`` (nodes, classes) of the leaves."""
         tests, place = np.unique(self.test[self.test >= 0], return_inverse=True)
         test = np.full(self.n_nodes, -1, dtype=np.int64)
         test[self.test >= 0] = place
@@ -179,7 +179,7 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
-        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError where they are no trees."""
+        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
         try:
             roots, test, first_child, label = (
                 np.ascontiguousarray(arrays[name].astype(np.int32, casting="safe"))
@@ -256,13 +256,13 @@ def levels(
 
 
 def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_child: npt.NDArray[np.int32]) -> Integers:
-    """Return the node above each node, -1 above a root; ``inner`` says which nodes have children."""
+    """Return the node above each node, -1 above a root; ``inner`` marks the nodes with children."""
     out = np.full(len(first_child), -1, dtype=np.int64)
     above = np.flatnonzero(inner)
     if len(above):
         above = above[np.argsort(first_child[above])]
         children = np.setdiff1d(np.arange(len(first_child)), roots)
-        # Children stand side by side: a node's parent is the last test whose first child is not behind it.
+        # Children are adjacent: a node's parent is the last test whose first child is not behind the node.
         out[children] = above[np.searchsorted(first_child[above], children, side="right") - 1]
     return out
 
@@ -270,6 +270,6 @@ def parents(roots: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_], first_ch
 def _times_reached(
     roots: npt.NDArray[np.int32], first_child: Integers, arity: Integers, nodes: int
 ) -> npt.NDArray[np.int64]:
-    """Return how many times each node is a root or somebody's child: once, in a tree."""
+    """Return how many times each node is a root or a child: once, in a tree."""
     border = np.bincount(first_child, minlength=nodes + 1) - np.bincount(first_child + arity, minlength=nodes + 1)
     return np.asarray(np.cumsum(border)[:-1] + np.bincount(roots, minlength=nodes))

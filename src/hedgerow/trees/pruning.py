@@ -1,4 +1,4 @@
-"""Cutting grown trees back by what was released of them: post-processing."""
+"""Pruning grown trees by released values: post-processing."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from hedgerow.trees.model import Forest
 __all__ = ["PessimisticPruning"]
 
 
-SLACK = 0.1  # errors by which a leaf may be worse than the subtree that it stands for
+SLACK = 0.1  # errors by which a leaf may be worse than the subtree that it replaces
 
 
 @dataclass(frozen=True)
 class PessimisticPruning:
-    """C4.5's pruning on noisy counts: a leaf stands for a subtree whose pessimistic error is no better.
+    """C4.5's pruning on noisy counts: a leaf replaces a subtree whose pessimistic error is no better.
 
-    Sizes are first made to add up from the root down, class counts from the leaves up; then the error of a node as a leaf is
+    Sizes are first made consistent from the root down, class counts from the leaves up. Then the error of a node as a leaf is
     compared with the sum over its leaves, each at the upper end of a confidence interval. Quinlan 1993; Friedman and
     Schuster, KDD 2010. Nothing here reads a record.
 
     Parameters
     ----------
     confidence : float
-        The chance that an error is above its interval; smaller prunes more.
+        The probability that an error is above its interval; a smaller one prunes more.
     """
 
     confidence: float = 0.25
 
     def apply(self, forest: Forest, size: Integers) -> Forest:
-        """Return the forest cut back; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was asked for."""
-        if forest.counts is None or not np.any(size >= 0):  # without sizes there is nothing to go by
+        """Return the pruned forest; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was released."""
+        if forest.counts is None or not np.any(size >= 0):  # without sizes nothing can be compared
             return forest
         level, parent = forest.levels(), forest.parents
         counts = _class_counts(forest, _sizes(forest, size, level, parent), level, parent)
@@ -72,9 +72,9 @@ def _added_errors(n: Floats, wrong: Floats, confidence: float) -> Floats:
 
 
 def _sizes(forest: Forest, asked: Integers, level: npt.NDArray[np.int32], parent: Integers) -> Floats:
-    """Return sizes that add up from the roots down; a node that no stop asked about has the sum of its class counts.
+    """Return sizes that are consistent from the roots down; a node without a released size has the sum of its class counts.
 
-    Children whose sizes are all zero share their parent's evenly.
+    If all children have size zero, they share their parent's size evenly.
     """
     counts = forest.counts if forest.counts is not None else np.zeros((forest.n_nodes, 1), dtype=np.int64)
     size = np.maximum(np.where(asked >= 0, asked, counts.sum(axis=1)), 0).astype(np.float64)
@@ -89,7 +89,7 @@ def _sizes(forest: Forest, asked: Integers, level: npt.NDArray[np.int32], parent
 
 
 def _class_counts(forest: Forest, size: Floats, level: npt.NDArray[np.int32], parent: Integers) -> Floats:
-    """Return class counts that add up from the leaves, whose sizes are given, to the roots, of shape (nodes, classes)."""
+    """Return class counts that are consistent from the leaves, whose sizes are given, to the roots, of shape (nodes, classes)."""
     released = np.maximum(forest.counts if forest.counts is not None else 0, 0).astype(np.float64)
     total = released.sum(axis=1, keepdims=True)
     share = np.where(total > 0, released / np.maximum(total, 1e-300), 1 / released.shape[1])
@@ -101,7 +101,7 @@ def _class_counts(forest: Forest, size: Floats, level: npt.NDArray[np.int32], pa
 
 
 def _cut_back(forest: Forest, cut: Truth, counts: Integers, level: npt.NDArray[np.int32], parent: Integers) -> Forest:
-    """Return the forest with leaves in place of the nodes to cut; new leaves have the counts that were added up."""
+    """Return the forest with leaves in place of the nodes to cut; new leaves have the consistent counts."""
     kept = np.ones(forest.n_nodes, dtype=np.bool_)
     for number in range(2, level.max() + 1):
         here = np.flatnonzero(level == number)

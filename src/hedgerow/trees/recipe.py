@@ -27,12 +27,12 @@ from hedgerow.trees.stops import Stop, StopMechanism
 
 __all__ = ["Level", "Recipe", "Schedule"]
 
-MOST_CELLS = 1 << 32  # one byte each: which codes are left to the children of one level
+MOST_CELLS = 1 << 32  # one byte each: the codes that remain for the children of one level
 
 
 @dataclass(frozen=True)
 class Level:
-    """What happens to the nodes of one level: a stop is asked first, if there is one; the last level has no split."""
+    """What happens to the nodes of one level: first its stop, if there is one, then its split; the last level has no split."""
 
     number: int
     leaf: LeafMechanism
@@ -45,7 +45,7 @@ class Level:
 class Schedule:
     """The tests, the sampling, the mechanisms of every level, root first, and what the whole forest costs.
 
-    ``sorting`` is asked before the trees grow, where the tests depend on released counts.
+    ``sorting`` is queried before the trees grow, if the tests depend on released counts.
     """
 
     candidates: Candidates
@@ -78,21 +78,21 @@ class Recipe:
     split : Split
         How a node chooses its test.
     leaf : Leaf
-        What is released of a leaf.
+        What a leaf releases.
     soft : bool
-        Whether leaves with counts give class shares to the vote, and not one vote; post-processing.
+        Whether leaves with counts vote with class shares instead of one vote; post-processing.
     weights : ClassWeights or None
-        What the classes count in leaves with counts; None: all alike. Post-processing.
+        The weights of the classes in leaves with counts; None: equal weights. Post-processing.
     stop : Stop or None
         When a node becomes a leaf early; None grows every path to its end.
     subspace : Subspace or None
-        Which of the tests a node is offered, at random; None offers all.
+        The random rule for which tests a node is offered; None offers all.
     prune : PessimisticPruning or None
-        How grown trees are cut back, by released counts alone.
+        How grown trees are pruned, by released counts alone.
     allowance : int
-        A public bound on the descendants of a root. A split divides what is left among its children; a test with more
-        branches than that is not offered; a node that can offer none is a leaf. It keeps wide categories from filling
-        the memory, whatever the records are.
+        A public bound on the descendants of a root. A split divides the remaining allowance among its children. A test with
+        more branches than that is not offered, and a node without offered tests is a leaf. So features with many categories
+        cannot fill the memory, whatever the records are.
     """
 
     assign: Assignment = PerRecord()
@@ -118,11 +118,11 @@ class Recipe:
         n_classes: int | None = None,
         candidates: Candidates | None = None,
     ) -> Schedule:
-        """Return what a forest with this add/remove budget will do with features of so many codes, and its event.
+        """Return the schedule and the event of a forest with this add/remove budget, for features with these numbers of codes.
 
-        On each path the levels' budgets sum to at most what the assignment leaves to a tree (docs/proofs/composition.md), since a
-        leaf gets what the levels above it left. ``n_classes`` bounds the draws of normal noise; None assumes ``MOST_DRAWS``.
-        ``candidates`` are the tests, where they were listed before.
+        On each path the levels' budgets sum to at most the budget of a tree (docs/proofs/composition.md), since a leaf gets the
+        remaining budget of its path. ``n_classes`` bounds the draws of normal noise; None assumes ``MOST_DRAWS``.
+        ``candidates`` are the tests, if they were listed before.
         """
         candidates = self.candidates.build(n_codes, is_numeric) if candidates is None else candidates
         budget = epsilon if isinstance(epsilon, Budget) else Budget(epsilon)
@@ -154,7 +154,7 @@ class Recipe:
         return Schedule(candidates, sorting, sampling, tuple(levels), self.subspace, self.allowance, self.prune, event)
 
     def _level(self, number: int, budget: Budget, left: Budget, candidates: Candidates | None) -> Level:
-        """Return one level's mechanisms; ``left`` is what its path has left, ``candidates`` is None on the last level."""
+        """Return one level's mechanisms; ``left`` is what remains of its path's budget. Without ``candidates`` it is the last."""
         if candidates is None:
             leaf = self.leaf.mechanism(left)
             return Level(number, leaf, leaf)
@@ -170,7 +170,7 @@ class Recipe:
 
 
 def _check_table(cells: int, max_depth: int) -> None:
-    """Raise ConfigurationError where the table of the codes that the first tests leave to their children would be too large."""
+    """Raise ConfigurationError if the table of the codes that the first tests leave to their children would be too large."""
     if max_depth > 1 and cells > MOST_CELLS:
         raise ConfigurationError(
             f"trees with a branch for each of so many values need a table of {cells / 2**30:.0f} GiB below their first test, "

@@ -27,7 +27,7 @@ class RoundSchedule(Protocol):
         """Return which rounds are marked, of shape (rounds,)."""
 
     def most(self, rounds: int) -> int:
-        """Return the largest number of marked rounds that the coins may give; the first one does not count."""
+        """Return the largest possible number of marked rounds; the first one does not count."""
 
     def expected(self, rounds: int) -> Fraction:
         """Return the mean of that number over the coins."""
@@ -88,8 +88,8 @@ class RandomRounds:
 class ThinnedRounds:
     """Every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
 
-    Of each run of ones only the first stays. The paper says so of runs that follow a zero; that a run from the first round
-    on leaves nothing is how its theorem 1 is true [inferred].
+    Of each run of ones only the first stays. The paper states this for runs that follow a zero. A run that begins in the first
+    round leaves nothing, since only then its theorem 1 is true [inferred].
     """
 
     def marked(self, rounds: int, draw: Draw) -> Truth:

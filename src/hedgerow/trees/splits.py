@@ -1,4 +1,4 @@
-"""How a node of a private tree chooses its test, and how it divides its budget among the questions that this takes."""
+"""How a node of a private tree chooses its test, and how it divides its budget among the queries that this takes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from hedgerow.scores.kernels import CUT
 __all__ = ["NoisyHistograms", "RandomTest", "SelectCutsThenTest", "SelectTest", "Split", "SplitMechanism", "Subspace"]
 
 
-# Noisy counts that are held at once; a public number, so that the draws do not depend on the records.
+# Noisy counts in memory at once; a public number, so that the draws do not depend on the records.
 CELLS_AT_ONCE = 1 << 22
 
 
 class SplitMechanism(Protocol):
-    """How a node's test is chosen: what it costs, and how the curator is asked."""
+    """How a node's test is chosen: the cost, and the query to the curator."""
 
     def events(self, level: int) -> tuple[Event, ...]:
-        """Return what one node costs."""
+        """Return the cost of one node."""
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         """Return a test for each node, one of those ``offered`` (nodes, tests) to it."""
@@ -49,7 +49,7 @@ class OneSelection:
     score: Score
 
     def events(self, level: int) -> tuple[Event, ...]:
-        """Return what one node costs."""
+        """Return the cost of one node."""
         return (self.selection.event("test of a node", self.score.detail, level),)
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
@@ -59,7 +59,7 @@ class OneSelection:
 
 @dataclass(frozen=True)
 class SelectTest:
-    """Choose a node's test by one selection on a score; where cuts are among the tests, features and cuts compete at once."""
+    """Choose a node's test by one selection on a score; if there are cuts among the tests, features and cuts compete at once."""
 
     selection: type[Selection] = PermuteAndFlip
     score: Score = Gini()
@@ -91,7 +91,7 @@ class CutsThenTest:
         return (self.budget / (n + 1)).selection(self.selection, self.score.range)
 
     def events(self, level: int) -> tuple[Event, ...]:
-        """Return what one node costs: the costliest of the ways to divide the budget."""
+        """Return the cost of one node: that of the most expensive way to divide the budget."""
         ways = [
             self._share(n).event(f"cuts and test of a node, one of {n + 1} questions", self.score.detail, level)
             for n in range(self.most + 1)
@@ -104,11 +104,11 @@ class CutsThenTest:
         features = np.unique(candidates.feature[is_cut])
         of_feature = [is_cut & (candidates.feature == feature) for feature in features]
         usable = np.array([(offered & tests).any(axis=1) for tests in of_feature], dtype=np.bool_)
-        usable = usable.reshape(len(features), len(nodes))  # also where no feature has cuts
+        usable = usable.reshape(len(features), len(nodes))  # also if no feature has cuts
         n = usable.sum(axis=0)
         alike = replace(
             candidates, weight=np.ones_like(candidates.weight)
-        )  # one cut of a feature stands for all of them
+        )  # one cut of a feature represents all of its cuts
         chosen = np.empty(len(nodes), dtype=np.int64)
         for count in np.unique(n):
             group = n == count
@@ -150,7 +150,7 @@ class HistogramChoice:
         return self.budget.noise(n)
 
     def events(self, level: int) -> tuple[Event, ...]:
-        """Return what one node costs: the costliest number of features that it can be asked about."""
+        """Return the cost of one node: that of the most expensive number of features in its query."""
         purpose = "counts of a node by code and class"
         return (Parallel(tuple(self._noise(n).event(purpose, level) for n in range(1, self.features + 1))),)
 
@@ -172,7 +172,7 @@ class HistogramChoice:
 
 
 def _information(counts: Integers) -> npt.NDArray[np.float64]:
-    """Return the sum over classes of n_k log2(n_k / n), of shape (nodes, codes); counts below one count for nothing."""
+    """Return the sum over classes of n_k log2(n_k / n), of shape (nodes, codes); counts below one are left out."""
     counts = np.maximum(counts, 0)
     size = counts.sum(axis=2, keepdims=True)
     return np.asarray((counts * np.log2(np.maximum(counts, 1) / np.maximum(size, 1))).sum(axis=2))
@@ -180,9 +180,9 @@ def _information(counts: Integers) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class NoisyHistograms:
-    """Ask for noisy counts of every feature that a node may still test, and take the test of the largest information gain.
+    """Release noisy counts of every feature that a node may still test, and take the test with the largest information gain.
 
-    Only for tests with a branch for each code. The budget is divided among the features; what is done with the counts is
+    It is only for tests with a branch for each code. The budget is divided among the features. The use of the counts is
     post-processing.
     """
 
@@ -193,14 +193,14 @@ class NoisyHistograms:
 
 @dataclass(frozen=True)
 class RandomTest:
-    """Choose a feature at random among those that can still be tested, then one of its tests: no record is read."""
+    """Choose a feature at random among those that can still be tested, then one of its tests. No record is read."""
 
     def mechanism(self, budget: Budget, candidates: Candidates) -> RandomTest:
         """Return the mechanism, which costs nothing."""
         return self
 
     def events(self, level: int) -> tuple[Event, ...]:
-        """Return nothing: it costs nothing."""
+        """Return an event without steps: it costs nothing."""
         return ()
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
@@ -215,7 +215,7 @@ class RandomTest:
 class Subspace:
     """Offer each node the tests of a few features only, drawn at random among those it could test.
 
-    ``features`` says of how many; None: of ceil(sqrt(features)).
+    ``features`` is their number; None: ceil(sqrt(features)).
     """
 
     features: int | None = None
@@ -235,7 +235,7 @@ class Subspace:
 
 
 def _testable(candidates: Candidates, offered: Truth) -> Truth:
-    """Return which features have a test on offer, of shape (nodes, features)."""
+    """Return which features have an offered test, of shape (nodes, features)."""
     out = np.zeros((len(offered), len(candidates.n_codes)), dtype=np.bool_)
     node, test = np.nonzero(offered)
     out[node, candidates.feature[test]] = True

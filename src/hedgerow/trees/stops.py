@@ -1,4 +1,4 @@
-"""Noisy questions that make a node of a private tree a leaf before its path ends."""
+"""Noisy queries that make a node of a private tree a leaf before its path ends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["NoisyMinority", "NoisySize", "Stop", "StopMechanism"]
 
 
 class StopMechanism(Protocol):
-    """A stop's mechanism: what it costs, and how the curator is asked."""
+    """A stop's mechanism: its cost, and its query to the curator."""
 
     def event(self, level: int) -> Event:
-        """Return what one question costs."""
+        """Return the cost of one query."""
 
     def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
         """Return which nodes are leaves, and their noisy sizes where these are released.
@@ -30,11 +30,11 @@ class StopMechanism(Protocol):
 
 
 class Stop(Protocol):
-    """A rule that says which nodes are leaves."""
+    """A rule for which nodes are leaves."""
 
     @property
     def share(self) -> Fraction:
-        """The share of a level's budget that the question may cost."""
+        """The share of a level's budget that the query may cost."""
 
     def mechanism(self, budget: Budget) -> StopMechanism:
         """Return the mechanism that costs at most its share of the level's budget."""
@@ -42,12 +42,12 @@ class Stop(Protocol):
 
 @dataclass(frozen=True)
 class MinorityQuestion:
-    """Whether a node's noisy minority count is at most a threshold; the count stays hidden."""
+    """Whether a node's noisy minority count is at most a threshold; the count itself is not released."""
 
     mechanism: AtMost
 
     def event(self, level: int) -> Event:
-        """Return what one question costs."""
+        """Return the cost of one query."""
         return self.mechanism.noise.event("noisy minority count, as a stop", level)
 
     def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
@@ -57,9 +57,9 @@ class MinorityQuestion:
 
 @dataclass(frozen=True)
 class NoisyMinority:
-    """Make a node a leaf where its noisy minority count is at most theta / b, b the share of the level's budget it spends.
+    """Make a node a leaf if its noisy minority count is at most theta / b, where b is the share of the level's budget it spends.
 
-    It stands in for a test of purity, which would read the records unprotected (docs/proofs/edprf.md).
+    It replaces a test of purity, which would read the records without protection (docs/proofs/edprf.md).
     """
 
     share: Fraction = Fraction(15, 100)
@@ -78,23 +78,23 @@ class NoisyMinority:
 
 @dataclass(frozen=True)
 class SizeQuestion:
-    """A node's noisy number of records, released; too few for its widest test make it a leaf."""
+    """A node's released noisy number of records; too few for its widest test make it a leaf."""
 
     noise: Noise
 
     def event(self, level: int) -> Event:
-        """Return what one question costs."""
+        """Return the cost of one query."""
         return self.noise.event("noisy number of records, as a stop", level)
 
     def ask(self, curator: Queryable, nodes: Nodes, widest: Integers) -> tuple[Truth, Integers | None]:
-        """Return which nodes are leaves, and the noisy sizes: a leaf has fewer records for a branch and class than noise."""
+        """Return which nodes are leaves, and the noisy sizes: a leaf has fewer records per branch and class than noise."""
         sizes = curator.count(nodes, self.noise)
         return sizes < self.noise.deviation * widest * curator.n_classes, sizes
 
 
 @dataclass(frozen=True)
 class NoisySize:
-    """Make a node a leaf where its noisy size leaves fewer records to a branch and class than the noise's deviation.
+    """Make a node a leaf if its noisy size gives fewer records per branch and class than the noise's standard deviation.
 
     Friedman and Schuster, KDD 2010: N / (t K) < sqrt(2) / epsilon, t the largest number of branches.
     """

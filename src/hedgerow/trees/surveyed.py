@@ -1,4 +1,4 @@
-"""A private forest whose bins a survey places."""
+"""A private forest with bins from a survey."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["SurveyedForestPlan"]
 
 @dataclass(frozen=True, eq=False)
 class SurveyedForestModel(ForestModel):
-    """A grown forest with the cut points that a survey released."""
+    """A grown forest with the released cut points of a survey."""
 
     __repr__ = short_repr
 
@@ -34,18 +34,18 @@ class SurveyedForestModel(ForestModel):
 
 
 class SurveyedForestPlan:
-    """A private forest that is about to be grown on bins that follow where the records are.
+    """The plan of a private forest with bins that follow the noisy histograms of the records.
 
     Parameters
     ----------
     recipe : Recipe
         The parts of the forest.
     survey : SurveyRecipe
-        What is asked of numeric features first.
+        The first queries, about numeric features.
     schema, epsilon, n_estimators, max_depth, max_bins
-        See ``ForestPlan``; bins follow the survey, at most so many.
+        See ``ForestPlan``; the survey places at most ``max_bins`` bins.
     fine : Encoder or None
-        The bins that the survey merges, at most 255 of a feature; None: those of ``fine_encoder``.
+        The bins that the survey merges, at most 255 per feature; None: those of ``fine_encoder``.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class SurveyedForestPlan:
         self._survey = survey.survey(Budget(epsilon), self._encoder, counts=False)
         self._left = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self._encoder.n_codes.tolist()]
-        self._most = self._forest(self._encoder.merged(most))  # which leaves categories as they are
+        self._most = self._forest(self._encoder.merged(most))  # which does not change categories
 
     def _forest(self, encoder: Encoder) -> ForestPlan:
-        """Return the plan of the trees on merged bins. What it costs depends on the budget and the schema, not on the bins."""
+        """Return the plan of the trees on merged bins. Its cost depends on the budget and the schema, not on the bins."""
         return ForestPlan(
             self._recipe,
             encoder.schema,
@@ -81,7 +81,7 @@ class SurveyedForestPlan:
         )
 
     def on(self, encoder: Encoder) -> SurveyedForestPlan:
-        """Return the plan that merges the bins of an encoder, where they are as many as fine ones may be."""
+        """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         if encoder.max_bins != FINE:
             return self
         size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
@@ -98,7 +98,7 @@ class SurveyedForestPlan:
         return self._encoder
 
     def fit(self, curator: Queryable) -> ForestModel:
-        """Place the bins and grow the model by asking a curator."""
+        """Place the bins and grow the model from a curator's answers."""
         histograms = self._survey.histograms(curator.open_round(Ones()))
         curator.doubts += self._survey.column_doubts(histograms)
         merges = self._survey.merged(histograms, self._bins)
@@ -106,7 +106,7 @@ class SurveyedForestPlan:
         return surveyed(self._forest(self._encoder.merged(merges)).fit(curator))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        """Return the model whose trees and cut points stand in the arrays, or raise FileFormatError."""
+        """Return the model of the trees and cut points in the arrays, or raise FileFormatError."""
         if "edges" not in arrays:  # a file of 0.1.0, whose bins have one width
             size: dict[str, Any] = {"n_estimators": self._trees, "max_depth": self._depth, "max_bins": self._bins}
             return ForestPlan(self._recipe, self._schema, self._epsilon, **size).restore(arrays)

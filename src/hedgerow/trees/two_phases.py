@@ -1,4 +1,4 @@
-"""A forest in two parts, of which the second prefers records that the first gets wrong."""
+"""A forest in two parts; the second one prefers records that the first one gets wrong."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["HardRecords", "TwoPhasePlan"]
 
 @dataclass(frozen=True, eq=False)
 class HardRecords:
-    """Say how probably a record takes part: surely where the vote of released trees is wrong, else with probability ``easy``.
+    """The probability that a record takes part: 1 if the vote of released trees is wrong, otherwise ``easy``.
 
-    The answer is a number of 2**32 equally probable words. Equal votes go to the first class.
+    It is given as a number of 2**32 equally probable values. With equal votes the first class wins.
     """
 
     easy: Fraction
@@ -36,7 +36,7 @@ class HardRecords:
 
 @dataclass(frozen=True, eq=False)
 class ForestVotes:
-    """How many trees of a forest give each of so many classes, the ``columns`` of margins, to a record."""
+    """The number of trees of a forest that predict each class, in the ``columns`` of margins, for a record."""
 
     forest: Forest
     columns: int
@@ -47,14 +47,14 @@ class ForestVotes:
 
 
 class TwoPhasePlan:
-    """Two private forests, about to be grown one after the other on the same records; all their trees vote.
+    """The plan of two private forests that are grown one after the other on the same records; all their trees vote.
 
     Parameters
     ----------
     first, second : ForestPlan
         The forests, of the same schema and bins; the second samples records by weighted coins. Their budgets add up.
     easy : Fraction
-        How probably a record that the first forest gets right takes part in a tree of the second.
+        The probability that a record that the first forest gets right takes part in a tree of the second.
     """
 
     def __init__(self, first: ForestPlan, second: ForestPlan, easy: Fraction) -> None:
@@ -76,12 +76,12 @@ class TwoPhasePlan:
         return self._first.most_trees + self._second.most_trees
 
     def fit(self, curator: Queryable) -> ForestModel:
-        """Grow the forests by asking a curator."""
+        """Grow the forests from a curator's answers."""
         first = self._first.grow(curator)
         curator.update_margins(ForestVotes(first, curator.n_classes))
         second = self._second.grow(curator, HardRecords(self._easy))
         return self._first.model(Forest.joined(first, second))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
-        """Return the model whose trees stand in the arrays."""
+        """Return the model of the trees in the arrays."""
         return self._first.restore(arrays)

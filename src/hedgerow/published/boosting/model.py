@@ -108,7 +108,7 @@ class BinaryTrees:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], branching: Branching) -> Self:
-        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError where they are no trees."""
+        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
         try:
             names = [field.name for field in fields(cls)]
             trees = cls(*(_cast(arrays[name], KINDS.get(name, np.int32), 1 + (name == "left")) for name in names))
@@ -190,7 +190,7 @@ class PublishedBoosted:
         return map(_shares, self.staged_decision(X))
 
     def importances(self) -> Floats:
-        """Return the share of each feature in the tests, each test weighing what its depth leaves to it."""
+        """Return the share of each feature in the tests, each test weighted by its depth."""
         trees = self.trees
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
 

@@ -1,6 +1,7 @@
 import hashlib
 import io
 import lzma
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from hedgerow.reproduce.baselines import Baseline
 from hedgerow.reproduce.fits import FALSE_RATES, KEY, MEASURES, Fit, measured, number_of
 from hedgerow.reproduce.grid import pack_rows, read_rows, run_grid
 from hedgerow.reproduce.tasks import load_split
+from hedgerow.threads import for_each
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
 
@@ -154,6 +156,20 @@ class TestMeasured:
         assert {key: row["accuracy"] for key, row in alone.items()} == {
             key: row["accuracy"] for key, row in together.items()
         }
+
+
+def test_fits_side_by_side_have_a_thread_each(tmp_path):
+    alone = []
+
+    def work(fit):
+        threads = set()
+        for_each(range(4), lambda _: threads.add(threading.get_ident()), threads=2)
+        alone.append(threads == {threading.get_ident()})
+        return Work()(fit)
+
+    with parallel_config(backend="threading"):
+        run_grid(FITS, tmp_path, jobs=2, work=work, progress=quiet)
+    assert alone == [True] * len(FITS)
 
 
 def test_packed_rows_are_read_back_and_gone_on_from(tmp_path):

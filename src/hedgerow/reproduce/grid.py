@@ -15,6 +15,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.files import HASHES, read_packed, write_packed
 from hedgerow.progress import Progress
 from hedgerow.reproduce.fits import KEY, MEASURES, Fit, measured
+from hedgerow.threads import single
 
 __all__ = ["Row", "pack_rows", "read_rows", "run_grid"]
 
@@ -139,7 +140,8 @@ def _worked(fits: Sequence[Fit], jobs: int, work: Callable[[Fit], Row]) -> Itera
 
 
 def _pair(fit: Fit, work: Callable[[Fit], Row]) -> tuple[Fit, Row]:
-    return fit, work(fit)
+    with single():  # the other jobs have the other processors
+        return fit, work(fit)
 
 
 def _mend(path: Path) -> None:

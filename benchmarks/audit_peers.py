@@ -18,7 +18,7 @@ from typing import Any
 
 from hedgerow.audit.attack import Target, Trial, attack
 from hedgerow.audit.cases import case
-from hedgerow.audit.pairs import Pair
+from hedgerow.audit.pairs import NeighborPair
 from hedgerow.audit.systems import system_trial
 from hedgerow.privacy.accounting import Adjacency
 from peer_environment import PEERS, PeerEnvironment, PeerEnvironmentError, make_environment
@@ -60,7 +60,7 @@ def diffprivlib(directory: Path) -> Trial:
     peer = Peer(
         make_environment("diffprivlib", directory), "diffprivlib_audit.py", 1.0, {"n_estimators": 10, "max_depth": 1}
     )
-    pair = Pair(
+    pair = NeighborPair(
         "chunks",
         "19 records whose classes are 0, 0, 1, 1 in turn, and one of class 1 in front: ten trees get records by position.",
         "add-remove",
@@ -74,7 +74,7 @@ def dp_ebm(directory: Path) -> Trial:
     """It lists the categories that it saw, and hides a rare one only if its noisy count is small."""
     values, labels = ["x"] * 10 + ["y"] * 10, [0, 1] * 10
     peer = Peer(make_environment("interpret", directory), "interpret_audit.py", 1.0, {"max_rounds": 1})
-    pair = Pair(
+    pair = NeighborPair(
         "lone-category",
         "20 records of the categories x and y, and one of a category that no other record has.",
         "add-remove",
@@ -87,7 +87,7 @@ def dp_ebm(directory: Path) -> Trial:
 def _regressor(directory: Path, name: str, words: str, adjacency: Adjacency, other: list[float]) -> Trial:
     peer = Peer(make_environment("interpret", directory), "interpret_regressor_audit.py", 0.1, {"max_rounds": 1}, 100)
     rows = [TOP] * 300
-    pair = Pair(name, words, adjacency, ({"x": [0.5] * len(rows)}, rows), ({"x": [0.5] * len(other)}, other))
+    pair = NeighborPair(name, words, adjacency, ({"x": [0.5] * len(rows)}, rows), ({"x": [0.5] * len(other)}, other))
     subject = f"DP-EBM's regressor (interpret-core), {adjacency}"
     return Trial(Target(subject, peer.fit, peer.answer), pair, 0.1, 1e-6, runs=200)
 

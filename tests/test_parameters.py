@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.parameters import Boolean, Choice, Exact, Instance, Integer, Seed, check_parameters, stored_parameters
+from hedgerow.parameters import Choice, Exact, Flag, Instance, Seed, WholeNumber, check_parameters, stored_parameters
 from hedgerow.privacy.exact import exact, exact_delta
 
 BUDGET = Exact(exact, "a budget")
@@ -17,25 +17,25 @@ DELTA = Exact(exact_delta, "a delta")
 
 @pytest.mark.parametrize("value", [1, 2, 10, np.int64(1), np.uint8(10)])
 def test_integers_in_range_are_allowed(value):
-    assert Integer(1, 10).allows(value)
+    assert WholeNumber(1, 10).allows(value)
 
 
 @pytest.mark.parametrize(
     "value", [0, 11, -1, True, np.bool_(True), 1.0, np.float64(2), "1", None, [1], np.array([1]), 1j]
 )
 def test_anything_else_is_no_integer_in_range(value):
-    assert not Integer(1, 10).allows(value)
+    assert not WholeNumber(1, 10).allows(value)
 
 
 def test_truth_values_are_no_integers_even_in_range():
-    assert not Integer(0, 1).allows(True)
-    assert not Integer(0, 1).allows(False)
+    assert not WholeNumber(0, 1).allows(True)
+    assert not WholeNumber(0, 1).allows(False)
 
 
 def test_none_is_allowed_where_a_rule_stands_behind_it():
-    assert Integer(1, 10, or_none=True).allows(None)
-    assert Integer(1, 10, or_none=True).allows(3)
-    assert not Integer(1, 10, or_none=True).allows(0)
+    assert WholeNumber(1, 10, or_none=True).allows(None)
+    assert WholeNumber(1, 10, or_none=True).allows(3)
+    assert not WholeNumber(1, 10, or_none=True).allows(0)
 
 
 @pytest.mark.parametrize("value", ["private", np.str_("published")])
@@ -50,18 +50,18 @@ def test_a_choice_allows_nothing_else(value):
 
 def test_truth_values_and_nothing_else_are_booleans():
     for value in (True, False, np.True_):
-        assert Boolean().allows(value)
-        assert type(Boolean().plain(value)) is bool
+        assert Flag().allows(value)
+        assert type(Flag().plain(value)) is bool
     for value in (0, 1, "yes", "True", None, np.ones(1, dtype=bool)):
-        assert not Boolean().allows(value)
+        assert not Flag().allows(value)
 
 
 @pytest.mark.parametrize(
     ("constraint", "rule"),
     [
-        (Boolean(), "True or False"),
-        (Integer(1, 10), "an integer from 1 to 10"),
-        (Integer(1, 10, or_none=True), "an integer from 1 to 10, or None to have it chosen by a public rule"),
+        (Flag(), "True or False"),
+        (WholeNumber(1, 10), "an integer from 1 to 10"),
+        (WholeNumber(1, 10, or_none=True), "an integer from 1 to 10, or None to have it chosen by a public rule"),
         (Choice(("private", "published")), "'private' or 'published'"),
     ],
 )
@@ -73,7 +73,7 @@ def test_a_rule_reads_as_the_end_of_a_sentence(constraint, rule):
 
 
 def test_the_first_broken_constraint_is_named():
-    constraints = {"a": Integer(1, 2), "b": Integer(1, 2), "c": Integer(1, 2)}
+    constraints = {"a": WholeNumber(1, 2), "b": WholeNumber(1, 2), "c": WholeNumber(1, 2)}
     with pytest.raises(ConfigurationError, match=r"^b is 5"):
         check_parameters({"c": 7, "b": 5, "a": 1}, constraints)
     assert check_parameters({"a": 1, "b": 2, "c": 1}, constraints) == {"a": 1, "b": 2, "c": 1}
@@ -82,28 +82,28 @@ def test_the_first_broken_constraint_is_named():
 @pytest.mark.parametrize("use", [check_parameters, stored_parameters])
 def test_a_parameter_without_a_constraint_is_a_bug(use):
     with pytest.raises(TypeError, match="b has no constraint"):
-        use({"a": 1, "b": 2}, {"a": Integer(1, 2)})
+        use({"a": 1, "b": 2}, {"a": WholeNumber(1, 2)})
 
 
 @pytest.mark.parametrize("use", [check_parameters, stored_parameters])
 def test_a_constraint_without_its_parameter_is_a_bug_too(use):
     with pytest.raises(TypeError, match=r"^b does not stand in the class's __init__"):
-        use({"a": 0}, {"a": Integer(1, 2), "b": Integer(1, 2)})
+        use({"a": 0}, {"a": WholeNumber(1, 2), "b": WholeNumber(1, 2)})
 
 
 def test_a_broken_constraint_is_a_value_error():
     with pytest.raises(ValueError, match="a is 0"):
-        check_parameters({"a": 0}, {"a": Integer(1, 2)})
+        check_parameters({"a": 0}, {"a": WholeNumber(1, 2)})
 
 
 @pytest.mark.parametrize(
     ("constraint", "value", "plain", "stored"),
     [
-        (Integer(1, 10), np.int64(3), 3, 3),
-        (Integer(1, 10), np.uint8(3), 3, 3),
-        (Integer(1, 10, or_none=True), None, None, None),
-        (Boolean(), True, True, True),
-        (Boolean(), np.False_, False, False),
+        (WholeNumber(1, 10), np.int64(3), 3, 3),
+        (WholeNumber(1, 10), np.uint8(3), 3, 3),
+        (WholeNumber(1, 10, or_none=True), None, None, None),
+        (Flag(), True, True, True),
+        (Flag(), np.False_, False, False),
         (Choice(("a", "b")), np.str_("b"), "b", "b"),
         (Choice(("a", "b"), or_none=True), None, None, None),
         (BUDGET, 1, 1.0, "1"),

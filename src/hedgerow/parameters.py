@@ -16,16 +16,16 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, shown
 
 __all__ = [
-    "Boolean",
     "Choice",
     "ClassNumbers",
     "Constraint",
     "Exact",
+    "Flag",
     "Instance",
-    "Integer",
     "RandomSource",
     "Seed",
     "Signs",
+    "WholeNumber",
     "called_as",
     "check_keywords",
     "check_parameters",
@@ -85,7 +85,7 @@ class _Plain:
 
 
 @dataclass(frozen=True)
-class Integer(_Plain):
+class WholeNumber(_Plain):
     """An integer from ``low`` to ``high``; None too, where it stands for a public rule."""
 
     low: int
@@ -107,7 +107,7 @@ class Integer(_Plain):
 
 
 @dataclass(frozen=True)
-class Boolean(_Plain):
+class Flag(_Plain):
     """True or False."""
 
     def allows(self, value: object) -> bool:

@@ -20,7 +20,7 @@ from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT
 from hedgerow.schema import Encoder
-from hedgerow.schema.outcome import Grid
+from hedgerow.schema.outcome import OutcomeGrid
 
 FINE = {
     **FEATURES,
@@ -256,8 +256,8 @@ def regression(kind, link, grid, seed=0):
 @pytest.mark.parametrize(("kind", "link", "low"), LINKS, ids=lambda value: getattr(value, "__name__", None))
 @pytest.mark.parametrize("other", [(0.0, 1.0), (0.0, 2.0), (0.25, 4.0)])
 def test_a_start_says_the_same_outcomes_on_another_grid(kind, link, low, other):
-    grid = Grid(low, 10.0, 1 << 20)
-    wider = Grid(low + (other[0] if link is LogOutcome else 0), 10.0 * other[1], 1 << 20)
+    grid = OutcomeGrid(low, 10.0, 1 << 20)
+    wider = OutcomeGrid(low + (other[0] if link is LogOutcome else 0), 10.0 * other[1], 1 << 20)
     model = regression(kind, link, grid)
     schema = hr.Schema(FINE, outcome=hr.Numeric(wider.low, wider.high))
     start = start_on(model, Encoder(schema, 255), kind(1, 1.0, 1.0, 500, link(wider)))
@@ -269,7 +269,7 @@ def test_a_start_says_the_same_outcomes_on_another_grid(kind, link, low, other):
 
 
 def test_what_adds_up_must_be_the_same():
-    grid = Grid(0.5, 10.0, 1 << 20)
+    grid = OutcomeGrid(0.5, 10.0, 1 << 20)
     model = regression(Squared, LogOutcome, grid)
     with pytest.raises(ConfigurationError, match="what adds up in init is the log outcome"):
         start_on(

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.analysis.grids import Grid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
+from hedgerow.analysis.grids import RangeGrid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
 from hedgerow.mechanisms import Geometric
 
 NUMBERS = np.array([0.0, -0.0, 1, 1.5, -1, -4, 4, 1e300, -1e300, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf])
@@ -26,7 +26,7 @@ def test_a_number_is_in_one_cell_and_decides_it_alone(grid):
 
 
 def test_cells_are_closed_on_the_left_and_whole_numbers_apart():
-    grid = Grid(np.array([0.0, 1.0]), doubled=True)
+    grid = RangeGrid(np.array([0.0, 1.0]), doubled=True)
     assert grid.codes(np.array([-1, -0.5, 0, 0.5, 1, 1.5, np.nan])).tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert exponential_grid().edges.tolist() == sorted(set(exponential_grid().edges.tolist()))
 
@@ -87,14 +87,14 @@ def test_cells_of_public_grids():
 
 
 def test_a_tail_that_holds_what_it_may_goes_on():
-    grid = Grid(np.array([0.0, 1.0, 2.0, 3.0]))
+    grid = RangeGrid(np.array([0.0, 1.0, 2.0, 3.0]))
     low, high = find_ends(np.array([2, 1, 50, 1, 2]), grid, np.arange(6), 2.0)
     assert (low.value, low.beyond) == (0.0, 2)
     assert (high.value, high.beyond) == (3.0, 2)
 
 
 def test_ends_lie_where_counts_stand_above_their_errors():
-    grid = Grid(np.array([0.0, 1.0, 2.0, 3.0]))
+    grid = RangeGrid(np.array([0.0, 1.0, 2.0, 3.0]))
     errors = np.arange(6)
     low, high = find_ends(np.array([1, 2, 50, 1, 1]), grid, errors, 2.5)
     assert (low.value, low.beyond, low.error) == (0.0, 1, 1)
@@ -104,7 +104,7 @@ def test_ends_lie_where_counts_stand_above_their_errors():
     assert find_ends(np.array([0, 0, 2, 0, 0]), grid, errors, 2.5)[0].value == -np.inf
 
 
-@pytest.mark.parametrize("grid", [uniform_grid(0, 64), uniform_grid(0, 5e-324), Grid(np.array([0.0, 1.0, 2.0]))])
+@pytest.mark.parametrize("grid", [uniform_grid(0, 64), uniform_grid(0, 5e-324), RangeGrid(np.array([0.0, 1.0, 2.0]))])
 def test_ends_have_a_range_between_them(grid):
     """Wherever the noisy numbers seem to be, also where all are beyond the grid."""
     for cell in range(grid.cells):

@@ -14,13 +14,13 @@ import hedgerow as hr
 from hedgerow.audit.attack import Target, Trial, attack
 from hedgerow.audit.bounds import at_least, at_most, epsilon_bound, smallest_loss_seen
 from hedgerow.audit.cases import case
-from hedgerow.audit.pairs import Pair
-from hedgerow.audit.rows import Rows
+from hedgerow.audit.pairs import NeighborPair
+from hedgerow.audit.rows import TrialRuns
 from hedgerow.audit.systems import system_trial
 from hedgerow.audit.views import look
 from hedgerow.mechanisms import Geometric, Randomness
 
-PAIR = Pair("one bit", "A record is there or not.", "add-remove", ([0], [0]), ([1], [1]))
+PAIR = NeighborPair("one bit", "A record is there or not.", "add-remove", ([0], [0]), ([1], [1]))
 
 
 class RandomizedResponse:
@@ -149,7 +149,7 @@ def test_runs_on_disk_are_used_again(tmp_path):
 
 def test_runs_of_something_else_are_refused(tmp_path):
     trial = response(1.0, 1.0)
-    store = Rows(tmp_path, trial.identity)
+    store = TrialRuns(tmp_path, trial.identity)
     store.plan(lambda: 200)
     (home,) = tmp_path.iterdir()
     text = (home / "trial.json").read_text().replace("one bit", "two bits")

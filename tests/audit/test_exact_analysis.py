@@ -12,7 +12,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.analysis import ranges, trials
-from hedgerow.analysis.grids import Grid as Cells
+from hedgerow.analysis.grids import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.analysis.trials import Stopping, Tables, Trials
 from hedgerow.audit import Grid, exact_law, open_law, worst_loss

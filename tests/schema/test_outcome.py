@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.schema import Encoder
-from hedgerow.schema.outcome import STEPS, Grid, grid_of
+from hedgerow.schema.outcome import STEPS, OutcomeGrid, grid_of
 from hedgerow.table import Coded, MemoryTable
 
 FEATURES = {"a": hr.Numeric(0, 1)}
@@ -144,7 +144,7 @@ def test_a_type_that_is_no_number_is_refused(y):
     st.lists(st.floats(allow_nan=True), max_size=20),
 )
 def test_values_are_within_half_a_step_and_codes_are_their_own(low, width, steps, values):
-    grid = Grid(low, low + width, steps)
+    grid = OutcomeGrid(low, low + width, steps)
     if not grid.high > grid.low:
         return
     found = grid.codes(np.array(values))

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.estimator.planning import Planned
-from hedgerow.parameters import Boolean, Choice, ClassNumbers, Exact, Instance, Integer, RandomSource, Seed, Signs
+from hedgerow.parameters import Choice, ClassNumbers, Exact, Flag, Instance, RandomSource, Seed, Signs, WholeNumber
 from hedgerow.reproduce.allocations import AllocationForest
 from hedgerow.systems import system_class
 
@@ -41,7 +41,7 @@ def type_of(constraint):
         return dict[str, int] | list[int] | None
     if isinstance(constraint, ClassNumbers):
         return dict[Any, float] | None
-    plain = {Integer: int, Choice: str, Boolean: bool, Exact: float}[type(constraint)]
+    plain = {WholeNumber: int, Choice: str, Flag: bool, Exact: float}[type(constraint)]
     return plain | None if getattr(constraint, "or_none", False) else plain
 
 

@@ -54,7 +54,7 @@ from hedgerow.trees import (
     NoisySize,
     PerRecord,
     PessimisticPruning,
-    Poisson,
+    PoissonSample,
     RandomTest,
     Recipe,
     SelectCutsThenTest,
@@ -103,7 +103,7 @@ RECIPES = {
     },
     **{
         f"{type(assign).__name__} {i}": Recipe(assign=assign, candidates=Grouped(), leaf=NoisyCounts(), stop=NoisySize())
-        for i, assign in enumerate([PerRecord(), AllRecords(), Poisson(), Poisson(Fraction(1, 100)), Poisson(ONE)])
+        for i, assign in enumerate([PerRecord(), AllRecords(), *map(PoissonSample, (Fraction(1, 2), Fraction(1, 100), ONE))])
     },
 }  # fmt: skip
 
@@ -188,7 +188,7 @@ def test_trees_on_all_records_share_the_budget_and_trees_on_their_own_do_not():
 @given(st.fractions(Fraction(1, 1000), 20), st.integers(1, 50), st.fractions(Fraction(1, 1000), 1))
 @settings(max_examples=200, deadline=None)
 def test_poisson_samples_use_up_their_part_of_the_budget(epsilon, trees, probability):
-    sampling = Poisson(probability).sampling(Budget(epsilon), trees)
+    sampling = PoissonSample(probability).sampling(Budget(epsilon), trees)
     planned = cost(sampling.event(Pure(sampling.budget.amount, "", ""))).epsilon
     assert epsilon * (1 - Fraction(1, 10**6)) < planned <= epsilon
     assert sampling.budget.amount >= epsilon / trees

@@ -17,7 +17,7 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError
 from hedgerow.export import OutcomeLog, OutcomeRange
 from hedgerow.margins import VOTE_STEPS
-from hedgerow.schema.outcome import Grid
+from hedgerow.schema.outcome import OutcomeGrid
 
 __all__ = ["Link", "LogLink", "LogOutcome", "Scale"]
 
@@ -35,7 +35,7 @@ class Link:
     Residuals are codes of ``read`` less those of ``expected``.
     """
 
-    grid: Grid
+    grid: OutcomeGrid
 
     scale: ClassVar[Scale] = "outcome"
 

@@ -20,7 +20,7 @@ from hedgerow.additive.estimate import Prior
 from hedgerow.additive.links import Link, LogLink
 from hedgerow.arrays import Floats, Integers, check_shape
 from hedgerow.margins import UNIT, VOTE_STEPS
-from hedgerow.schema.outcome import STEPS, Grid
+from hedgerow.schema.outcome import STEPS, OutcomeGrid
 from hedgerow.table.rules import Margins
 
 __all__ = [
@@ -50,7 +50,7 @@ FEWEST = 4  # bins that are left when bins are merged
 BELOW = 0.1  # of the records that stand out, as many as others may be
 
 
-PLAIN = Link(Grid(0.0, 1.0, STEPS))
+PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Integers
 from hedgerow.mechanisms import Geometric
 
-__all__ = ["End", "Grid", "exponential_grid", "find_ends", "occupied", "tail_errors", "uniform_grid"]
+__all__ = ["End", "RangeGrid", "exponential_grid", "find_ends", "occupied", "tail_errors", "uniform_grid"]
 
 
 UNIFORM_CELLS = 64
@@ -21,7 +21,7 @@ TILTS = np.linspace(0.02, 0.98, 97)  # of the exponential bound, as shares of th
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class RangeGrid:
     """Cells between ascending edges, closed on the left, and two that are open to the outside; then a code for missing.
 
     Where it is ``doubled``, each cell is two: one for whole numbers and one for others, so that a number is in one of them.
@@ -56,18 +56,18 @@ class Grid:
 
 
 @lru_cache(maxsize=1)
-def exponential_grid() -> Grid:
+def exponential_grid() -> RangeGrid:
     """Return cells that grow by a factor of 4 away from zero, and by more very far from it and very close to it."""
     powers = [4.0**exponent for exponent in EXPONENTS]
-    return Grid(np.array([-power for power in reversed(powers)] + [0.0, *powers]))
+    return RangeGrid(np.array([-power for power in reversed(powers)] + [0.0, *powers]))
 
 
-def uniform_grid(low: float, high: float) -> Grid:
+def uniform_grid(low: float, high: float) -> RangeGrid:
     """Return 64 cells of equal width from ``low`` up to and with ``high``, each of them doubled."""
     share = np.arange(1, UNIFORM_CELLS) / UNIFORM_CELLS
     inner = low * (1 - share) + high * share  # ends of either sign: their difference could be too large
     edges = np.unique([low, *inner, np.nextafter(high, math.inf)])
-    return Grid(edges, doubled=True)
+    return RangeGrid(edges, doubled=True)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def occupied(counts: Integers, errors: Integers) -> tuple[int, int] | None:
     return None if last < 0 else (first, last)
 
 
-def find_ends(counts: Integers, grid: Grid, errors: Integers, most: float) -> tuple[End, End]:
+def find_ends(counts: Integers, grid: RangeGrid, errors: Integers, most: float) -> tuple[End, End]:
     """Return the ends of a range: from outside inwards, each is where the noisy tail would pass ``most``.
 
     Where none does, the end is the farthest one. Where nothing of the grid would lie between the ends, as where nearly all that

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.amounts import bounded, entry_of, reader_of
-from hedgerow.analysis.grids import Grid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
+from hedgerow.analysis.grids import RangeGrid, exponential_grid, find_ends, occupied, tail_errors, uniform_grid
 from hedgerow.analysis.readings import OneClass
 from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
@@ -134,11 +134,11 @@ class RangePlan:
         fine = self._ask(X, y, grids, self.fine, randomness, keep)
         return [self._range(*parts) for parts in zip(fine, grids, found, strict=True)]
 
-    def _errors(self, noise: Geometric, grid: Grid) -> Integers:
+    def _errors(self, noise: Geometric, grid: RangeGrid) -> Integers:
         """Return the errors of tails of so many counts, such that no tail of any column is further off but for ``failure``."""
         return tail_errors(noise, grid.n_codes - 1, self.failure / (4 * len(self.kinds) * grid.n_codes))
 
-    def _range(self, doubled: Integers, grid: Grid, found: bool) -> ReleasedRange:
+    def _range(self, doubled: Integers, grid: RangeGrid, found: bool) -> ReleasedRange:
         """Return the range that the noisy counts of a uniform grid show."""
         by_code = self._errors(self.fine, grid)
         errors = by_code[: 2 * grid.cells + 1 : 2]  # a tail of cells is one of pairs of counts
@@ -162,7 +162,7 @@ class RangePlan:
         )
 
     def _ask(
-        self, X: Any, y: Any, grids: Sequence[Grid], noise: Geometric, randomness: Randomness, keep: Keep | None
+        self, X: Any, y: Any, grids: Sequence[RangeGrid], noise: Geometric, randomness: Randomness, keep: Keep | None
     ) -> list[Integers]:
         """Return the noisy counts of each column on its grid, missing cells left out."""
         reading = OnGrids(self.schema, self.columns, tuple(grids))
@@ -181,7 +181,7 @@ class OnGrids(OneClass):
     """
 
     columns: tuple[int, ...]
-    grids: tuple[Grid, ...]
+    grids: tuple[RangeGrid, ...]
 
     @property
     def n_codes(self) -> Integers:

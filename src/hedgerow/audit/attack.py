@@ -18,8 +18,8 @@ from joblib import Parallel, delayed
 from hedgerow.audit.bounds import CONFIDENCE, check_confidence, epsilon_bound, smallest_loss_seen
 from hedgerow.audit.events import Sides, best_events
 from hedgerow.audit.findings import Finding
-from hedgerow.audit.pairs import Data, Pair
-from hedgerow.audit.rows import Rows, no_such_view
+from hedgerow.audit.pairs import Data, NeighborPair
+from hedgerow.audit.rows import TrialRuns, no_such_view
 from hedgerow.audit.views import Columns, look
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.repeats import uncounted
@@ -77,7 +77,7 @@ class Trial:
     ----------
     target : Target
         What is attacked.
-    pair : Pair
+    pair : NeighborPair
         The two data sets.
     epsilon, delta : float
         The claim that is tested.
@@ -101,7 +101,7 @@ class Trial:
     """
 
     target: Target
-    pair: Pair
+    pair: NeighborPair
     epsilon: float
     delta: float = 0.0
     runs: int = 20_000
@@ -191,7 +191,7 @@ def attack(
         raise ConfigurationError(f"minutes is {minutes}, but it must be above 0; pass 1, for example.")
     for trial in trials:
         _check_views(trial, views or ())
-    stores = [Rows(folder, trial.identity) for trial in trials]
+    stores = [TrialRuns(folder, trial.identity) for trial in trials]
     share = None if minutes is None else 60 * minutes * n_jobs / max(len(trials), 1)
     for trial, store in zip(trials, stores, strict=True):
         store.plan(partial(_affordable, trial, trial.runs if runs is None else runs, share))
@@ -229,7 +229,7 @@ def one_batch(target: Target, data: Data, runs: int) -> Columns:
         return look([target.answer(target.fit(*data)) for _ in range(runs)])
 
 
-def _run(trials: Sequence[Trial], stores: Sequence[Rows], n_jobs: int, progress: bool) -> None:
+def _run(trials: Sequence[Trial], stores: Sequence[TrialRuns], n_jobs: int, progress: bool) -> None:
     tasks, done = [], 0
     for number, store in enumerate(stores):
         for side in (0, 1):
@@ -260,7 +260,7 @@ def _results(trials: Sequence[Trial], tasks: Iterable[_Task], n_jobs: int) -> It
     yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
 
 
-def _do(task: _Task, target: Target, pair: Pair) -> tuple[_Task, Columns]:
+def _do(task: _Task, target: Target, pair: NeighborPair) -> tuple[_Task, Columns]:
     return task, one_batch(target, (pair.first, pair.second)[task.side], task.runs)
 
 

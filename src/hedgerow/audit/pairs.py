@@ -11,14 +11,14 @@ import numpy as np
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Numeric, Schema
 
-__all__ = ["Case", "Data", "Pair", "Record", "said"]
+__all__ = ["Case", "Data", "NeighborPair", "Record", "said"]
 
 Record = tuple[Any, ...]  # the cells in the schema's order, then the label
 Data = tuple[Any, Any]  # columns by name, and labels
 
 
 @dataclass(frozen=True)
-class Pair:
+class NeighborPair:
     """Two neighbors."""
 
     name: str
@@ -65,11 +65,13 @@ class Case:
     runs: int = 20_000
     front: bool = False
 
-    def pair(self, adjacency: Adjacency) -> Pair:
+    def pair(self, adjacency: Adjacency) -> NeighborPair:
         """Return the two data sets."""
         first = self._with(self.instead) if adjacency == "replace-one" else self.base
         place = f" It stands in the place of {said(self.instead)}." if adjacency == "replace-one" else ""
-        return Pair(self.name, self.words + place, adjacency, self._data(first), self._data(self._with(self.record)))
+        return NeighborPair(
+            self.name, self.words + place, adjacency, self._data(first), self._data(self._with(self.record))
+        )
 
     def of_numbers(self) -> Case:
         """Return the pair for a regressor: an outcome from 0 to 1 in place of classes, the first 0, the last 1."""

@@ -17,12 +17,12 @@ from hedgerow.audit.views import Columns, join_columns
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import atomic_file
 
-__all__ = ["Rows", "no_such_view"]
+__all__ = ["TrialRuns", "no_such_view"]
 
 BROKEN = (OSError, EOFError, ValueError)  # what reading a damaged file raises
 
 
-class Rows:
+class TrialRuns:
     """The views of the runs of one trial.
 
     Parameters

@@ -10,7 +10,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.limits import MOST_RECORDS_OF_ONE
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Choice, Constraint, Exact, Instance, Integer, Seed, check_parameters
+from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, WholeNumber, check_parameters
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
@@ -26,7 +26,7 @@ RULES: Mapping[str, Constraint] = {
         exact_delta, "the probability that the guarantee fails, from 0 to below 1; pass for example delta=1e-7"
     ),
     "adjacency": Choice(get_args(Adjacency)),
-    "records_per_person": Integer(1, MOST_RECORDS_OF_ONE, or_none=True),
+    "records_per_person": WholeNumber(1, MOST_RECORDS_OF_ONE, or_none=True),
     "random_state": Seed(),
     "ledger": Instance(Ledger, "an hr.Ledger, which keeps budgets; pass hr.Ledger(epsilon=...) or None"),
 }

@@ -19,7 +19,7 @@ from hedgerow.errors import ConfigurationError, without_sizes
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Geometric, PerRecordCoin, Randomness
 from hedgerow.notebook import html_table
-from hedgerow.parameters import Constraint, Instance, Integer, RandomSource, check_parameters
+from hedgerow.parameters import Constraint, Instance, RandomSource, WholeNumber, check_parameters
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
@@ -37,7 +37,7 @@ LATEST = 10  # queries that notebooks show
 
 OWN_RULES: Mapping[str, Constraint] = {
     "schema": Instance(Schema, "an hr.Schema, which says what is public about the data"),
-    "max_bins": Integer(2, 1024),
+    "max_bins": WholeNumber(2, 1024),
     **{name: rule for name, rule in RULES.items() if name != "delta"},
 }
 

@@ -28,7 +28,7 @@ FAINT = 0.1  # log-odds; a map with a smaller maximum does not use the full rang
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class FeatureAxis:
     """What the codes of a feature mean.
 
     ``labels`` describe the codes, and ``ends`` are the ends of a numeric feature's bins. ``values`` is the number of codes that
@@ -57,7 +57,7 @@ class Axis:
 class FeaturePanel:
     """One feature: its axis, and its curve with the uncertainty from the added noise."""
 
-    axis: Axis
+    axis: FeatureAxis
     curve: Curve
 
     __repr__ = short_repr
@@ -67,8 +67,8 @@ class FeaturePanel:
 class PairPanel:
     """Two features: their joint contribution beyond the contribution of each by itself."""
 
-    first: Axis
-    second: Axis
+    first: FeatureAxis
+    second: FeatureAxis
     pair: Pair
 
     __repr__ = short_repr
@@ -122,14 +122,14 @@ def _panel(
         raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
     places = [names.index(name) for name in of]
     if len(places) == 1:
-        return FeaturePanel(Axis.of(model.encoder, places[0]), _curve(model, places[0]))
+        return FeaturePanel(FeatureAxis.of(model.encoder, places[0]), _curve(model, places[0]))
     if not isinstance(model, AdditiveModel) or len(set(places)) != 2:
         raise ConfigurationError(
             f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier or "
             "hr.HedgerowRegressor."
         )
     first, second = sorted(places)
-    axes = Axis.of(model.encoder, first), Axis.of(model.encoder, second)
+    axes = FeatureAxis.of(model.encoder, first), FeatureAxis.of(model.encoder, second)
     return PairPanel(*axes, pair_of(model, first, second))
 
 
@@ -319,7 +319,7 @@ class FeatureDisplay:
         ax.invert_yaxis()
         self._finish(ax, axis, vertical=False)
 
-    def _finish(self, ax: Any, axis: Axis, *, vertical: bool) -> None:
+    def _finish(self, ax: Any, axis: FeatureAxis, *, vertical: bool) -> None:
         """Draw what all panels of a feature share."""
         (ax.axhline if vertical else ax.axvline)(0, color=GREY, linewidth=0.8, zorder=0)
         (ax.set_ylabel if vertical else ax.set_xlabel)(wrapped(self._said, LABEL))
@@ -332,7 +332,7 @@ class FeatureDisplay:
             ax.legend(frameon=False, fontsize=8)
 
 
-def name_ticks(of: Any, axis: Axis) -> None:
+def name_ticks(of: Any, axis: FeatureAxis) -> None:
     """Label the ticks of a matplotlib axis in the feature's units, if numbers are not clear enough."""
     if axis.tick is not None:
         of.set_major_formatter(lambda place, _: axis.tick(place) if axis.tick is not None else "")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hedgerow import published
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import Boolean, Choice, Constraint, RandomSource
+from hedgerow.parameters import Choice, Constraint, Flag, RandomSource
 from hedgerow.published.noise import Permutation
 from hedgerow.schema import Schema
 from hedgerow.systems.edprf import EDPRFClassifier
@@ -74,7 +74,7 @@ class AllocationForest(EDPRFClassifier):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **EDPRFClassifier._constraints,
         "allocation": Choice(("own", *ALLOCATIONS)),
-        "purity_test": Boolean(),
+        "purity_test": Flag(),
         "tree": Choice(("pfdpdt", "tradition")),
         "reading": Choice(("halved", "undivided")),
         "parts": Choice(("equal", "shrinking")),

@@ -14,7 +14,7 @@ from hedgerow.schema.cells import Cells
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.schema.types import Date, Integer
 
-__all__ = ["STEPS", "Grid", "OutcomeReader", "check_outcome", "grid_of"]
+__all__ = ["STEPS", "OutcomeGrid", "OutcomeReader", "check_outcome", "grid_of"]
 
 STEPS = (
     1 << 20
@@ -22,7 +22,7 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Grid:
+class OutcomeGrid:
     """The public grid on which outcomes are integers.
 
     Parameters
@@ -34,7 +34,7 @@ class Grid:
 
     Examples
     --------
-    >>> grid = Grid(0, 10, 100)
+    >>> grid = OutcomeGrid(0, 10, 100)
     >>> grid.codes(np.array([-3, 0.12, 10, np.nan]))
     array([  0,   1, 100,  -1])
     >>> grid.values(np.array([0, 1, 100]))
@@ -76,13 +76,13 @@ class OutcomeReader:
         return grid_of(self.outcome).codes(values).astype(np.int32)
 
 
-def grid_of(outcome: Numeric) -> Grid:
+def grid_of(outcome: Numeric) -> OutcomeGrid:
     """Return the grid of an outcome: of whole numbers each has a point of its own, as far as there are no more than ``STEPS``."""
     steps = STEPS
     if isinstance(outcome, Integer):
         width = int(outcome.high - outcome.low)
         steps = width * max(1, STEPS // width) if width < STEPS else STEPS
-    return Grid(outcome.low, outcome.high, steps)
+    return OutcomeGrid(outcome.low, outcome.high, steps)
 
 
 def check_outcome(outcome: Feature) -> Numeric:

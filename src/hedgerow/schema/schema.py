@@ -32,7 +32,7 @@ from hedgerow.schema.features import (
 )
 from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
-from hedgerow.schema.outcome import Grid, check_outcome, grid_of
+from hedgerow.schema.outcome import OutcomeGrid, check_outcome, grid_of
 from hedgerow.schema.toml import dump_toml, parse_toml
 from hedgerow.texts import LONGEST_REPR, shortened
 
@@ -182,7 +182,7 @@ class Schema:
         return self._labels if isinstance(self._labels, Numeric) else None
 
     @property
-    def outcome_grid(self) -> Grid:
+    def outcome_grid(self) -> OutcomeGrid:
         """The public grid on which outcomes are read as integers.
 
         Raises

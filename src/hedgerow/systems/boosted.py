@@ -11,7 +11,7 @@ from hedgerow.boosting import BoostingPlan, BoostingRecipe, Discrete, Real, Vote
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
 from hedgerow.privacy.claim import Claim
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
@@ -48,8 +48,8 @@ class BoostedSystem(BoostingClassifier):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **BoostingClassifier._constraints,
-        "n_estimators": Integer(1, 10_000, or_none=True),
-        "max_bins": Integer(2, 1024, or_none=True),
+        "n_estimators": WholeNumber(1, 10_000, or_none=True),
+        "max_bins": WholeNumber(2, 1024, or_none=True),
     }
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import ClassVar
 from hedgerow.boosting import BoostingRecipe, MadaBoost
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Boolean, Choice, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, Constraint, Flag, RandomSource, WholeNumber
 from hedgerow.published import boosting as published
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
@@ -71,11 +71,11 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **PaperBooster._constraints,
-        "max_depth": Integer(1, 16, or_none=True),
-        "subspace": Integer(1, 100_000, or_none=True),
+        "max_depth": WholeNumber(1, 16, or_none=True),
+        "subspace": WholeNumber(1, 100_000, or_none=True),
         "criterion": Choice(("max", "error", "gini")),
         "voting": Choice(tuple(VOTES)),
-        "as_coded": Boolean(),
+        "as_coded": Flag(),
         "coded_noise": Choice(("votes", "gini")),
     }
 

@@ -15,7 +15,7 @@ from hedgerow.cells.recipe import CellsRecipe, MergedCuts, SeparateCuts
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
 from hedgerow.privacy.claim import Claim
 from hedgerow.published.cells import PublishedCellsPlan
 from hedgerow.schema import Schema
@@ -59,10 +59,10 @@ class CellsClassifier(PrivateClassifier):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "variant": Choice(("private", "published")),
-        "specializations": Integer(1, 100, or_none=True),
+        "specializations": WholeNumber(1, 100, or_none=True),
         "criterion": Choice((*BRANCH_SCORES, "information-gain"), or_none=True),
-        "max_cells": Integer(2, 1 << 20, or_none=True),
-        "max_bins": Integer(2, 1024, or_none=True),
+        "max_cells": WholeNumber(2, 1 << 20, or_none=True),
+        "max_bins": WholeNumber(2, 1024, or_none=True),
     }
     _cuts: ClassVar[SeparateCuts | MergedCuts]
     _published_criterion: ClassVar[str]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Constraint, Integer, RandomSource
+from hedgerow.parameters import Constraint, RandomSource, WholeNumber
 from hedgerow.schema import Schema
 from hedgerow.systems.diffprfs import IntervalForest
 from hedgerow.trees import Levels, Linear
@@ -47,8 +47,8 @@ class DiffPRFLinearClassifier(IntervalForest):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **IntervalForest._constraints,
-        "slope": Integer(0, 1000),
-        "constant": Integer(0, 1000),
+        "slope": WholeNumber(0, 1000),
+        "constant": WholeNumber(0, 1000),
     }
 
     def __init__(

@@ -11,7 +11,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
-from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, ClassNumbers, Constraint, RandomSource, WholeNumber
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, Score
@@ -37,7 +37,7 @@ from hedgerow.trees import (
     NoisyMinority,
     NoisySize,
     PerRecord,
-    Poisson,
+    PoissonSample,
     RandomTest,
     Recipe,
     SelectCutsThenTest,
@@ -52,7 +52,11 @@ from hedgerow.trees import (
 
 __all__ = ["ASSIGNMENTS", "ForestClassifier"]
 
-ASSIGNMENTS: Mapping[str, Assignment] = {"per-record": PerRecord(), "all-records": AllRecords(), "poisson": Poisson()}
+ASSIGNMENTS: Mapping[str, Assignment] = {
+    "per-record": PerRecord(),
+    "all-records": AllRecords(),
+    "poisson": PoissonSample(),
+}
 CANDIDATES: Mapping[str, CandidateRule] = {
     "multiway": Multiway(),
     "binary": Binary(),
@@ -157,9 +161,9 @@ class ForestClassifier(PrivateClassifier):
         "stop": Choice(tuple(STOPS)),
         "leaf": Choice(("label", "counts")),
         "voting": Choice(("hard", "soft")),
-        "n_estimators": Integer(1, 100_000, or_none=True),
-        "max_depth": Integer(0, 64, or_none=True),
-        "max_bins": Integer(2, FINE, or_none=True),
+        "n_estimators": WholeNumber(1, 100_000, or_none=True),
+        "max_depth": WholeNumber(0, 64, or_none=True),
+        "max_bins": WholeNumber(2, FINE, or_none=True),
         "bins": Choice(("survey", "equal-width")),
         "class_weight": ClassNumbers(),
     }

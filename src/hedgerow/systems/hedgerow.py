@@ -18,7 +18,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PrivateEstimator, PublicCoins
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.margins import VOTE_STEPS
-from hedgerow.parameters import Choice, ClassNumbers, Constraint, Integer, RandomSource, Signs
+from hedgerow.parameters import Choice, ClassNumbers, Constraint, RandomSource, Signs, WholeNumber
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.survey import FINE
@@ -142,8 +142,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **BoostingClassifier._constraints,
-        "n_estimators": Integer(1, 10_000, or_none=True),
-        "max_bins": Integer(2, FINE, or_none=True),
+        "n_estimators": WholeNumber(1, 10_000, or_none=True),
+        "max_bins": WholeNumber(2, FINE, or_none=True),
         "monotonic_cst": Signs(),
         "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
         "class_weight": ClassNumbers(),

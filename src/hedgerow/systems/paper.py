@@ -12,7 +12,7 @@ from hedgerow import published
 from hedgerow.estimator import Plan, PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Exponential
-from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.systems.size import Size
@@ -58,8 +58,8 @@ class PaperTree(PrivateClassifier):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "variant": Choice(("private", "published")),
-        "max_depth": Integer(0, 64, or_none=True),
-        "max_bins": Integer(2, 1024, or_none=True),
+        "max_depth": WholeNumber(0, 64, or_none=True),
+        "max_bins": WholeNumber(2, 1024, or_none=True),
     }
 
     def __init__(
@@ -124,7 +124,7 @@ class PaperForest(PaperTree):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **PaperTree._constraints,
-        "n_estimators": Integer(1, 100_000, or_none=True),
+        "n_estimators": WholeNumber(1, 100_000, or_none=True),
     }
 
     def __init__(

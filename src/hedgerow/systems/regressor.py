@@ -16,7 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation, Plan, PrivateEstimator, PrivateRegressor, PublicCoins
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, Exact, Integer, RandomSource, Signs
+from hedgerow.parameters import Choice, Constraint, Exact, RandomSource, Signs, WholeNumber
 from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact_delta
 from hedgerow.schema import Schema
@@ -94,8 +94,8 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
         "loss": Choice(("squared", "poisson")),
         "outcome_transform": Choice(("log",), or_none=True),
         "delta": Exact(exact_delta, "the probability delta, a number from 0 to below 1; pass for example delta=1e-6"),
-        "n_estimators": Integer(1, 1_000, or_none=True),
-        "max_bins": Integer(2, FINE, or_none=True),
+        "n_estimators": WholeNumber(1, 1_000, or_none=True),
+        "max_bins": WholeNumber(2, FINE, or_none=True),
         "monotonic_cst": Signs(),
         "interaction_cst": Choice(("no_interactions", "pairwise"), or_none=True),
         "init": StartingEstimator._init_rule,

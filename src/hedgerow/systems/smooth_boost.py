@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hedgerow.boosting import BoostingRecipe, Discrete, MadaBoost, SmoothBoost, WeightFamily
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.parameters import Choice, Constraint, Integer, RandomSource
+from hedgerow.parameters import Choice, Constraint, RandomSource, WholeNumber
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES
 from hedgerow.systems.boosted import VOTES, BoostedSystem, by_budget
@@ -59,7 +59,7 @@ class SmoothBoostClassifier(BoostedSystem):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **BoostedSystem._constraints,
         "weights": Choice(tuple(WEIGHTS)),
-        "max_depth": Integer(1, 16),
+        "max_depth": WholeNumber(1, 16),
         "candidates": Choice(tuple(CANDIDATES)),
         "criterion": Choice(("max", "error")),
     }

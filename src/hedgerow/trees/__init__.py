@@ -1,6 +1,6 @@
 """Private trees and forests: parts, schedule, grower, model."""
 
-from hedgerow.trees.assignments import AllRecords, Assignment, PerRecord, Poisson, Weighted
+from hedgerow.trees.assignments import AllRecords, Assignment, PerRecord, PoissonSample, Weighted
 from hedgerow.trees.candidates import Binary, CandidateRule, Grouped, Mixed, Multiway
 from hedgerow.trees.forest import ForestModel, ForestPlan
 from hedgerow.trees.grower import Grower
@@ -38,7 +38,7 @@ __all__ = [
     "NoisySize",
     "PerRecord",
     "PessimisticPruning",
-    "Poisson",
+    "PoissonSample",
     "RandomTest",
     "Recipe",
     "Schedule",

@@ -11,7 +11,7 @@ from hedgerow.mechanisms import Budget, PerRecordCoin, PoissonCoin, WeightedCoin
 from hedgerow.privacy.conversions import before_amplification
 from hedgerow.privacy.events import Event, PerRecordAssignment, Sequence, Subsampled
 
-__all__ = ["AllRecords", "Assignment", "PerRecord", "Poisson", "Sampling", "Weighted"]
+__all__ = ["AllRecords", "Assignment", "PerRecord", "PoissonSample", "Sampling", "Weighted"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class AllRecords:
 
 
 @dataclass(frozen=True)
-class Poisson:
+class PoissonSample:
     """Every tree reads a Poisson sample of the records, and may spend more than its part of the budget on it."""
 
     probability: Fraction = Fraction(1, 2)

@@ -5,12 +5,11 @@ files if their licence allows it. hedgerow carries no data itself.
 """
 
 from hedgerow.datasets.adult import load_adult
-from hedgerow.datasets.affairs import load_affairs
 from hedgerow.datasets.bank import load_bank
+from hedgerow.datasets.carried import load_affairs, load_doctor_visits
 from hedgerow.datasets.census_income import load_census_income
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.datasets.diabetes import load_diabetes_prediction
-from hedgerow.datasets.visits import load_doctor_visits
 from hedgerow.datasets.wall_following import load_wall_following
 
 __all__ = [

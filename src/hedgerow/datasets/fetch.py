@@ -4,26 +4,139 @@ The order is: the folder that the caller names, the folder in ``HEDGEROW_DATA``,
 ``~/.cache/hedgerow``), the repository that publishes the set. Each holds a set's files in a subfolder of the set's
 name, as they are or gzipped (``name.gz``). Every file is compared with a known SHA-256 before one line of it is read,
 wherever it came from.
+
+The UCI repository serves zips that hold the files themselves, another zip, a gzipped tar or gzipped files. They are unpacked
+in memory and within a limit; names in an archive are only compared, never used as paths.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.client
+import io
 import os
+import tarfile
 import urllib.request
+import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, cast
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Protocol, cast
 
-from hedgerow.datasets.unpack import gunzip, unpack
 from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
 
-__all__ = ["Source", "digest", "read_file", "read_files"]
+__all__ = ["Source", "digest", "gunzip", "read_file", "read_files", "unpack"]
+
+
+# An archive in the downloaded one is opened, an archive in that one is not.
+NESTED = 1
+
+
+def gunzip(content: bytes, max_bytes: int) -> bytes:
+    """Return what a gzip file holds; errors as in ``unpack``."""
+    return _Limit(max_bytes).gunzip(content)
+
+
+def unpack(archive: bytes, names: Iterable[str], max_bytes: int) -> dict[str, bytes]:
+    """Return files of a zip, by name.
+
+    Parameters
+    ----------
+    archive
+        The zip.
+    names
+        The names of the files, without folders. A file may also lie in the zip as ``name.gz``, or in a zip or tar
+        (``.zip``, ``.tar``, ``.tar.gz``, ``.tgz``) in the zip.
+    max_bytes
+        How many bytes may be unpacked in all, those of archives in the archive included.
+
+    Raises
+    ------
+    ValueError
+        There is more to unpack.
+    LookupError
+        A file is not there.
+    Exception
+        What zipfile, tarfile and gzip raise for a damaged archive, which is of many kinds.
+    """
+    search = _Search(names, max_bytes)
+    search.in_zip(archive, NESTED)
+    if search.wanted:
+        raise LookupError(f"it holds no {' and no '.join(search.wanted)}")
+    return search.found
+
+
+class _Stream(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Limit:
+    """How many bytes may still be unpacked; every stream is read through it."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = self.left = max_bytes
+
+    def read(self, stream: _Stream) -> bytes:
+        content = stream.read(self.left + 1)
+        self.left -= len(content)
+        if self.left < 0:
+            raise ValueError(f"it unpacks to more than {self.max_bytes} bytes")
+        return content
+
+    def gunzip(self, content: bytes) -> bytes:
+        with gzip.open(io.BytesIO(content)) as stream:
+            return self.read(stream)
+
+
+class _Search:
+    """The search for files in an archive: which are wanted still, which are found."""
+
+    def __init__(self, names: Iterable[str], max_bytes: int) -> None:
+        self.wanted = list(names)
+        self.found: dict[str, bytes] = {}
+        self.limit = _Limit(max_bytes)
+
+    def in_zip(self, content: bytes, nested: int) -> None:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for info in archive.infolist():
+                self.visit(info.filename, partial(self.zip_member, archive, info), nested)
+
+    def in_tar(self, content: bytes, nested: int) -> None:
+        # The content is unpacked already: of a gzipped tar, tarfile would unpack all that it skips, without a limit.
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+            for info in archive:
+                if info.isreg():
+                    self.visit(info.name, partial(self.tar_member, archive, info), nested)
+
+    def visit(self, path: str, member: Callable[[], bytes], nested: int) -> None:
+        """Read a member if it is wanted or may hold what is wanted."""
+        name = PurePosixPath(path).name
+        if name in self.wanted:
+            self.found[name] = member()
+            self.wanted.remove(name)
+        elif name.endswith((".gz", ".tgz")):
+            inside = name.removesuffix(".gz") if name.endswith(".gz") else name.removesuffix(".tgz") + ".tar"
+            self.visit(inside, lambda: self.limit.gunzip(member()), nested)
+        elif self.wanted and nested and name.endswith(".zip"):
+            self.in_zip(member(), nested - 1)
+        elif self.wanted and nested and name.endswith(".tar"):
+            self.in_tar(member(), nested - 1)
+
+    def zip_member(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+        with archive.open(info) as stream:
+            return self.limit.read(stream)
+
+    def tar_member(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
+        stream = archive.extractfile(info)
+        assert stream is not None, "a regular file has content"
+        with stream:
+            return self.limit.read(stream)
+
 
 TIMEOUT_SECONDS = 60.0
 # Far above the archives that are fetched (10 MB and less), far below what would trouble a small machine.

@@ -19,7 +19,6 @@ from hedgerow.limits import LONGEST_WORDS, MOST_RECORDS_OF_ONE
 from hedgerow.notebook import MOST_ROWS, html_table
 from hedgerow.schema.check import SchemaReport, check_records
 from hedgerow.schema.columns import read_columns, read_labels
-from hedgerow.schema.entries import check_keys, entry_of, made_at, read_entry, read_outcome
 from hedgerow.schema.features import (
     NO_RANGE,
     Categorical,
@@ -33,7 +32,7 @@ from hedgerow.schema.features import (
 from hedgerow.schema.formats import check_delimiter, checked_encoding
 from hedgerow.schema.infer import guess_classes, guess_feature, guess_outcome
 from hedgerow.schema.outcome import OutcomeGrid, check_outcome, grid_of
-from hedgerow.schema.toml import dump_toml, parse_toml
+from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_outcome
 from hedgerow.texts import LONGEST_REPR, shortened
 
 __all__ = ["Schema"]

@@ -46,6 +46,7 @@ class Assignment(Protocol):
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""
+        yield from ()
 
 
 class _Disjoint:
@@ -137,16 +138,12 @@ class Chunks(_OnePhase, _Disjoint):
 
 
 @dataclass(frozen=True)
-class AllRecords(_OnePhase, _Shared):
+class AllRecords(_OnePhase, _Shared, Assignment):
     """Every tree reads all records."""
 
     def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> Subsets:
         """Return the rows of each tree."""
         return [np.arange(len(wrong))] * trees
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
-        yield from ()
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,11 @@ class Leaf(Protocol):
 
     def queries(self, case: Case) -> int:
         """Return how many queries a leaf asks."""
+        return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""
+        yield from ()
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class LabelSelection:
 
 
 @dataclass(frozen=True)
-class PermuteAndFlipLabel:
+class PermuteAndFlipLabel(Leaf):
     """One label by permute-and-flip with the factor epsilon / score_range: 2 in eDPRF (equation 15), 1 in diffprivlib."""
 
     score_range: int = 2
@@ -69,14 +71,6 @@ class PermuteAndFlipLabel:
     def mechanism(self, budget: Fraction, case: Case) -> LabelSelection:
         """Return the leaf that may spend so much."""
         return LabelSelection(RealPermuteAndFlip(budget, self.score_range))
-
-    def queries(self, case: Case) -> int:
-        """Return how many queries a leaf asks."""
-        return 1
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected: nothing."""
-        yield from ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,7 @@ class CountsWithNoise:
 
 
 @dataclass(frozen=True)
-class LaplaceCounts:
+class LaplaceCounts(Leaf):
     """Class counts with Laplace noise; the label is that of the largest.
 
     ``partition`` says whether all counts are one query, since no record is in two of them, or each one of its own (SuLQ).
@@ -112,10 +106,6 @@ class LaplaceCounts:
     def queries(self, case: Case) -> int:
         """Return how many queries a leaf asks."""
         return 1 if self.partition else case.n_classes
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected: nothing."""
-        yield from ()
 
 
 @dataclass(frozen=True)
@@ -135,16 +125,12 @@ class SmoothLabelChoice:
 
 
 @dataclass(frozen=True)
-class SmoothSensitivityLabel:
+class SmoothSensitivityLabel(Leaf):
     """One label by the exponential mechanism whose scale is read off the counts (Fletcher and Islam 2017)."""
 
     def mechanism(self, budget: Fraction, case: Case) -> SmoothLabelChoice:
         """Return the leaf that may spend so much."""
         return SmoothLabelChoice(SmoothLabel(budget))
-
-    def queries(self, case: Case) -> int:
-        """Return how many queries a leaf asks."""
-        return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""

@@ -27,10 +27,11 @@ class Score(Protocol):
 
     def reasons(self) -> Iterator[str]:
         """Yield what the sensitivity reads unprotected."""
+        yield from ()
 
 
 @dataclass(frozen=True)
-class Gini:
+class Gini(Score):
     """-(n - sum of n_k**2 / n); Delta = 2 (eDPRF, equations 11 to 14)."""
 
     kind: ClassVar[int] = kernels.GINI
@@ -40,13 +41,9 @@ class Gini:
         """Return the authors' Delta for a tree with so many records."""
         return 2
 
-    def reasons(self) -> Iterator[str]:
-        """Yield what the sensitivity reads unprotected."""
-        yield from ()
-
 
 @dataclass(frozen=True)
-class Max:
+class Max(Score):
     """The largest class count; Delta = 1 (Friedman and Schuster 2010)."""
 
     kind: ClassVar[int] = kernels.MAX
@@ -55,10 +52,6 @@ class Max:
     def sensitivity(self, records: int) -> int:
         """Return the authors' Delta for a tree with so many records."""
         return 1
-
-    def reasons(self) -> Iterator[str]:
-        """Yield what the sensitivity reads unprotected."""
-        yield from ()
 
 
 @dataclass(frozen=True)

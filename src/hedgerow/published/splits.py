@@ -56,6 +56,7 @@ class Split(Protocol):
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""
+        yield from ()
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ def _information(sizes: Floats, counts: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class NoisyHistograms:
+class NoisyHistograms(Split):
     """Noisy counts of every branch and class of every feature; the test is the best by these.
 
     ``partition`` says whether disjoint counts share one price, as in PINQ: half of a feature's part for the sizes of its
@@ -203,13 +204,9 @@ class NoisyHistograms:
         """Return how many queries of one price a test asks."""
         return 1 if self.partition else case.n_codes * (1 + case.n_classes)
 
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected: nothing."""
-        yield from ()
-
 
 @dataclass(frozen=True)
-class RandomTest:
+class RandomTest(Split):
     """A feature uniformly at random, and a cut uniform in what is left of its range: no record is read."""
 
     def mechanism(self, budget: Fraction, case: Case, level: int) -> RandomTest:
@@ -219,10 +216,6 @@ class RandomTest:
     def queries(self, case: Case) -> int:
         """Return how many queries of one price a test asks: none."""
         return 0
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected: nothing."""
-        yield from ()
 
     def events(self, level: int) -> tuple[Pure, ...]:
         """Return what one choice costs: nothing."""

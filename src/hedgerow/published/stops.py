@@ -42,9 +42,10 @@ class Stop(Protocol):
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads unprotected."""
+        yield from ()
 
 
-class _Raw:
+class _Raw(Stop):
     """A stop that reads the class counts without noise."""
 
     def mechanism(self, budget: Fraction) -> Any:
@@ -119,7 +120,7 @@ class NoisyCountMechanism:
 
 
 @dataclass(frozen=True)
-class NoisyCount:
+class NoisyCount(Stop):
     """A node ends where N / (t K) < deviations * sqrt(2) / b, N its noisy count with the budget b.
 
     t is the most branches of any test that the node may have, K the number of classes. Friedman and Schuster 2010
@@ -131,10 +132,6 @@ class NoisyCount:
     def mechanism(self, budget: Fraction) -> NoisyCountMechanism:
         """Return the stop of a node that may spend so much on a count."""
         return NoisyCountMechanism(Laplace(budget), self.deviations)
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected: nothing."""
-        yield from ()
 
 
 @dataclass(frozen=True)
@@ -155,13 +152,9 @@ class UnreadCountMechanism:
 
 
 @dataclass(frozen=True)
-class UnreadCount:
+class UnreadCount(Stop):
     """A noisy count takes its share of the budget and no step reads it: one reading of eDPRF's ablation [inferred]."""
 
     def mechanism(self, budget: Fraction) -> UnreadCountMechanism:
         """Return the stop of a node that may spend so much on a count."""
         return UnreadCountMechanism(budget)
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected: nothing."""
-        yield from ()

@@ -55,19 +55,16 @@ class RoundBudgets(Protocol):
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what is read unprotected."""
+        yield from ()
 
 
 @dataclass(frozen=True)
-class EqualRounds:
+class EqualRounds(RoundBudgets):
     """Every round gets epsilon / T."""
 
     def budget(self, epsilon: float, rounds: int, error: float | None) -> float:
         """Return the budget of a round."""
         return epsilon / rounds
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected: nothing."""
-        yield from ()
 
 
 @dataclass(frozen=True)

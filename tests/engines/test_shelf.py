@@ -138,6 +138,20 @@ def test_older_tables_and_logs_give_way(shelved, tmp_path):
     assert not kept.folder.exists()
 
 
+def test_a_table_that_answered_stays_longer_than_one_that_did_not(shelved, tmp_path):
+    kept, facts = shelved
+    others = [Shelf(tmp_path, f"t{number}", KEY) for number in range(shelf.MOST_TABLES)]
+    for number, other in enumerate(others[:-1]):
+        other.put(0, next(partitions())[1])
+        os.utime(other.folder, (number + 1, number + 1))
+    assert answers(kept, facts, task())
+    os.utime(kept.folder, (0, 0))  # as if its logs had been made long ago
+    assert answers(kept, facts, task().after(1))
+    others[-1].put(0, next(partitions())[1])
+    assert kept.folder.exists()
+    assert not others[0].folder.exists()
+
+
 def test_a_table_that_is_closed_is_removed(shelved, tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},{tmp_path / 'other'}")
     spread = [shelf.shelf_of("s", KEY, place) for place in range(2)]

@@ -418,3 +418,20 @@ def test_a_start_whose_outcomes_are_far_beyond_the_range_is_refused(high):
     model = hr.HedgerowRegressor(1.0, schema=NUMBERS.replace(outcome=hr.Numeric(0, high)), init=init)
     with pytest.raises(ConfigurationError, match="too large a number"):
         model.fit(some(0, 100), OUTCOMES[:100])
+
+
+def test_a_later_fit_of_the_start_changes_neither_plan_nor_certificate(task, started, monkeypatch):
+    kind, y, init = task
+    given, shipped = copy.copy(init), kind._plan
+    other = kind(1.0, schema=init.schema_, random_state=7).fit(some(0, 1000), y[:1000])
+
+    def planned(self, schema, claim, coins):
+        plan = shipped(self, schema, claim, coins)
+        given._fitted = other._fitted  # as another thread's fit would do
+        return plan
+
+    monkeypatch.setattr(kind, "_plan", planned)
+    model = kind(1.0, delta=1e-6, schema=init.schema_, init=given, random_state=2).fit(some(3000, 4500), y[3000:4500])
+    assert given.certificate_ == other.certificate_
+    assert model.certificate_.starts == started.certificate_.starts
+    assert np.array_equal(said(model), said(started))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
@@ -25,11 +25,19 @@ RULE = (
 )
 
 
+class FittedInstance(Instance):
+    """A fitted estimator, or None."""
+
+    def plain(self, value: PrivateEstimator | None) -> PrivateEstimator | None:
+        """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
+        return copy(value)
+
+
 class StartingEstimator(PrivateEstimator):
     """An estimator with the parameter ``init``: a fitted estimator of the same class to start from."""
 
     init: PrivateEstimator | None
-    _init_rule: ClassVar[Instance] = Instance(PrivateEstimator, RULE)
+    _init_rule: ClassVar[FittedInstance] = FittedInstance(PrivateEstimator, RULE)
 
     def _initial(self) -> AdditiveModel | None:
         """Return the model to start from, or raise ConfigurationError if it is not of this class."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from hedgerow.additive.curves import curve_of, explained, pair_of
 from hedgerow.additive.links import Link, LogLink, LogOutcome
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.outcome_model import RegressionModel
+from hedgerow.additive.plan import AdditivePlan, Rules
 from hedgerow.additive.squared import Counts, Poisson, Squared, counts_of_signed_residuals
 from hedgerow.additive.starts import MOST_VOTES, StartVotes, start_on, together
 from hedgerow.additive.terms import Term
 from hedgerow.curator import Cut
 from hedgerow.errors import ConfigurationError
 from hedgerow.margins import UNIT
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
 from hedgerow.schema.outcome import OutcomeGrid
 
@@ -275,3 +278,12 @@ def test_what_adds_up_must_be_the_same():
         start_on(
             model, Encoder(hr.Schema(FINE, outcome=hr.Numeric(0.5, 10)), 255), Squared(1, 1.0, 1.0, 500, Link(grid))
         )
+
+
+def test_a_plan_in_other_bins_refuses_no_start_that_the_plan_itself_takes():
+    """Signs limit the cuts of this fit, not those of a start that keeps to them."""
+    start = model_of((2,))
+    free = next(place for place in range(len(FEATURES)) if place not in start.terms[0].features)
+    signs = tuple(int(place == free) for place in range(len(FEATURES)))
+    plan = AdditivePlan(Rules(), schema_of(), Claim(Fraction(1)), rounds=None, bins=None, signs=signs, init=start)
+    assert len(plan.on(Encoder(schema_of(), 255))._start.terms[0].cuts) == 2

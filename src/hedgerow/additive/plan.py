@@ -258,6 +258,7 @@ class AdditivePlan:
         self._rules, self._bins, self._weights, self._signs = rules, bins, weights, signs
         self._rounds, self._init, self._started = rounds, init, started or init is not None
         self._encoder = fine_encoder(schema) if fine is None else fine
+        self._limit = most_cuts
         limit = rules.most_cuts if most_cuts is None else min(most_cuts, rules.most_cuts)
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
         self._known: dict[Budget, tuple[Opening, Rounds]] = {}  # the search for the budget ends at the one that is used
@@ -276,7 +277,7 @@ class AdditivePlan:
             self._claim,
             rounds=self._rounds,
             bins=self._bins,
-            most_cuts=self._most_cuts,
+            most_cuts=self._limit,
             signs=self._signs,
             weights=self._weights,
             init=self._init,

@@ -64,9 +64,9 @@ class Rules:
     most_rounds : float
         There are at most so many rounds.
     scored, curves_scored : float
-        Rounds with and without cuts score on a sample of the records that has at least about so many.
+        Rounds of several cuts, and of at most one, score on a sample of the records that has at least about so many.
     curves_precision : float
-        and those without cuts on one of at least about this precision.
+        and the latter on one of at least about this precision.
     largest, drawn : int
         The last cut may cut so many features of the largest curves, and so many others.
     few_from : float
@@ -366,7 +366,7 @@ class AdditivePlan:
         return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
 
     def _halvings(self, curator: Queryable, records: float) -> tuple[int, int]:
-        """Draw what rounds without and with cuts score on, and return how often each halves the records; 0: they score on all."""
+        """Draw what rounds of at most one cut and of more score on, and return how often each halves the records."""
         rules = self._rules
         enough = max(rules.curves_scored, records * rules.curves_precision / self._precision(records))
         of_curves, of_cuts = (int(math.log2(max(records / scored, 1))) for scored in (enough, rules.scored))

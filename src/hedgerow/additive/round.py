@@ -36,8 +36,8 @@ class Fit:
     """What a fit has released so far, for its next rounds.
 
     ``encoder`` has merged bins; ``curvature`` (scored channels,) is that of all records. Scores are of a sample in which each
-    record is with probability 2**-halvings; 0: of all records. Rounds without cuts go by the first of two ``halvings``, those
-    with cuts by the second.
+    record is with probability 2**-halvings; 0: of all records. Rounds of at most one cut go by the first of two ``halvings``,
+    those of more by the second.
     """
 
     def __init__(self, encoder: Encoder, curvature: Floats, halvings: tuple[int, int] = (0, 0)) -> None:
@@ -117,7 +117,7 @@ class OneRound:
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int]) -> tuple[Term, Estimate]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         cuts: list[Cut] = []
-        halvings = fit.halvings[self.cuts > 0]
+        halvings = fit.halvings[self.cuts > 1]
         apart = (
             halvings > 0 or self.cuts > 0 or self.loss.scored > 1
         )  # else one scan sums both channels in the time of one
@@ -145,7 +145,7 @@ class OneRound:
         offered[:, [cut.by for cut in cuts]] = False
         cells = np.sqrt(2 / np.pi * (1 << len(cuts)) * fit.encoder.n_codes)
         noise = self.noise.deviation * self.loss.scored
-        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 0]
+        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
         chance = UNIT * self.loss.deviation * np.sqrt(scored).sum()
         penalty = np.tile(cells * (noise + CHANCE * chance), (rows, 1))
         if splits is not None:

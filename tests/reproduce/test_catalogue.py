@@ -1,3 +1,4 @@
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -167,3 +168,16 @@ def test_authors_code_is_run_as_often_as_its_authors_had_it_unless_told():
         for fit in experiment.fits(request.runs(paper), request.coded_runs(paper)):
             runs["as_coded" in dict(fit.settings)].add(fit.run)
         assert (len(runs[False]), len(runs[True])) == (printed, coded)
+
+
+@pytest.mark.parametrize("paper", [paper.name for paper in PAPERS])
+def test_every_open_sentence_of_the_kept_pages_has_what_would_settle_it(paper):
+    pages = Path(__file__).parents[2] / "docs" / "reproductions"
+    lines = (pages / f"{paper}.md").read_text("utf-8").splitlines()
+    found = [cell for line in lines if line.startswith("| ") for cell in line.split(" | ")]
+    still_open = [cell for cell in found if cell.startswith("cannot be told:")]
+    assert still_open
+    settled = re.compile(
+        r"runs (of every point )?would tell|a second run of every point|a number that it misses would tell"
+    )
+    assert [cell for cell in still_open if not settled.search(cell)] == []

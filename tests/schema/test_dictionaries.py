@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +14,7 @@ import hedgerow as hr
 from hedgerow.schema import Encoder
 from hedgerow.schema.cells import CategoryReader
 from hedgerow.schema.columns import read_columns, read_labels
+from hedgerow.schema.parts import read_through, series_part
 from hedgerow.sources.parquet_file import open_parquet
 
 CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
@@ -119,3 +121,30 @@ def test_text_that_many_cells_hold_is_asked_about_once():
     columns, asked = read_columns({"a": pa.array(["x", "y", None] * 1000)}), []
     columns.read_through(0, 0, 3000, lambda cells: asked.extend(cells) or np.zeros(len(cells), dtype=int))
     assert asked == ["x", "y", None]
+
+
+@pytest.mark.parametrize("chunks", [[["x", None, "y"], ["z", "x"] * 20], [["x", None] * 70], [[None] * 9]], ids=len)
+def test_text_of_a_dictionary_is_read_once_a_value(chunks):
+    """Also where the dictionary holds values that are equal, missing, or no cell's."""
+    values, asked = pa.array(["w", "x", "y", "z", "x", None]), []
+    places = [pa.array([None if cell is None else "wxyz".index(cell) for cell in chunk], pa.int8()) for chunk in chunks]
+    given = pa.chunked_array([pa.DictionaryArray.from_arrays(place, values) for place in places])
+    part = series_part(nw.from_native(given, series_only=True))
+
+    def answer(cells):
+        asked.append(len(cells))
+        return np.array([str(cell) for cell in cells])
+
+    cells = [cell for chunk in chunks for cell in chunk]
+    assert read_through(part, 0, len(part), answer).tolist() == list(map(str, cells))
+    assert len(asked) == 1
+    assert asked[0] <= len(values) + 1
+    assert part.read(0, len(part)).tolist() == cells
+
+
+def test_a_dictionary_of_more_values_than_cells_is_not_read_whole():
+    values = pa.array([f"v{place}" for place in range(1000)])
+    given = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([3, None, 999, 3]), values)])
+    part, asked = series_part(nw.from_native(given, series_only=True)), []
+    read_through(part, 0, 4, lambda cells: asked.extend(cells) or np.zeros(len(cells)))
+    assert sorted(map(str, asked)) == ["None", "v3", "v999"]

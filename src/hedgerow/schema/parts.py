@@ -231,6 +231,9 @@ def _arrow_part(series: nw.Series[Any]) -> Part:
         holds: Holds = "numbers" if types.is_decimal(kind) else "anything"
         return Part(count, objects, holds=holds)
     if _is_any(kind, types.is_dictionary, types.is_run_end_encoded):
+        coded = _guarded(lambda: _arrow_coded_text(column))
+        if isinstance(coded, Part):
+            return coded
         # Decoded first: narwhals loses the nulls of a dictionary array in to_numpy, and to_list takes a second.
         decoded = _guarded(lambda: _decoded(column))
         if decoded is not UNREADABLE:
@@ -259,15 +262,31 @@ def _is_any(kind: Any, *tests: Callable[[Any], bool]) -> bool:
 
 def _arrow_text_part(column: Any) -> Part:
     def distinct(start: int, stop: int) -> tuple[Cells, Integers] | None:
-        found = _guarded(lambda: _distinct_texts(column.slice(start, stop - start)))
+        block = column.slice(start, stop - start)
+        found = _guarded(lambda: _distinct_texts(block.combine_chunks().dictionary_encode()))
         return None if found is UNREADABLE else found
 
     return Part(len(column), lambda start, stop: _arrow_texts(column.slice(start, stop - start)), distinct=distinct)
 
 
-def _distinct_texts(block: Any) -> tuple[Cells, Integers]:
-    """Return distinct text cells, after which one stands that is missing, and the place of each cell among them."""
-    coded = block.combine_chunks().dictionary_encode()
+def _arrow_coded_text(column: Any) -> Part | None:
+    """Return text whose values stand in a dictionary by these, None for other columns and for more values than cells."""
+    types, kind = get_pyarrow().types, column.type
+    if not types.is_dictionary(kind) or not _is_any(kind.value_type, types.is_string, types.is_large_string):
+        return None
+    whole = column.combine_chunks()
+    if len(whole.dictionary) > len(column):
+        return None
+    cells, places = _distinct_texts(whole)
+    return Part(
+        len(column),
+        lambda start, stop: cells[places[start:stop]],
+        distinct=lambda start, stop: (cells, places[start:stop]),
+    )
+
+
+def _distinct_texts(coded: Any) -> tuple[Cells, Integers]:
+    """Return the texts of a dictionary array, after which one stands that is missing, and the place of each cell among them."""
     cells = np.append(_arrow_texts(chunked(coded.dictionary)), object_array([None], 1))
     places: Integers = coded.indices.fill_null(len(cells) - 1).to_numpy(zero_copy_only=False)
     return cells, places

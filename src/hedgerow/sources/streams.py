@@ -235,7 +235,7 @@ def _opened(path: Path, stack: ExitStack) -> Any:
             f'{path} is a Parquet file, which pyarrow reads: install it with pip install "hedgerow[parquet]".'
         ) from error
     with naming(path):
-        file = stack.enter_context(path.open("rb"))
+        file = stack.enter_context(arrow.OSFile(str(path)))
     try:
         # Pages are read as they are needed: a whole row group may be larger than memory.
         return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)

@@ -128,7 +128,7 @@ class Scoring(Protocol):
 
     @property
     def most(self) -> int:
-        """The most that a record adds."""
+        """The largest score that a record adds."""
 
     def __call__(self, schema: Schema, models: tuple[Model, ...]) -> Right | Near:
         """Return the reading of the records."""
@@ -291,7 +291,7 @@ class Trials:
         return answered(plan, self.part(Coded(plan.encoder), split, shares), self.randomness)[0]
 
     def contest(self, models: Sequence[Model], split: Split, shares: range, ceiling: Cost) -> Contest:
-        """Return the door to each model's score on the records of some shares."""
+        """Return the private access to each model's score on the records of some parts."""
         scored = self.part(self.scoring(self.schema, tuple(models)), split, shares)
         return Contest(scored, ceiling, self.randomness, self.scoring.most)
 

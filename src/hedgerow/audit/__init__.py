@@ -1,4 +1,4 @@
-"""Measuring what a claimed epsilon is worth, by running the shipped code."""
+"""Measuring the actual privacy loss behind a claimed epsilon, by running the shipped code."""
 
 from hedgerow.audit.canaries import guessing_bound, one_run_audit
 from hedgerow.audit.contents import check_model

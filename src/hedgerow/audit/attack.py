@@ -1,4 +1,4 @@
-"""The distinguishing attack: train many times on two neighbors, and bound epsilon from below by what tells them apart.
+"""The distinguishing attack: train many times on two neighbors, and bound epsilon from below by an event that distinguishes them.
 
 On half of the runs the attack looks for an event that is more likely on one data set; on the other half it counts the event
 and bounds the two probabilities with exact intervals. Nothing is assumed about the learner.
@@ -27,7 +27,7 @@ from hedgerow.progress import Progress
 
 __all__ = ["Target", "Trial", "attack"]
 
-BATCH = 100  # runs whose views go to disk together
+BATCH = 100  # runs whose views are written together
 LEAST_RUNS = 200  # on each data set
 PILOT = 10
 DIRECTIONS = 2
@@ -35,12 +35,12 @@ DIRECTIONS = 2
 
 @dataclass(frozen=True)
 class Target:
-    """What is attacked, as two functions.
+    """The learner under attack, as two functions.
 
     Parameters
     ----------
     subject : str
-        What it is, such as ``"edprf, published"``.
+        Its description, such as ``"edprf, published"``.
     fit : callable
         ``fit(X, y)`` trains a model with fresh randomness and returns it.
     answer : callable
@@ -71,7 +71,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Trial:
-    """A target, the pair on which it is attacked, the claim that is tested, and how many runs on each data set are wanted.
+    """A target, the pair on which it is attacked, the tested claim, and the wanted number of runs on each data set.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Trial:
     epsilon, delta : float
         The claim that is tested.
     runs : int
-        How many trainings on each of the two are wanted.
+        The wanted number of trainings on each of the two data sets.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Trial:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What runs on disk must agree on before they are used."""
+        """The settings on which stored runs must agree before they are used."""
         return {
             "subject": self.target.subject,
             "settings": self.target.settings,
@@ -139,17 +139,17 @@ def attack(
     progress: bool = False,
     views: Sequence[str] | None = None,
 ) -> list[Finding]:
-    """Attack each target on its pair and return what was found.
+    """Attack each target on its pair and return the findings.
 
     Parameters
     ----------
     trials : sequence of Trial
-        What is attacked. The confidence is for all of them together (Bonferroni).
+        The attacks. The confidence is for all of them together (Bonferroni).
     runs : int or None
-        Trainings on each of the two data sets of a trial, at most. None: what each trial wants.
+        The largest number of trainings on each of the two data sets of a trial. None: the number that each trial wants.
     minutes : float or None
-        The budget of time, shared evenly by the trials. How many runs fit is measured before any of them is counted, so it
-        does not depend on what the runs give.
+        The budget of time, shared evenly by the trials. The number of runs that fit is measured before any run is counted, so
+        it does not depend on results.
     confidence : float
         The probability that all bounds hold.
     folder : path or None
@@ -159,7 +159,7 @@ def attack(
     progress : bool
         Whether to show a progress bar on standard error.
     views : sequence of str or None
-        What of an answer is looked at, for instance ``["labels"]``. None: all of it.
+        The parts of an answer to look at, for instance ``["labels"]``. None: all of it.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def attack(
 
 
 def _check_views(trial: Trial, views: Sequence[str]) -> None:
-    """Raise ConfigurationError before any run counts if no answer has a view, as far as its name goes without a place."""
+    """Raise ConfigurationError before any run counts if no answer has a view of this name, without its place."""
     if not views:
         return
     answers = [one_batch(trial.target, data, PILOT) for data in (trial.pair.first, trial.pair.second)]
@@ -212,7 +212,7 @@ def _check_views(trial: Trial, views: Sequence[str]) -> None:
 
 
 def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
-    """Return how many runs on each data set the time allows."""
+    """Return the number of runs on each data set that the time allows."""
     if seconds is None:
         return runs
     one_batch(trial.target, trial.pair.first, 1)  # compiles
@@ -224,7 +224,7 @@ def _affordable(trial: Trial, runs: int, seconds: float | None) -> int:
 
 
 def one_batch(target: Target, data: Data, runs: int) -> Columns:
-    """Train so often on a data set and return the views of the answers."""
+    """Train this many times on a data set and return the views of the answers."""
     with uncounted():
         return look([target.answer(target.fit(*data)) for _ in range(runs)])
 
@@ -252,7 +252,7 @@ def _sizes(runs: int) -> list[int]:
 
 
 def _results(trials: Sequence[Trial], tasks: Iterable[_Task], n_jobs: int) -> Iterator[tuple[_Task, Columns]]:
-    # One after the other needs no processes, and so no copy of the targets.
+    # A single process needs no copy of the targets.
     if n_jobs == 1:
         yield from (_do(task, trials[task.trial].target, trials[task.trial].pair) for task in tasks)
         return

@@ -1,4 +1,4 @@
-"""What counts of an event on two data sets say about epsilon: exact intervals, no asymptotics."""
+"""Bounds on epsilon from counts of an event on two data sets: exact intervals, no asymptotics."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hedgerow.errors import ConfigurationError
 __all__ = ["CONFIDENCE", "at_least", "at_most", "epsilon_bound", "smallest_loss_seen"]
 
 
-CONFIDENCE = 0.999  # of every audit where the caller says nothing else
+CONFIDENCE = 0.999  # the default of every audit
 LARGEST_LOSS = 60.0
-SEEN = 0.9  # the probability with which a loss is seen where the power says that it would be
+SEEN = 0.9  # the probability with which a loss of the stated power is detected
 
 
 def at_least(hits: Any, runs: Any, risk: float) -> Floats:
-    """Return what the probability of an event is at least, but for the probability ``risk`` (Clopper and Pearson 1934)."""
+    """Return a lower bound on the probability of an event, which fails with probability ``risk`` (Clopper and Pearson 1934)."""
     hits = np.asarray(hits, dtype=np.float64)
     return np.where(hits > 0, beta.ppf(risk, np.maximum(hits, 1), runs - hits + 1), 0.0)
 
 
 def at_most(hits: Any, runs: Any, risk: float) -> Floats:
-    """Return what the probability of an event is at most, but for the probability ``risk`` (Clopper and Pearson 1934)."""
+    """Return an upper bound on the probability of an event, which fails with probability ``risk`` (Clopper and Pearson 1934)."""
     hits = np.asarray(hits, dtype=np.float64)
     return np.where(hits < runs, beta.ppf(1 - risk, hits + 1, np.maximum(runs - hits, 1)), 1.0)
 
@@ -36,14 +36,14 @@ def epsilon_bound(more: Any, fewer: Any, runs: tuple[int, int], delta: float, ri
     """Return a lower bound on every epsilon for which (epsilon, delta)-DP holds.
 
     An (epsilon, delta)-DP learner gives an event that has the probability q on one data set at most e^epsilon q + delta on
-    a neighbor. The bound is right but for the probability ``risk``, half of it for each of the two probabilities.
+    a neighbor. The bound fails with probability ``risk`` at most, half of it for each of the two probabilities.
 
     Parameters
     ----------
     more, fewer : int or array of int
-        How many runs had the event: on the data set where it is more likely, and on the other one.
+        The number of runs with the event: on the data set where it is more likely, and on the other one.
     runs : (int, int)
-        How many runs there were, in the same order.
+        The number of runs, in the same order.
     delta : float
         The delta of the claim.
     risk : float
@@ -56,9 +56,9 @@ def epsilon_bound(more: Any, fewer: Any, runs: tuple[int, int], delta: float, ri
 
 
 def smallest_loss_seen(epsilon: float, delta: float, runs: int, risk: float) -> float:
-    """Return the smallest loss that would be told from ``epsilon`` nine times in ten; infinite where none would.
+    """Return the smallest loss that would be distinguished from ``epsilon`` nine times in ten; infinite if none would.
 
-    It is the loss L of randomized response, which is as easy to see as a loss can be: its event has the probability
+    It is the loss L of randomized response, which is the easiest loss to detect: its event has the probability
     e^L / (1 + e^L) on one data set and 1 / (1 + e^L) on the other. A loss that shows in rare events only needs more runs.
     """
 
@@ -71,7 +71,7 @@ def smallest_loss_seen(epsilon: float, delta: float, runs: int, risk: float) -> 
 
     if runs < 1 or surplus(LARGEST_LOSS) <= 0:
         return math.inf
-    # Counts are whole, so the surplus has steps; its last change of sign is what is asked for.
+    # Counts are whole numbers, so the surplus has steps. The result is its last change of sign.
     found = float(brentq(surplus, min(epsilon, LARGEST_LOSS), LARGEST_LOSS, xtol=1e-4))
     while surplus(found) <= 0:
         found += 0.001

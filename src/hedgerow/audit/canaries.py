@@ -1,4 +1,4 @@
-"""The one-run audit: one fit with canaries, and how often a guess which of them took part is right.
+"""The one-run audit: one fit with canaries, and the share of correct guesses which of them took part.
 
 Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023.
 """
@@ -32,7 +32,7 @@ Shares = Sequence[tuple[float, float]]
 
 
 def chance_of_guesses(canaries: int, guesses: int, right: int, epsilon: float, delta: float = 0.0) -> float:
-    """Return how probable so many right guesses, or more, are at most if (epsilon, delta)-DP holds.
+    """Return an upper bound on the probability of this many right guesses, or more, if (epsilon, delta)-DP holds.
 
     Each canary took part by a fair coin of its own; the guesser may leave canaries out. For delta 0 the number of right guesses
     is at most a binomial one with the probability e^epsilon / (1 + e^epsilon) (theorem 5.2 of the paper); a delta adds
@@ -53,16 +53,16 @@ def chance_of_guesses(canaries: int, guesses: int, right: int, epsilon: float, d
 def guessing_bound(
     canaries: int, guesses: int, right: int, *, delta: float = 0.0, confidence: float = CONFIDENCE
 ) -> float:
-    """Return the epsilon that is refuted, at a confidence, by so many right guesses; 0 where none is.
+    """Return the epsilon that this many right guesses refute, at a confidence; 0 if they refute none.
 
     Parameters
     ----------
     canaries : int
-        How many there were.
+        Their number.
     guesses : int
-        Of how many it was guessed whether they took part.
+        The number of canaries with a guess.
     right : int
-        How many guesses were right.
+        The number of right guesses.
     delta : float
         The delta of the claim.
     confidence : float
@@ -90,20 +90,20 @@ def guessing_bound(
 
 
 def guessed(scores: Floats, took_part: Truth, high: int, low: int) -> int:
-    """Return how many guesses are right: so many of the highest scores took part, so many of the lowest did not."""
+    """Return the number of right guesses: that the highest scores took part, and that the lowest did not."""
     order = np.argsort(scores, kind="stable")
     return int(took_part[order[len(order) - high :]].sum() + (~took_part[order[:low]]).sum())
 
 
 def numbers_of(canaries: int, shares: Shares) -> list[tuple[int, int]]:
-    """Return how many are guessed to have taken part and how many not, for each pair of shares; one guess at least."""
+    """Return the numbers guessed to have taken part and not to have, for each pair of shares; at least one guess."""
     return [(round(high * canaries) or int(low == 0), round(low * canaries) or int(high == 0)) for high, low in shares]
 
 
 def best_bound(
     scores: Floats, took_part: Truth, *, delta: float, confidence: float, shares: Shares = SHARES
 ) -> tuple[float, int, int]:
-    """Return the best bound over several numbers of guesses, each at its part of the risk; then right guesses and guesses.
+    """Return the best bound over several numbers of guesses, each at its part of the risk; then the right guesses and all guesses.
 
     ``scores`` must be in random order where they are equal.
     """
@@ -134,7 +134,7 @@ def smallest_loss_told(
 def make_canaries(
     X: npt.ArrayLike, y: npt.ArrayLike, count: int, random: np.random.Generator
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return rows of real records, and what they become as canaries: another label, and one value that few records have.
+    """Return rows of real records, and their canaries, which have another label and one value that few records have.
 
     Returns
     -------
@@ -191,13 +191,13 @@ def one_run_audit(
     epsilon, delta : float
         The claim.
     adjacency : {"add-remove", "replace-one"}
-        What the claim is for.
+        The adjacency of the claim.
     canaries : int
-        How many records become canaries.
+        The number of records that become canaries.
     confidence : float
         The probability that the bound is right.
     subject : str
-        What is attacked, in words; empty: the class.
+        A description of the learner; empty: its class.
     random_state : int or None
         For the choice of canaries and their coins.
 

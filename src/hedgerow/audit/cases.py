@@ -1,6 +1,6 @@
 """Pairs of neighboring data sets on which a learner's loss is large, and why.
 
-Most are the counterexamples of the privacy reviews in ``docs/proofs``; the others are where a tree has least to hide behind.
+Most are the counterexamples of the privacy reviews in ``docs/proofs``. On the others one record has the most influence.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ QUESTIONS = (
         ("1", YES),
         ("0", NO),
     ),
-)  # on what comes before and after a fit: released schemas, report cards, searches
+)  # for operations before and after a fit: released schemas, report cards, searches
 
 PUBLISHED = (
     Case(

@@ -1,4 +1,4 @@
-"""The certificate check: whatever a model holds must be what its plan releases and its certificate explains."""
+"""The certificate check: a model may contain only what its plan releases and its certificate explains."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["check_model", "surplus"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-EXPLAINED = {  # arrays of trees and cells that are there only where such a step was charged
+EXPLAINED = {  # arrays of trees and cells that exist only if such a step was charged
     "counts": ("class counts",),
     "order": ("counts of categories",),
     "votes": ("class counts", "gradients"),
@@ -127,7 +127,7 @@ def _check_fitted(model: PrivateEstimator) -> list[Finding]:
 
 
 def _own_reasons(certificate: Certificate) -> list[Finding]:
-    """Return the reasons of a certificate that says itself that there is no guarantee; that no plan overspends is not one."""
+    """Return the reasons why a certificate itself says that there is no guarantee, other than that its plan overspends."""
     told = certificate.unprotected or certificate.covers_its_steps
     reasons = certificate.reasons if told else certificate.reasons[:-1]
     return [
@@ -157,7 +157,7 @@ def _finding(certificate: Certificate, attack: str, loss: float, words: str) -> 
 
 
 def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
-    """Yield everything that is wrong with a model that was loaded from these arrays."""
+    """Yield every fault of a model that was loaded from these arrays."""
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
@@ -193,7 +193,7 @@ def _plan_again(model: PrivateEstimator) -> Plan | RawPlan:
 
 
 def _certificate(model: PrivateEstimator, plan: Plan | RawPlan) -> Iterator[str]:
-    """Yield where the certificate is not the one that the plan gets."""
+    """Yield the differences between the certificate and that of the plan."""
     stored, parameters = model.certificate_, result_of(model).parameters
     estimator = type(model)(**{**parameters, "schema": model.schema_})
     claim = claim_of(estimator)
@@ -232,7 +232,7 @@ def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
 
 
 def _trees(forest: Forest, plan: Plan | RawPlan, certificate: Certificate) -> Iterator[str]:
-    """Yield what trees hold beyond what their steps release."""
+    """Yield the contents of trees that their steps do not release."""
     deepest = max((line.level for line in certificate.lines), default=0)
     most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None
     if most is not None and len(forest.roots) > most:
@@ -255,7 +255,7 @@ MOST_DEEP = 30
 def surplus(held: Any, declared: Any, path: str, depth: int = 0) -> Iterator[str]:
     """Yield in words each attribute or value of ``held`` that ``declared`` does not have; ``path`` names the object.
 
-    Values that a class works out on demand and keeps are compared with what the declared object works out.
+    Cached values of a class are compared with those that the declared object computes.
     """
     if held is declared or depth > MOST_DEEP:
         return

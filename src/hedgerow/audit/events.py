@@ -1,4 +1,4 @@
-"""Finding the event that tells two data sets apart, on runs that are then not used again."""
+"""Finding the event that distinguishes two data sets, on runs that are not used again."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["Sides", "ThresholdEvent", "best_events"]
 Sides = tuple[Columns, Columns]  # what was seen on the first data set, and on the second
 
 THRESHOLDS = 40  # of one statistic that are tried
-FEW_VALUES = 60  # up to so many different numbers are also taken as outcomes without an order
-SHOWN = 3  # outcomes that are named in words
-SPREADS = 6.0  # standard deviations beyond which a number counts as so many
+FEW_VALUES = 60  # up to this many different numbers are also treated as outcomes without an order
+SHOWN = 3  # outcomes that are listed by name
+SPREADS = 6.0  # standard deviations to which larger ones are clipped
 RIDGE = 1e-2
 
 
 class Statistic(Protocol):
-    """A number that is read off every run; NaN where there is none."""
+    """A number of every run; NaN if there is none."""
 
     @property
     def rank(self) -> int:
-        """Among equals the least wins: what is said most plainly."""
+        """Among equals the smallest wins, which has the plainest description."""
 
     def values(self, seen: Columns) -> Floats:
         """Return the number of each run."""
@@ -60,7 +60,7 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatio:
-    """How much more often an outcome was seen on the second data set than on the first, as a logarithm; 0 if never seen."""
+    """The log ratio of an outcome's frequencies on the second and the first data set; 0 if it was never seen."""
 
     view: str
     ratio: Mapping[Any, float]
@@ -88,7 +88,7 @@ class LikelihoodRatio:
 
 @dataclass(frozen=True, eq=False)
 class Discriminant:
-    """The weighted sum of all numbers that tells the data sets apart best by least squares."""
+    """The weighted sum of all numbers that best distinguishes the data sets by least squares."""
 
     statistics: tuple[Statistic, ...]
     center: Floats
@@ -141,7 +141,7 @@ class ThresholdEvent:
     toward: int
 
     def count(self, seen: Columns) -> int:
-        """Return in how many runs it happened."""
+        """Return the number of runs in which it happened."""
         values = self.statistic.values(seen)
         return int(np.count_nonzero(values >= self.threshold if self.above else values <= self.threshold))
 
@@ -150,7 +150,7 @@ class ThresholdEvent:
 
 
 def best_events(learn: Sides, select: Sides, delta: float, risk: float) -> list[ThresholdEvent]:
-    """Return, for each of the two data sets, the event that shows best that it is more likely there.
+    """Return, for each of the two data sets, the event that best shows a larger probability there.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def _tried(statistic: Statistic, select: Sides) -> Floats:
     second.sort()
     values = np.unique(np.concatenate([first, second]))
     if len(values) > THRESHOLDS:
-        tails = np.concatenate([np.arange(8), -1 - np.arange(8)])  # rare events may tell most
+        tails = np.concatenate([np.arange(8), -1 - np.arange(8)])  # rare events may distinguish best
         inner = np.linspace(0, len(values) - 1, THRESHOLDS - len(tails)).astype(int)
         values = values[np.unique(np.concatenate([tails % len(values), inner]))]
     if len(values) == 0:

@@ -1,7 +1,7 @@
-"""The exact law of what a fit releases: the fit is run once for every sequence of outcomes of its draws.
+"""The exact law of the release of a fit: the fit runs once for every sequence of outcomes of its draws.
 
-No statistics and no model of the code: the shipped learner runs, and each mechanism's ``law`` weighs what it could have
-answered. It is for tiny data; the number of runs is the number of possible releases.
+There are no statistics and no model of the code. The shipped learner runs, and each mechanism's ``law`` gives the probabilities
+of its answers. It is for tiny data: the number of runs is the number of possible releases.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def total(law: Law) -> float:
 
 @dataclass(frozen=True)
 class ReleaseSet:
-    """A set of releases that tells two data sets apart: the loss that it shows, and its probability on both."""
+    """A set of releases that distinguishes two data sets: its loss, and its probability on both."""
 
     loss: float
     probability: float
@@ -120,7 +120,7 @@ class ReleaseSet:
 
 
 def worst_loss(law: Law, other: Law, delta: float = 0.0) -> float:
-    """Return the smallest epsilon that two laws keep at ``delta``; infinite where there is none.
+    """Return the smallest epsilon for which two laws are (epsilon, ``delta``)-close; infinite if there is none.
 
     At delta 0 it is the largest absolute log ratio of the probabilities of one release.
 
@@ -173,8 +173,8 @@ def _mixture(value: float | Mixture) -> Mixture:
 def _outcomes(first: Mixture, second: Mixture) -> tuple[Floats, Floats]:
     """Return the probabilities of the joint outcomes of two mixtures.
 
-    An item whose law is one and the same in all of both is independent of everything else and tells nothing, so it is left
-    out: a record changes few of the many sums of a query.
+    An item with the same law in all parts of both mixtures is independent of everything else and shows nothing. So it is left
+    out. A record changes few of the many sums of a query.
     """
     items = [items for _, items in (*first, *second)]
     places = [place for place, laws in enumerate(zip(*items, strict=True)) if np.any(np.diff(laws, axis=0))]

@@ -1,4 +1,4 @@
-"""What an attack found about a claim."""
+"""The finding of an attack on a claim."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Finding:
     confidence : float
         The probability that the bound is right; 1.0 where the loss is exact.
     power : float
-        The smallest loss that this attack would have told from a loss within the claim; infinite where none.
+        The smallest loss that this attack would have distinguished from a loss within the claim; infinite if none.
     words : str
         The event that tells the two data sets apart, in words.
 

@@ -143,7 +143,7 @@ def membership_attack(
     confidence : float
         Of the finding's bound.
     subject : str
-        What is attacked, in words; empty: the class.
+        A description of the learner; empty: its class.
     random_state : int or None
         For the coins.
 

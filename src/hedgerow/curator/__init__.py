@@ -1,4 +1,4 @@
-"""Batched queries about records, each charged before it is answered: what learners ask, and what analysts hold."""
+"""Batched queries about records, each charged before it is answered: for learners, and for analysts."""
 
 from hedgerow.curator.interactive import Curator, Question
 from hedgerow.curator.queryable import Nodes, Queryable

@@ -1,4 +1,4 @@
-"""What a mechanism must be built for before a query is charged."""
+"""Checks that a mechanism fits a query, before the query is charged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_cost", "check_cuts", "check_noise", "check_range", "check_scor
 
 
 def check_cost(amount: Cost) -> None:
-    """Raise ConfigurationError where a query would cost nothing."""
+    """Raise ConfigurationError if a query would cost nothing."""
     if amount.epsilon <= 0 and amount.mu_squared <= 0:
         raise ConfigurationError(
             "a question costs nothing, but only noise with a cost protects; pass a positive budget."
@@ -25,7 +25,7 @@ def check_cost(amount: Cost) -> None:
 
 
 def check_noise(noise: Noise, cells: int, unit: int) -> None:
-    """Raise ConfigurationError where noise is for less than one record adds to so many cells."""
+    """Raise ConfigurationError if the noise covers less than one record adds to this many cells."""
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
             f"a record of weight up to {unit} is in {cells} of the counts that are asked for; build the noise for that."
@@ -33,7 +33,7 @@ def check_noise(noise: Noise, cells: int, unit: int) -> None:
 
 
 def check_sums(noise: Noise, rule: ChannelRule) -> None:
-    """Raise ConfigurationError where noise is for less than one record adds to the sums of a rule."""
+    """Raise ConfigurationError if the noise covers less than one record adds to the sums of a rule."""
     if not noise.covers(rule.l1, rule.l2_squared):
         raise ConfigurationError(
             "the noise is calibrated for less than one record adds to the sums; build it for that."
@@ -41,13 +41,13 @@ def check_sums(noise: Noise, rule: ChannelRule) -> None:
 
 
 def check_scores(rule: ChannelRule) -> None:
-    """Raise ConfigurationError where a rule has no channel that ranks features."""
+    """Raise ConfigurationError if a rule has no channel that ranks features."""
     if not rule.scored:
         raise ConfigurationError("this round's rule ranks no features; open a round with a rule that scores them.")
 
 
 def check_range(mechanism: Selection, name: str, score_range: int) -> None:
-    """Raise ConfigurationError where a mechanism is for a smaller range than the score has."""
+    """Raise ConfigurationError if a mechanism covers a smaller range than that of the score."""
     if mechanism.score_range < score_range:
         raise ConfigurationError(
             f"the mechanism is calibrated for scores that one record moves by at most {mechanism.score_range}, but the {name} "
@@ -58,7 +58,7 @@ def check_range(mechanism: Selection, name: str, score_range: int) -> None:
 def check_cuts(
     cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], feature: int | None = None
 ) -> None:
-    """Raise ConfigurationError where cuts or a feature are not of the table: a record would be in several cells, or none."""
+    """Raise ConfigurationError if cuts or a feature do not fit the table: a record would be in several cells, or in none."""
     codes = np.diff(offsets).tolist()
     sound = feature is None or 0 <= feature < len(codes)
     sound = sound and all(

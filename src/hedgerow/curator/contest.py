@@ -1,4 +1,4 @@
-"""The door to how good released models are: sums over records that only mechanisms see."""
+"""Private access to the scores of released models, which are sums over records that only mechanisms see."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORE = "a score of records"
 
 
 class Contest:
-    """Holds the score of each of some released models, a sum over records, and answers until its budget is spent.
+    """Holds the scores of some released models, which are sums over records, and answers until its budget is spent.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Contest:
     randomness : Randomness
         Where every draw comes from.
     most : int
-        The most that a record adds.
+        The largest score that a record adds.
     """
 
     def __init__(self, table: Table, ceiling: Cost, randomness: Randomness, most: int = 1) -> None:

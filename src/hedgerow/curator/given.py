@@ -1,4 +1,4 @@
-"""What fits, curators and queries are given alike: records, and the parameters by which they promise something of these."""
+"""The arguments that fits, curators and queries share: records, and the parameters of their claim."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ RULES: Mapping[str, Constraint] = {
 
 
 def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
-    """Return what a query promises and where its draws come from, or raise ConfigurationError where a parameter is wrong.
+    """Return the claim of a query and the source of its draws, or raise ConfigurationError if a parameter is wrong.
 
-    ``records`` is how many a person has where ``records_per_person`` is None.
+    ``records`` is the number of records of a person if ``records_per_person`` is None.
     """
     values = check_parameters(given, {name: RULES[name] for name in given})
     delta = exact_delta(values.get("delta", 0))
@@ -47,9 +47,9 @@ def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
 def read_given(
     X: Any, y: Any, groups: Any, schema: Schema, *, again: bool = False
 ) -> tuple[Any, Any, bool, Groups | None]:
-    """Return the records and their labels, whether the records have column names, and who they are of.
+    """Return the records and their labels, whether the records have column names, and the person of each record.
 
-    ``again`` says that records are to be read several times.
+    ``again`` means that records are read several times.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def read_given(
 
 
 def check_alone(y: Any, groups: Any) -> None:
-    """Raise ConfigurationError where labels or person ids are passed beside ``Records``."""
+    """Raise ConfigurationError if labels or person ids are passed beside ``Records``."""
     if y is not None:
         raise ConfigurationError("hr.Records hold their labels; pass y=None, and name the label column by label=.")
     if groups is not None:

@@ -1,4 +1,4 @@
-"""Batched queries about records, each charged before it is answered: what alone asks tables for private learners."""
+"""Batched queries about records, each charged before it is answered: private learners have no other access to tables."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ CHUNK = 1 << 22  # scores that are held at once; a public number, so that the dr
 class Nodes:
     """Names of nodes: disjoint sets of records inside one curator. They hold no records and no counts.
 
-    They are numbers: another curator takes them for nodes of its own, if it has as many.
+    They are numbers, so another curator would read them as nodes of its own.
 
     Parameters
     ----------
     generation : int
-        Which assignment of the records to nodes they belong to.
+        The assignment of the records to nodes that they belong to.
     index : ndarray of shape (n_nodes,), int
         The numbers of the nodes.
 
@@ -72,7 +72,7 @@ class Nodes:
         index = np.asarray(self.index)
         if index.ndim != 1 or index.dtype.kind != "i":
             raise ConfigurationError("nodes are named by signed integers in one dimension.")
-        # A copy that nobody can write to, so that what was checked is what is asked and charged.
+        # A read-only copy: what was checked is what is queried and charged.
         object.__setattr__(self, "index", frozen_copy(index, np.intp))
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """What was spent, and the records of the nodes that may still be asked, by generation."""
+    """What was spent, and the records of the nodes that may still be queried, by generation."""
 
     filter: PrivacyFilter
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
@@ -99,19 +99,19 @@ class _State:
         return replace(self, filter=self.filter.charged_all(amount))
 
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
-        """Return the state in which the newest generation may be asked; those whose nodes are all closed are dropped."""
+        """Return the state in which the newest generation may be queried; those whose nodes are all closed are dropped."""
         known = {**self.frontiers, self.filter.made: frontier}
         return _State(after, {number: known[number] for number in after.generations})
 
     def frontier(self, nodes: Nodes, table: Table) -> Frontier:
-        """Return the records of nodes that may still be asked, each once."""
+        """Return the records of nodes that may still be queried, each once."""
         self.check_open(nodes)
         frontier = self.frontiers[nodes.generation]
         return frontier if nodes.index.size == len(frontier) else table.take(frontier, nodes.index)
 
     def check_open(self, nodes: Nodes) -> None:
-        """Raise ConfigurationError unless these are nodes of one generation that may still be asked, each once."""
-        if type(nodes) is not Nodes:  # another class could name other nodes once these were charged
+        """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
+        if type(nodes) is not Nodes:  # another class could name other nodes after these were charged
             raise ConfigurationError("nodes are named by what a curator returned, and by nothing else.")
         self.filter.check_open(nodes.generation, nodes.index)
 
@@ -132,15 +132,15 @@ class Queryable:
     Attributes
     ----------
     doubts : list of str
-        What a learner wants its user to be told of released values.
+        The warnings of a learner for its user, from released values.
 
     Notes
     -----
-    Each query is asked of nodes that hold disjoint records, so on each path from a root what was asked adds up, and
-    the costliest path of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its
-    children answer. Every change of what has been spent is one step, and stands before the draw that it pays for, so an
-    interruption at any line, or a query that the handler of a signal asks there, gives no answer twice. One that falls
-    while the records' codes or margins change closes the curator for good.
+    Each query reads nodes with disjoint records. So the costs on each path from a root add up, and the most expensive path
+    of an assignment counts (docs/proofs/composition.md). A node that was partitioned is closed: its children answer. The
+    spent budget changes in one step, before the draw that it pays for. So no interruption at any line, and no query from the
+    handler of a signal there, gives an answer twice. An interruption while the records' codes or margins change closes the
+    curator permanently.
     """
 
     def __init__(self, table: Table, ceiling: Cost | Fraction, randomness: Randomness) -> None:
@@ -152,16 +152,16 @@ class Queryable:
         self._changing = False
         self._changes = 0  # of margins and codes
         self._samples: dict[int, Table] = {}
-        self._scans = 0  # of records that are under way
+        self._scans = 0  # of readings of records in progress
         self._counted: tuple[Frontier, Integers] | None = None  # the last histogram that specializations were scored on
         self._lock = threading.RLock()
         self.doubts: list[str] = []
 
     @without_sizes()
     def for_learner(self, event: Event) -> Queryable:
-        """Reserve what a learner's whole plan costs, or raise BudgetExceeded, and return what it asks out of that.
+        """Reserve the cost of a learner's whole plan, or raise BudgetExceeded, and return a curator with that budget.
 
-        Its queries read the same records, with margins, codes, nodes and doubts of its own. Nothing is given back.
+        Its queries read the same records, with margins, codes, nodes and warnings of its own. Nothing is refunded.
         """
         self._charge_all(event)
         return Queryable(self._table.fresh(), cost(event), self._randomness)
@@ -183,7 +183,7 @@ class Queryable:
 
     @without_sizes()
     def update_margins(self, votes: RecordVotes) -> None:
-        """Add what released trees say of each record to its margins, which rules may read; it is free."""
+        """Add the votes of released trees for each record to its margins, which rules may read; it is free."""
         with self._lock, self._change_of_records():
             self._table.update_margins(votes)
 
@@ -196,10 +196,10 @@ class Queryable:
     ) -> Nodes:
         """Send each record to a root, or to none, by its own coin, and return the roots.
 
-        The roots of one assignment share no record, so they count in parallel; the assignments read the same records, so
-        what they cost adds up. Where a record may be in no root, what its assignment costs is amplified. A ``rule``, for a
-        weighted coin, says from released values how probably a record takes part, looking at that record alone; ``weights``
-        likewise say how much it counts, up to their unit.
+        The roots of one assignment share no record, so they count in parallel. The assignments read the same records, so
+        their costs add up. If a record may be in no root, sampling amplifies the privacy of the assignment. A ``rule``, for a
+        weighted coin, is the probability that a record takes part, from released values and that record alone. ``weights``
+        is likewise the record's weight, up to their unit.
         """
         with self._lock:
             with self._scan_of_records():
@@ -228,8 +228,8 @@ class Queryable:
     def histogram(self, nodes: Nodes, asked: npt.NDArray[np.bool_], noise: Noise) -> Integers:
         """Return the records of each node by code and class, (nodes, codes of all features, classes), with noise.
 
-        ``asked`` (nodes, features) says which features' histograms are released; the others are zero. A record is in one
-        cell of each, so the noise is for a sensitivity of as many features as any node is asked about.
+        ``asked`` (nodes, features) marks the features whose histograms are released; the others are zero. A record is in one
+        cell of each, so the sensitivity is the largest number of marked features of any node.
         """
         if asked.dtype != np.bool_ or asked.shape != (len(nodes), len(self._table.offsets) - 1):
             raise ConfigurationError(
@@ -256,7 +256,7 @@ class Queryable:
         self._check_tests(candidates)
         if self._unit(nodes) > 1 and not score.weighs:
             raise ConfigurationError(f"the {score.name} squares counts, so it is asked of records that count 1 only.")
-        offered = np.array(offered)  # a copy that nobody else can write to
+        offered = np.array(offered)  # a copy that nobody else can change
         if offered.dtype != np.bool_ or offered.shape != (len(nodes), len(candidates)):
             raise ConfigurationError(
                 "what is offered must be truth values, a row for each node and a column for each test."
@@ -292,10 +292,10 @@ class Queryable:
     def specialize(
         self, node: Nodes, choices: Sequence[Specializations], score: BranchScore, mechanism: Selection
     ) -> list[int]:
-        """Return one specialization for each of the choices, all of them asked of one node.
+        """Return one specialization for each of the choices, all of them in one node.
 
-        Each choice costs what the mechanism costs to the records that it concerns: choices among the cuts of disjoint
-        intervals of one feature share no record, so they count once.
+        Each choice costs the mechanism's cost for the records that it reads. Choices among the cuts of disjoint intervals of
+        one feature share no record, so they count once.
         """
         if self._unit(node) > 1:
             raise ConfigurationError("specializations are asked of records that count 1 only.")
@@ -304,7 +304,7 @@ class Queryable:
             raise ConfigurationError(f"specializations are asked of one node, not of {len(node)}.")
         together = (mechanism.event("specializations", score.name),) * most_concerned(choices, self._table.offsets)
         frontier = self._charge(node, InSequence(together))
-        counted = self._counted  # read once: another thread may ask of another node
+        counted = self._counted  # read once: another thread may query another node
         if counted is None or counted[0] is not frontier:
             counted = self._counted = (frontier, self._asked(self._table.histogram, frontier)[0])
         histogram = counted[1]
@@ -316,9 +316,9 @@ class Queryable:
         return chosen
 
     def cell_counts(self, node: Nodes, rule: CellRule, noise: Noise) -> Integers:
-        """Return how many records of each class one node has in each cell of a rule, (cells, classes), with noise.
+        """Return the number of one node's records of each class in each cell of a rule, (cells, classes), with noise.
 
-        A record is in one cell, whatever the others are, and all cells are counted, also the empty ones.
+        A record is in one cell, whatever the other records are. All cells are counted, also empty ones.
         """
         if len(node) != 1:
             raise ConfigurationError(f"cells are counted in one node, not in {len(node)}.")
@@ -339,14 +339,14 @@ class Queryable:
         halvings: int = 0,
         before: Round | None = None,
     ) -> Round:
-        """Return what answers about the sums of what a rule says of every record, in each cell of released cuts; it is free.
+        """Return a round that answers queries about the sums of a rule's channels, in each cell of released cuts; it is free.
 
-        ``votes`` are added to the margins before, in the same scan of the records. ``splits`` are further candidates, public or
-        released. A round of one ``feature`` answers about its codes as if there were no other, and a ``whole`` one about all
-        records together; the first takes no splits, the second no cuts either. With ``halvings`` it reads the records of that
-        ``draw_sample`` alone, and their own margins. ``before`` is the round of the same rule and records with all cuts but the
-        last, since which nothing about records changed: then one side of the last cut alone is added up, and the other is the
-        rest.
+        ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
+        released. A round of one ``feature`` answers about the codes of that feature only, and accepts no splits. A ``whole``
+        round answers about all records together, and accepts neither splits nor cuts. With ``halvings`` it reads only the
+        records of that ``draw_sample``, and their own margins. ``before`` is the round of the same rule and records with all
+        cuts except the last, after which no code or margin changed. Then only one side of the last cut is added up, and the
+        other side is the difference.
         """
         if (whole and cuts) or ((whole or feature is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts, and it and that of one feature no splits.")
@@ -378,10 +378,10 @@ class Queryable:
 
     @without_sizes()
     def draw_sample(self, halvings: int) -> None:
-        """Choose the records that rounds with these ``halvings`` read, each with probability 2**-halvings; it is free.
+        """Sample the records that rounds with these ``halvings`` read, each with probability 2**-halvings; it is free.
 
-        Each record of each sample has a coin of its own. The records of a sample have margins of their own, from what these are
-        now on, and the codes that records have now. Nothing is amplified.
+        Each record of each sample has a coin of its own. The records of a sample have margins of their own, which begin with the
+        present ones, and the present codes. No amplification is claimed.
         """
         with self._lock, self._scan_of_records():
             self._changes += 1
@@ -399,11 +399,11 @@ class Queryable:
                 raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
             with self._change_of_records():
                 self._table.merge(into)
-                self._samples = {}  # they have the codes from before
+                self._samples = {}  # they have the earlier codes
 
     @contextmanager
     def _change_of_records(self) -> Iterator[None]:
-        """Change the records' codes or margins; broken off, which of them changed would depend on where they stand."""
+        """Change the records' codes or margins. After an interruption, which of them changed would depend on their places."""
         self._check_answers()
         if self._scans:  # in a signal's handler: some records would be seen before the change, and some after it
             raise BudgetExceeded("the records are being read, so nothing about them may change; ask again later.")
@@ -414,7 +414,7 @@ class Queryable:
 
     @contextmanager
     def _scan_of_records(self) -> Iterator[None]:
-        """Read the records' codes and margins, of which none may change meanwhile."""
+        """Read the records' codes and margins, which must not change meanwhile."""
         self._check_answers()
         with self._lock:
             self._scans += 1
@@ -426,14 +426,14 @@ class Queryable:
 
     @without_sizes()
     def _asked(self, question: Callable[..., Any], *about: Any) -> Any:
-        """Return what the table answers about nodes, whose records must not change meanwhile where nodes hold no copies."""
+        """Return the table's answer about nodes; their records must not change meanwhile unless nodes hold copies."""
         if isinstance(self._table, MemoryTable):
             return question(*about)
         with self._scan_of_records():
             return question(*about)
 
     def _charge_all(self, event: Event) -> None:
-        """Charge a query that is asked of all records, or raise BudgetExceeded."""
+        """Charge a query about all records, or raise BudgetExceeded."""
         amount = cost(event)
         check_cost(amount)
         with self._lock:
@@ -441,7 +441,7 @@ class Queryable:
             self._state.update(lambda state: state.charged_all(amount))
 
     def minority_at_most(self, nodes: Nodes, mechanism: AtMost) -> npt.NDArray[np.bool_]:
-        """Say for each node whether its noisy number of records outside its largest class is at most the threshold."""
+        """Return for each node whether its noisy number of records outside its largest class is at most the threshold."""
         check_noise(mechanism.noise, Minority.sensitivity, self._unit(nodes))
         frontier = self._charge(nodes, mechanism.noise.event("minority counts"))
         minority = Minority().of(self._asked(self._table.class_counts, frontier))
@@ -451,10 +451,10 @@ class Queryable:
     def partition(self, nodes: Nodes, candidates: Candidates, chosen: Integers) -> Nodes:
         """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones.
 
-        Free: the tests are public or released. The nodes themselves are closed.
+        This is free, because the tests are public or released. The nodes themselves are closed.
         """
         self._check_tests(candidates)
-        chosen = np.array(chosen)  # a copy: what is checked is what moves records and paths
+        chosen = np.array(chosen)  # a copy: what was checked is what moves records and paths
         fits = chosen.dtype.kind in "iu" and chosen.shape == nodes.index.shape
         if not fits or np.any((chosen < 0) | (chosen >= len(candidates))):
             raise ConfigurationError(
@@ -477,7 +477,7 @@ class Queryable:
             raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
     def _newest(self, change: Callable[[_State], _State]) -> Nodes:
-        """Return the nodes of the generation that a change makes."""
+        """Return the nodes of the generation that follows from a change."""
         state = self._state.update(change)
         generation = state.filter.made - 1
         return Nodes(generation, np.arange(len(state.frontiers[generation])))
@@ -490,7 +490,7 @@ class Queryable:
 
     @without_sizes()
     def _charge(self, nodes: Nodes, event: Event) -> Frontier:
-        """Charge every node on its path, or raise BudgetExceeded, and return the records to ask."""
+        """Charge every node on its path, or raise BudgetExceeded, and return the records to read."""
         amount = cost(event)
         check_cost(amount)
         with self._lock:
@@ -501,7 +501,7 @@ class Queryable:
         return self  # a copy would be a second budget
 
     def _check_answers(self) -> None:
-        """Raise BudgetExceeded where nothing may be answered any more."""
+        """Raise BudgetExceeded if no query may be answered any more."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
         if self._changing:

@@ -19,7 +19,7 @@ __all__ = ["Candidate", "Round"]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a selection chose: the bins of a feature in each cell, or on both sides of split ``number`` in each cell."""
+    """The result of a selection: the bins of a feature in each cell, or on both sides of split ``number`` in each cell."""
 
     feature: int
     number: int | None = None
@@ -36,11 +36,11 @@ class Round:
 
     _rule: ChannelRule = field(repr=False)
     _sums: Integers = field(repr=False)  # (cells, groups, codes, channels)
-    _offsets: Integers = field(repr=False)  # where the codes of each feature begin
+    _offsets: Integers = field(repr=False)  # the first code of each feature
     _splits: Splits | None = field(repr=False)
     _charge: Callable[[Event], None] = field(repr=False)
     _randomness: Randomness = field(repr=False)
-    _of: tuple[object, ...] = field(default=(), repr=False)  # what the sums are of, beside the cuts
+    _of: tuple[object, ...] = field(default=(), repr=False)  # the origin of the sums, beside the cuts
     _cuts: tuple[Cut, ...] = field(default=(), repr=False)
 
     @property
@@ -55,7 +55,7 @@ class Round:
     def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:
         """Return one cut for all cells, chosen by the absolute scored sums of both its sides in every cell.
 
-        ``ordered`` (features,) says whose codes have an order, ``offered`` (codes of all features,) where cuts may be.
+        ``ordered`` (features,) marks features with ordered codes, ``offered`` (codes of all features,) the permitted cuts.
         """
         self._check(mechanism)
         scores = cut_scores(self._by_code[..., : self._rule.scored], self._offsets, np.array(ordered))
@@ -65,7 +65,7 @@ class Round:
         return Cut.at(feature, chosen - int(self._offsets[feature]), n_codes, ordered=bool(ordered[feature]))
 
     def select(self, mechanism: Selection, penalty: Integers, offered: Truth | None = None) -> Candidate:
-        """Return a candidate, chosen by its absolute scored sums less a public penalty.
+        """Return a candidate, chosen by its absolute scored sums minus a public penalty.
 
         Row 0 of ``penalty`` and ``offered`` (1 + splits, features) is for features in the cells as they are, each further row for
         features on both sides of one split. None offers everything.
@@ -85,13 +85,13 @@ class Round:
         return Candidate(feature, row - 1, self._splits.cut(row - 1))
 
     def _precedes(self, of: tuple[object, ...], cuts: Sequence[Cut]) -> bool:
-        """Return whether its sums are of the same, without groups, in the cells of all cuts but the last."""
+        """Return whether its sums have the same origin, without groups, in the cells of all cuts but the last."""
         return self._splits is None and len(cuts) > 0 and self._of == of and self._cuts == tuple(cuts[:-1])
 
     def _completed(self, sums: Integers, skipped: Truth) -> Integers:
-        """Return the sums (cells, groups, codes, channels) where those of ``skipped`` cells were passed over.
+        """Return the sums (cells, groups, codes, channels), if those of ``skipped`` cells were not added up.
 
-        Each of these is one half of a cell of this round's, whose other half is known.
+        Each of these is one half of a cell of this round, whose other half is known.
         """
         sums[skipped] = self._sums - sums[~skipped]
         return sums

@@ -1,4 +1,4 @@
-"""Cuts and splits: candidates of a round, which put each record in one cell by its own codes and public or released values."""
+"""Cuts and splits: candidates of a round. Each puts a record in one cell by its own codes and public or released values."""
 
 from __future__ import annotations
 
@@ -87,31 +87,31 @@ class Splits:
     ordered: Sequence[bool]
 
     def __post_init__(self) -> None:
-        # Copies that nobody can write to: what was checked when a round began is what it answers by.
+        # Read-only copies: a round answers by what was checked when it began.
         object.__setattr__(self, "by", tuple(self.by))
         object.__setattr__(self, "group", tuple(frozen_copy(group, np.int64) for group in self.group))
         object.__setattr__(self, "ordered", tuple(self.ordered))
 
     @cached_property
     def starts(self) -> Integers:
-        """Where the groups of each feature that is cut begin, and the number of all."""
+        """The first group of each feature that is cut, and the number of all groups."""
         return np.cumsum([0, *(int(group.max()) + 1 for group in self.group)])
 
     @cached_property
     def groups(self) -> CodeGroups:
-        """What a table sums by: the groups of all features that are cut."""
+        """The groups of all features that are cut, by which a table sums."""
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
         for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
             row[: len(group)] = group + start
         return CodeGroups(np.array(self.by, dtype=np.int64), together)
 
     def __len__(self) -> int:
-        """Return how many cuts there are."""
+        """Return the number of cuts."""
         return int(self.starts[-1]) - len(self.by)
 
     def cut(self, number: int) -> Cut:
         """Return a cut by its number, counted over all features that are cut."""
-        place = number + np.arange(len(self.by))  # each feature has one cut less than groups
+        place = number + np.arange(len(self.by))  # each feature has one cut fewer than groups
         p = int(np.flatnonzero(place < self.starts[1:] - 1)[0])
         group = self.group[p]
         last = number + p - int(self.starts[p])
@@ -139,7 +139,7 @@ class Splits:
         return np.concatenate(found)
 
     def offered(self, features: int) -> Truth:
-        """Return which features a cut may go with: all but the one that it cuts, (cuts, features)."""
+        """Return which features a cut may be combined with: all but the one that it cuts, (cuts, features)."""
         cut_by = np.repeat(self.by, np.diff(self.starts) - 1)
         return np.asarray(cut_by[:, None] != np.arange(features))
 

@@ -1,4 +1,4 @@
-"""The door to values that no schema declares: which of them occur is told where a noisy count passes a threshold."""
+"""Private access to values that no schema declares: a value is released if its noisy count passes a threshold."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Values"]
 
 
 class Values:
-    """Holds how often each value of some columns occurs, and tells which do; each query is charged before it is answered.
+    """Holds the counts of the values of some columns, and releases which values occur; each query is charged before its answer.
 
     Parameters
     ----------
     counts : sequence of mapping
-        For each column the number of records with each value, by what values are compared as.
+        For each column the number of records with each value, by the key that compares values.
     ceiling : Cost
         What all queries together may cost under add/remove adjacency.
     randomness : Randomness
@@ -38,7 +38,7 @@ class Values:
         self._process = os.getpid()
 
     def shown(self, column: int, mechanism: PassesThreshold) -> list[Value]:
-        """Return the values of a column that pass the threshold, numbers before text, never as they appeared."""
+        """Return the values of a column that pass the threshold, sorted, numbers before text, never in order of appearance."""
         if os.getpid() != self._process:
             raise BudgetExceeded("values are shown in the process that began it: a copy would spend its budget again.")
         amount = cost(mechanism.event("values"))

@@ -1,4 +1,4 @@
-"""Ways of adding up what steps cost: pure and Gaussian steps apart, all as Gaussian DP, all as zero-concentrated DP.
+"""Ways to add up the costs of steps: pure and Gaussian steps apart, all as Gaussian DP, all as zero-concentrated DP.
 
 A fourth is one more class that keeps the contract of ``Accountant``, one more name in ``ACCOUNTANTS``, and its proof in
 docs/proofs/concentrated.md; its tests are those that run over ``ACCOUNTANTS``, and its own.
@@ -24,12 +24,12 @@ __all__ = ["ACCOUNTANTS", "Accountant", "Concentrated", "GaussianDP", "PureAndGa
 
 
 class Accountant(Protocol):
-    """An upper bound on what a plan may tell of one record that is added or removed, as a frozen value.
+    """An upper bound on the privacy loss of a plan for one record added or removed, as a frozen value.
 
-    A value is made of single steps and of other values of its own kind, and each act below is a theorem about plans (in
-    docs/proofs/concentrated.md). Called without arguments a kind gives the value of a plan that reads nothing: ``x + zero``
-    and ``x | zero`` are ``x``. Sums and maxima are exact, so neither order nor grouping changes them; only a single step's
-    value and ``delta`` are rounded, both up. A value knows nothing of unprotected steps and of approximate draws, which the
+    A value is computed from single steps and from other values of its own class. Each method below is a theorem about plans
+    (in docs/proofs/concentrated.md). Without arguments a class gives the value of a plan that reads nothing: ``x + zero``
+    and ``x | zero`` are ``x``. Sums and maxima are exact, so neither order nor grouping changes them. Only a single step's
+    value and ``delta`` are rounded, both up. A value does not include unprotected steps and approximate draws, which the
     ``Cost`` around it counts.
     """
 
@@ -45,47 +45,47 @@ class Accountant(Protocol):
         """Return the value of one plan after another, where the later may be chosen by what the earlier released."""
 
     def __or__(self, other: Self) -> Self:
-        """Return the value of two plans of which every record meets one: the least that both are at most."""
+        """Return the value of two plans on disjoint records: the least upper bound of both."""
 
     def times(self, count: int) -> Self:
-        """Return the sum of so many of the same, one after another."""
+        """Return the value of this many equal plans, one after another."""
 
     def sampled(self, epsilon: Fraction, inclusion: Fraction) -> Self:
         """Return the value of the plan on a sample that a record is in with a probability of at most ``inclusion``, below 1.
 
-        Called for pure plans only, whose whole ``epsilon`` is given: nothing is proved of others.
+        It is called for pure plans only, with their whole ``epsilon``; nothing is proved for others.
         """
 
     def of_group(self, records: int) -> Self:
-        """Return the value for so many records added or removed at once, on paths that may have parts in common.
+        """Return the value for this many records added or removed at once, on paths that may have parts in common.
 
         One record replaced is two: one removed and one added. docs/proofs/persons.md.
         """
 
     def delta(self, epsilon: Fraction) -> float:
-        """Return a delta with which the plan is (epsilon, delta)-DP; infinity where the value speaks of none, 0 only if exact.
+        """Return a delta with which the plan is (epsilon, delta)-DP; infinity if the value gives none, 0 only if exact.
 
-        It falls where epsilon grows, and a value that is at most another one has no larger delta.
+        It decreases in epsilon, and a value that is at most another one has no larger delta.
         """
 
     def at_most(self, ceiling: Self) -> bool:
-        """Say whether every amount is at most the ceiling's.
+        """Return whether every amount is at most the ceiling's.
 
-        A curator that stops before its queries' sum passes a ceiling that was fixed beforehand, in this order, must be as
-        private as the ceiling says, whatever was asked for whichever reason (docs/proofs/composition.md).
+        The ceiling is fixed beforehand, and a curator stops before the sum of its queries exceeds the ceiling in this order.
+        Then the curator must be as private as the ceiling, however the queries are chosen (docs/proofs/composition.md).
         """
 
 
 @dataclass(frozen=True)
 class PureAndGaussian:
-    """The epsilon of the pure steps, and the squared mu of the Gaussian ones, for which epsilon must leave something."""
+    """The epsilon of the pure steps, and the squared mu of the Gaussian steps, which need a part of the claimed epsilon."""
 
     epsilon: Fraction = Fraction(0)
     mu_squared: Fraction = Fraction(0)
 
     @classmethod
     def of_pure(cls, epsilon: Fraction, *, ranged: bool) -> Self:
-        """Return the value of an epsilon-DP step; a bounded range is of no use here."""
+        """Return the value of an epsilon-DP step; a bounded range makes no difference here."""
         return cls(epsilon)
 
     @classmethod
@@ -101,7 +101,7 @@ class PureAndGaussian:
         return PureAndGaussian(max(self.epsilon, other.epsilon), max(self.mu_squared, other.mu_squared))
 
     def times(self, count: int) -> PureAndGaussian:
-        """Return the sum of so many of the same."""
+        """Return the value of this many equal plans."""
         return PureAndGaussian(count * self.epsilon, count * self.mu_squared)
 
     def sampled(self, epsilon: Fraction, inclusion: Fraction) -> PureAndGaussian:
@@ -109,18 +109,18 @@ class PureAndGaussian:
         return PureAndGaussian(amplified(epsilon, inclusion))
 
     def of_group(self, records: int) -> PureAndGaussian:
-        """Return the value for so many records added or removed at once."""
+        """Return the value for this many records added or removed at once."""
         return PureAndGaussian(records * self.epsilon, records**2 * self.mu_squared)
 
     def delta(self, epsilon: Fraction) -> float:
-        """Return the Gaussian steps' delta at what the pure ones leave of epsilon; infinity where they leave nothing."""
+        """Return the Gaussian steps' delta at epsilon minus that of the pure steps; infinity if that is negative."""
         left = epsilon - self.epsilon
         if left < 0:
             return math.inf
         return gaussian_delta(float(left), _root(self.mu_squared)) if self.mu_squared else 0.0
 
     def at_most(self, ceiling: PureAndGaussian) -> bool:
-        """Say whether neither amount is above the ceiling's."""
+        """Return whether neither amount is above the ceiling's."""
         return self.epsilon <= ceiling.epsilon and self.mu_squared <= ceiling.mu_squared
 
 
@@ -147,7 +147,7 @@ class GaussianDP:
         return max(self, other, key=lambda value: value.mu_squared)
 
     def times(self, count: int) -> GaussianDP:
-        """Return the sum of so many of the same."""
+        """Return the value of this many equal plans."""
         return GaussianDP(count * self.mu_squared)
 
     def sampled(self, epsilon: Fraction, inclusion: Fraction) -> GaussianDP:
@@ -155,15 +155,15 @@ class GaussianDP:
         return GaussianDP.of_pure(amplified(epsilon, inclusion), ranged=False)
 
     def of_group(self, records: int) -> GaussianDP:
-        """Return the value for so many records added or removed at once."""
+        """Return the value for this many records added or removed at once."""
         return GaussianDP(records**2 * self.mu_squared)
 
     def delta(self, epsilon: Fraction) -> float:
-        """Return the delta of a Gaussian that is so hard to tell from another one."""
+        """Return the delta of a Gaussian mechanism with this mu."""
         return gaussian_delta(float(epsilon), _root(self.mu_squared))
 
     def at_most(self, ceiling: GaussianDP) -> bool:
-        """Say whether mu is not above the ceiling's."""
+        """Return whether mu is not above the ceiling's."""
         return self.mu_squared <= ceiling.mu_squared
 
 
@@ -190,7 +190,7 @@ class Concentrated:
         return max(self, other, key=lambda value: value.rho)
 
     def times(self, count: int) -> Concentrated:
-        """Return the sum of so many of the same."""
+        """Return the value of this many equal plans."""
         return Concentrated(count * self.rho)
 
     def sampled(self, epsilon: Fraction, inclusion: Fraction) -> Concentrated:
@@ -198,7 +198,7 @@ class Concentrated:
         return Concentrated.of_pure(amplified(epsilon, inclusion), ranged=False)
 
     def of_group(self, records: int) -> Concentrated:
-        """Return the value for so many records added or removed at once."""
+        """Return the value for this many records added or removed at once."""
         return Concentrated(records**2 * self.rho)
 
     def delta(self, epsilon: Fraction) -> float:
@@ -206,7 +206,7 @@ class Concentrated:
         return concentrated_delta(float(epsilon), float(self.rho) * (1 + FLOAT_GUARD))
 
     def at_most(self, ceiling: Concentrated) -> bool:
-        """Say whether rho is not above the ceiling's."""
+        """Return whether rho is not above the ceiling's."""
         return self.rho <= ceiling.rho
 
 

@@ -1,7 +1,7 @@
-"""What events cost: one fold over the tree of a plan, which every accountant takes part in.
+"""The costs of events: one fold over the tree of a plan, for all accountants at once.
 
-Amounts are exact fractions. The step to (epsilon, delta) takes the best of the accountants; it is a float, rounded against the
-user (docs/proofs/concentrated.md).
+Amounts are exact fractions. The conversion to (epsilon, delta) uses the best accountant. It is a float, rounded up
+(docs/proofs/concentrated.md).
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ def _nothing(kinds: tuple[type[Accountant], ...]) -> tuple[Accountant, ...]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a plan costs when one record is added or removed.
+    """The cost of a plan when one record is added or removed.
 
     Parameters
     ----------
     values : tuple of Accountant
         The plan's value by each of ``ACCOUNTANTS``, in their order.
     draws : int
-        How many draws come from a sampler that is exact within a total variation of 2**-62 only.
+        The number of draws from a sampler that is within a total variation of 2**-62 of the exact law.
     thresholds : Fraction
         The sum of the deltas of thresholded steps, under add/remove adjacency.
     thresholds_for : int
-        The most records of one person that all these deltas hold for.
+        The largest number of records of one person for which all these deltas hold.
     replaced : bool
         Whether ``thresholds`` count for one record removed and one added.
     protected : bool
-        False where some step has no bound; then the values are those of the other steps.
+        False if some step has no bound; then the values are those of the other steps.
     """
 
     values: tuple[Accountant, ...] = field(default_factory=lambda: _nothing(ACCOUNTANTS))
@@ -103,7 +103,7 @@ class Cost:
 
     @property
     def is_pure(self) -> bool:
-        """Whether the epsilon says all."""
+        """Whether the epsilon is the whole cost."""
         return self.protected and self.mu_squared == 0 and self.draws == 0 and self.thresholds == 0
 
     def __add__(self, other: Cost) -> Cost:
@@ -111,7 +111,7 @@ class Cost:
         return self._with(other, tuple([mine + its for mine, its in zip(self.values, other.values, strict=True)]))
 
     def __or__(self, other: Cost) -> Cost:
-        """Parallel composition: the larger part counts, for each accountant by itself, but every approximate draw does.
+        """Parallel composition: the larger part counts, for each accountant by itself. All approximate draws count.
 
         So do all thresholds.
         """
@@ -126,12 +126,12 @@ class Cost:
         return Cost(values, draws, protected, self.thresholds + other.thresholds, replaced, min(held))
 
     def times(self, count: int) -> Cost:
-        """So many of the same, one after another."""
+        """The cost of this many equal plans, one after another."""
         values = tuple([value.times(count) for value in self.values])
         return replace(self, values=values, draws=count * self.draws, thresholds=count * self.thresholds)
 
     def sampled(self, inclusion: Fraction) -> Cost:
-        """Return what the plan costs on a sample in which a record is with a probability of at most ``inclusion``.
+        """Return the cost of the plan on a sample that contains a record with a probability of at most ``inclusion``.
 
         Amplification is proved here for pure plans only.
         """
@@ -142,7 +142,7 @@ class Cost:
         return replace(self, values=values, protected=self.protected and pure)
 
     def under(self, adjacency: Adjacency, records: int = 1) -> Cost:
-        """Return what the plan costs for one person of at most so many records, under an adjacency.
+        """Return the cost of the plan for one person with at most this many records, under an adjacency.
 
         One person replaced is one removed and one added. Approximate draws stay as many. The deltas of thresholded steps hold for
         the number of records that these were planned for; for more of them nothing is proved.
@@ -158,7 +158,7 @@ class Cost:
         )
 
     def delta(self, epsilon: Fraction) -> float:
-        """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity where there is none."""
+        """Return an upper bound on the delta for which this cost is (epsilon, delta)-DP; infinity if there is none."""
         if not self.protected:
             return math.inf
         found = math.inf
@@ -180,7 +180,7 @@ class Cost:
         return self.thresholds * (1 + Fraction(math.exp(min(float(factor), 700.0))) * (1 + Fraction(1, 2**40)))
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Say whether this cost is (epsilon, delta)-DP."""
+        """Return whether this cost is (epsilon, delta)-DP."""
         if (
             self.protected and self.mu_squared == 0 and self.draws == 0 and self.epsilon <= epsilon
         ):  # without any rounding
@@ -188,9 +188,9 @@ class Cost:
         return self.delta(epsilon) <= delta
 
     def at_most(self, ceiling: Cost) -> bool:
-        """Say whether no sum is above the ceiling's, as a filter of queries asked one by one must (composition.md).
+        """Return whether no sum is above the ceiling's, as a filter for adaptive queries requires (composition.md).
 
-        A ceiling that is pure is one on epsilon alone; under it nothing approximate may be drawn.
+        A pure ceiling limits epsilon alone. Under it no approximate draw is allowed.
         """
         if ceiling.is_pure:
             return self.is_pure and self.epsilon <= ceiling.epsilon
@@ -200,12 +200,12 @@ class Cost:
 
 
 def cost(event: Event) -> Cost:
-    """Return what an event costs under add/remove adjacency."""
+    """Return the cost of an event under add/remove adjacency."""
     match event:
         case Pure() | Gaussian():
             return _cost_of_step(event, ACCOUNTANTS)
         case Sequence():
-            runs = (list(run) for _, run in groupby(event.parts))  # rounds are alike, and there may be many
+            runs = (list(run) for _, run in groupby(event.parts))  # rounds are equal, and there may be many
             return sum((cost(run[0]).times(len(run)) for run in runs), Cost())
         case OneOf():
             choices = [cost(part) for part in event.parts]
@@ -224,7 +224,7 @@ def cost(event: Event) -> Cost:
 
 @lru_cache(maxsize=1024)
 def _cost_of_step(step: Pure | Gaussian, kinds: tuple[type[Accountant], ...]) -> Cost:
-    """Return what one step costs; equal ones are worked out once, as a curator is asked many alike."""
+    """Return the cost of one step; it is cached, because a curator gets many equal queries."""
     if isinstance(step, Gaussian):
         return Cost(tuple([kind.of_gaussian(step.mu_squared) for kind in kinds]), step.draws)
     values = tuple([kind.of_pure(step.epsilon, ranged=isinstance(step, BoundedRange)) for kind in kinds])

@@ -1,7 +1,7 @@
-"""A value that is replaced in one step, whoever else replaces it meanwhile: another thread, or the handler of a signal.
+"""A value that is replaced in one step, even if another thread or the handler of a signal replaces it meanwhile.
 
-A lock cannot do this. One that shuts out its own thread hangs where a handler asks in the middle of a query, and one that
-lets it in lets the outer query overwrite what the handler's was charged.
+A lock cannot do this. A lock that excludes its own thread hangs if a handler sends a query in the middle of another query. A
+lock that admits its own thread lets the outer query overwrite the charge of the handler's query.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Atomic(Generic[Value]):
         return self._last().value
 
     def update(self, change: Callable[[Value], Value]) -> Value:
-        """Replace the value by what ``change`` makes of it, and return that; what ``change`` raises leaves it as it is.
+        """Replace the value by ``change(value)``, and return the result; if ``change`` raises, the value stays the same.
 
-        ``change`` has no effects: it is called again where somebody else was first.
+        ``change`` must have no effects: it is called again if somebody else replaced the value first.
         """
         while True:
             before = self._last()

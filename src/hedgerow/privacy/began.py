@@ -24,6 +24,6 @@ class Watch:
 
 
 def began() -> None:
-    """Say that an entry, or a draw, is about to begin: from here on an interruption cannot know that nothing was spent."""
+    """Note that an entry, or a draw, is about to begin. An interruption from here on may come after something was spent."""
     for watch in _watching:
         watch.begun = True

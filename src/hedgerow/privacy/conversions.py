@@ -1,6 +1,6 @@
-"""From one measure of privacy to another: floats, each rounded against the user (docs/proofs/concentrated.md).
+"""From one measure of privacy to another: floats, each rounded towards more cost (docs/proofs/concentrated.md).
 
-What queries are charged with is kept, as a curator asks many alike.
+Results are cached, because a curator gets many equal queries.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 EXPONENT_GUARD = 1e-15
 AMPLIFICATION_GUARD = Fraction(1, 2**40)  # relative; the float functions are accurate to a few units in the 53rd bit
-CONCENTRATED_GUARD = 1e-9  # relative, of what logarithms and quantiles give
+CONCENTRATED_GUARD = 1e-9  # relative, of logarithms and quantiles
 HALF_PI = Fraction(15707963268, 10**10)  # rounded up
 SMALL = 1e-3  # below this epsilon the simple bounds are as good, and exact
 FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to about 1e-15
@@ -33,7 +33,7 @@ FLOAT_GUARD = 1e-13  # relative; the two terms of the formula are accurate to ab
 
 @lru_cache(maxsize=4096)
 def rho_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
-    """Return, rounded up, the rho of an epsilon-DP step: epsilon tanh(epsilon / 2), or what a bounded range leaves of it."""
+    """Return, rounded up, the rho of an epsilon-DP step: epsilon tanh(epsilon / 2), or less for a bounded range."""
     simple = epsilon**2 / (8 if ranged else 2)
     e = float(epsilon)
     if e < SMALL:
@@ -59,7 +59,7 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def amplified(epsilon: Fraction, inclusion: Fraction) -> Fraction:
-    """Return, rounded up, what an epsilon-DP plan costs on a Poisson sample: ln(1 + q (e^epsilon - 1))."""
+    """Return, rounded up, the cost of an epsilon-DP plan on a Poisson sample: ln(1 + q (e^epsilon - 1))."""
     if inclusion == 1 or epsilon == 0 or epsilon > 500:
         return epsilon
     return min(epsilon, Fraction(math.log1p(float(inclusion) * math.expm1(float(epsilon)))) * (1 + AMPLIFICATION_GUARD))
@@ -98,7 +98,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 def concentrated_delta(epsilon: float, rho: float) -> float:
     """Return, rounded up, the delta of rho-zero-concentrated DP at epsilon (Canonne, Kamath and Steinke 2020).
 
-    Every order a > 1 gives a bound; the best of them is looked for in ln(a - 1).
+    Every order a > 1 gives a bound. The search for the best order is over ln(a - 1).
     """
     if rho <= 0:
         return math.ulp(0.0)

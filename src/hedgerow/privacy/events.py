@@ -1,6 +1,6 @@
 """What happened to the records, as frozen values.
 
-An event says which mechanism ran and what it cost under add/remove adjacency; composite events say how the parts
+An event states which mechanism ran and its cost under add/remove adjacency. Composite events state how the parts
 share the records. ``hedgerow.privacy.accounting`` gives them their meaning, which never changes.
 """
 
@@ -53,7 +53,7 @@ class Event:
 class Pure(Event):
     """A mechanism that is epsilon-DP when one record is added or removed.
 
-    ``level`` is the level of the tree it belongs to, 0 where there is none.
+    ``level`` is the level of the tree it belongs to, 0 if there is none.
     """
 
     epsilon: Fraction
@@ -69,15 +69,15 @@ class Pure(Event):
 class BoundedRange(Pure):
     """An exponential mechanism: epsilon-DP, and its loss stays within an interval of length epsilon.
 
-    That is less than any epsilon-DP step may do, so many of them compose to less (docs/proofs/concentrated.md).
+    That is less than an epsilon-DP step may lose in general, so many of them compose to less (docs/proofs/concentrated.md).
     """
 
 
 @dataclass(frozen=True, repr=False)
 class Thresholded(Pure):
-    """A mechanism that is (epsilon, delta)-DP: it shows what passes a threshold, as a single record does once in 1/delta times.
+    """A mechanism that is (epsilon, delta)-DP: it releases what passes a threshold; a single record does with probability delta.
 
-    With one record more its law is epsilon-close to the one without but for a probability of delta
+    With one record more, its law is epsilon-close to the law without that record, except for a probability of delta
     (docs/proofs/released-schemas.md). So delta adds up apart from every other sum. It holds for a person of at most ``records``
     records, where epsilon is that of one record, as everywhere.
     """
@@ -94,7 +94,7 @@ class Thresholded(Pure):
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(Event):
-    """Gaussian noise that is mu-Gaussian-DP, ``mu**2 = mu_squared``, but for ``draws`` draws of an approximate sampler.
+    """Gaussian noise that is mu-Gaussian-DP, ``mu**2 = mu_squared``, except for ``draws`` draws of an approximate sampler.
 
     Each draw is within a total variation of 2**-62 of the exact law (docs/proofs/gaussian.md).
     """
@@ -120,7 +120,7 @@ class Sequence(Event):
 class Parallel(Event):
     """Parts that read disjoint records by released tests: the largest cost counts.
 
-    ``label`` says in words what one record pays.
+    ``label`` describes what one record pays.
     """
 
     parts: tuple[Event, ...]
@@ -131,7 +131,7 @@ class Parallel(Event):
 class OneOf(Parallel):
     """Alternatives of which one runs, chosen by what was released before: the largest cost counts.
 
-    ``label`` says in words what chooses.
+    ``label`` describes what chooses.
     """
 
     def __post_init__(self) -> None:
@@ -167,7 +167,7 @@ class Subsampled(Event):
 
 @dataclass(frozen=True, repr=False)
 class Unprotected(Event):
-    """A step that reads records without protection; it costs infinity. ``reason`` says which and why."""
+    """A step that reads records without protection; its cost is infinite. ``reason`` says which and why."""
 
     reason: str
 
@@ -223,7 +223,7 @@ def event_from_dict(data: object) -> Event:
 
 
 class _Reader:
-    """Reads one tree of events, and keeps count of what it costs to read and to add up."""
+    """Reads one tree of events within limits on its size and on the work to add it up."""
 
     def __init__(self) -> None:
         self._events = 0

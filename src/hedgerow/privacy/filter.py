@@ -1,4 +1,4 @@
-"""What the queries of one curator have cost so far, as one immutable value.
+"""The costs so far of one curator's queries, as one immutable value.
 
 A curator holds one ``PrivacyFilter`` and replaces it by another in a single assignment, so an interruption at any line leaves
 either the state before a query or the state after its charge, and never something between.
@@ -50,7 +50,7 @@ class Roots:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """What the nodes of one generation have been charged: node i, on its path from the root, ``costs[path[i]]``."""
+    """The charges of the nodes of one generation: node i, on its path from the root, has ``costs[path[i]]``."""
 
     assignment: int
     costs: tuple[Cost, ...]
@@ -59,7 +59,7 @@ class Paths:
     def charged(self, index: Index, amount: Cost) -> tuple[Paths, tuple[Cost, ...]]:
         """Return the paths after some nodes were charged, and what these nodes' paths then cost."""
         of_nodes = self.path[index]
-        old = np.flatnonzero(np.bincount(of_nodes))  # few: what a path was charged depends on its level alone
+        old = np.flatnonzero(np.bincount(of_nodes))  # few: the charge of a path depends on its level alone
         new = tuple(self.costs[i] + amount for i in old)
         path = self.path.copy()
         path[index] = len(self.costs) + np.searchsorted(old, of_nodes)
@@ -74,7 +74,7 @@ class Paths:
 
 @dataclass(frozen=True, eq=False)
 class PrivacyFilter:
-    """What every path has been charged; it refuses what would pass a ceiling.
+    """The charges of every path; it refuses a charge above its ceiling.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class PrivacyFilter:
     generations: Mapping[int, Paths] = field(default_factory=dict)
     made: int = 0
     assignments: tuple[Roots, ...] = ()
-    everyone: int | None = None  # the assignment of the queries that are asked of all records
+    everyone: int | None = None  # the assignment of the queries about all records
     approximate: Cost = field(default_factory=Cost)
 
     @property
@@ -126,7 +126,7 @@ class PrivacyFilter:
         return replace(self, generations={**self.generations, self.made: paths}, made=self.made + 1)
 
     def check_open(self, generation: int, index: Index) -> None:
-        """Raise ConfigurationError unless these are nodes of one generation that may still be asked, each once."""
+        """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
         paths = self.generations.get(generation)
         in_order = not len(index) or (index[0] >= 0 and np.all(index[1:] > index[:-1]))
         known = 0 <= generation < self.made and (paths is None or not len(index) or index[-1] < len(paths.path))

@@ -1,4 +1,4 @@
-"""What a fit promises, what its steps cost, and so whether the promise holds."""
+"""The promise of a fit, the costs of its steps, and so whether the promise holds."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Guarantee:
 
     @property
     def unit(self) -> Unit:
-        """What the claim is for."""
+        """The adjacency of the claim."""
         return Unit(self.records_per_person, self.person)
 
 
@@ -142,5 +142,5 @@ def steps(event: Event) -> Iterator[CertificateLine]:
 
 
 def runs(parts: Iterable[Event]) -> Iterator[Event]:
-    """Yield each run of equal parts once: rounds are alike, and there may be many."""
+    """Yield each run of equal parts once: rounds are equal, and there may be many."""
     return (part for part, _ in groupby(parts))

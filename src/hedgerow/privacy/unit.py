@@ -1,4 +1,4 @@
-"""What a guarantee is for: one record, or one person of several, in words and as ledgers compare it."""
+"""The unit of a guarantee: one record, or one person with several, as text and as ledgers compare it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unit:
 
     @property
     def is_promise(self) -> bool:
-        """Whether it is the owner's promise that nobody has more records, since no column tells persons apart."""
+        """Whether only the owner promises that nobody has more records, because no column identifies persons."""
         return self.records > 1 and self.person is None
 
     def neighbors(self, adjacency: Adjacency) -> str:

@@ -68,7 +68,7 @@ def test_what_the_owner_must_confirm(draft):
     assert "nurse" not in line_about(result, "job")
     assert "only 3 whole numbers" in line_about(result, "grade")
     assert "of the target 'income': 'high', 'low'" in line_about(result, "classes")
-    assert "100 persons, with up to 1 record each: no feature" in line_about(result, "ssn")
+    assert "no feature: 100 persons, with up to 1 record each" in line_about(result, "ssn")
     assert "id?" in line_about(result, "name")
     [called_out] = [line for line in result.stderr.splitlines() if line.startswith("Likely ids")]
     assert "'name'." in called_out

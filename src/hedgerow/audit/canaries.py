@@ -103,7 +103,7 @@ def numbers_of(canaries: int, shares: Shares) -> list[tuple[int, int]]:
 def best_bound(
     scores: Floats, took_part: Truth, *, delta: float, confidence: float, shares: Shares = SHARES
 ) -> tuple[float, int, int]:
-    """Return the best bound over several numbers of guesses, each at its part of the risk; then the right guesses and all guesses.
+    """Return the best bound over several numbers of guesses, each at its part of the risk; then right guesses and guesses.
 
     ``scores`` must be in random order where they are equal.
     """

@@ -59,12 +59,15 @@ What to look for
   person      the column that says which person a record is of, such as a patient's number; write it as person, and as
               records_per_person how many records of one person may be read. Where the guess is wrong, correct it, or delete both
   ids         any other column in which nearly every record has its own value: drop it from the data and the draft
-  classes     all that are publicly possible, and the right target
-  outcome     the range of the number that is predicted, as it was known before the data: its ends here are two persons' values
+{label}
 
 How to confirm
-  Correct an entry, then delete its line origin = "inferred" (for the classes: classes_origin = "inferred"). By deleting it you
-  state that the entry is public knowledge and would be the same without these records. Certificates name what is left."""
+  Correct an entry, then delete its line origin = "inferred"{of_classes}.
+  By deleting it you state that the entry is public knowledge and would be the same without these records. Certificates list the
+  entries that still have such a line."""
+
+CLASSES = "  classes     the right target, and all classes that are publicly possible"
+OUTCOME = "  outcome     the range that was known before the data: its ends in the draft are the values of two records"
 
 
 @click.command("init")
@@ -112,7 +115,7 @@ def init(
     else:
         with atomic_file(out, replace=force) as part:
             part.write_text(text, encoding="utf-8", newline="\n")
-    for line in _advice(notes):
+    for line in _advice(notes, outcome=outcome):
         click.echo(line, err=True)
     for warning in unreadable_cells(table):
         click.echo(f"WARNING: {warning}", err=True)
@@ -151,7 +154,7 @@ def _checked_target(columns: Columns, target: str | None, data: Path) -> str:
     return target
 
 
-def _advice(notes: Sequence[Note]) -> Iterator[str]:
+def _advice(notes: Sequence[Note], *, outcome: bool) -> Iterator[str]:
     """Yield what the data owner must confirm, and how."""
     yield BEFORE
     width = max(len(printable(note.name)) for note in notes)
@@ -163,7 +166,8 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
             f"\nLikely ids or free text, which no schema should list: {listed(ids)}. "
             f"Drop {it_or_them(ids)} from the data and the draft."
         )
-    yield AFTER
+    of_classes = "" if outcome else ' (for the classes: classes_origin = "inferred")'
+    yield AFTER.format(label=OUTCOME if outcome else CLASSES, of_classes=of_classes)
 
 
 @click.command("check")

@@ -161,18 +161,17 @@ def _are_ids(cells: Cells) -> bool:
 
 def _note_on_person(name: str, sizes: npt.NDArray[np.int64], records: int) -> Note:
     largest, nobody = int(sizes.max()), records - int(sizes.sum())
-    entry = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each: no feature, it tells persons apart"
+    persons = f"{counted(len(sizes), 'person')}, with up to {counted(largest, 'record')} each"
+    entry = f"identifies persons, so it is no feature: {persons}"
     oddities = []
     if largest > 1:
         share = np.count_nonzero(sizes == 1) / len(sizes)
         oddities.append(
-            f"records_per_person = 1 reads one record of each ({share:.0%} have only one); a larger number reads more, with "
-            "more noise"
+            f"records_per_person = 1 reads one record of each person ({share:.0%} have only one), and a larger number reads "
+            "more, with more noise"
         )
     else:
-        oddities.append(
-            "a key of rows, or persons with one row each? If persons have several rows, name their column instead"
-        )
+        oddities.append("is it a key of rows? If persons have several rows, name the column of persons instead")
     if nobody:
         oddities.append(f"{counted(nobody, 'record')} without an id will be left out")
     return Note(name, entry, tuple(oddities))

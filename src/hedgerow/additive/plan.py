@@ -50,7 +50,7 @@ class Rules:
     opening : Fraction
         The share of the budget that the opening of the loss gets.
     lacks : Fraction
-        The share of the question for what a start lacks.
+        The share of the query for what a start lacks.
     rounds, pure_rounds : (float, float)
         Rounds with and without a delta: a factor, and the power of the precision times the spread of the outcome.
     bins, pure_bins : (float, float)
@@ -125,7 +125,7 @@ class Opening:
 
     @property
     def _lacking(self) -> tuple[Event, ...]:
-        """What the question for what a start lacks costs."""
+        """What the query for what a start lacks costs."""
         if not self.lacks:
             return ()
         return (self._lack.event("what the start lacks", draws=self.loss.channels),)

@@ -35,7 +35,7 @@ __all__ = ["DaskEngine", "DaskSource"]
 
 Future = Any
 
-MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
+MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up where they are
 TOGETHER = 8  # partial sums that one task adds up
 
 
@@ -213,7 +213,7 @@ class DaskSource:
 class DaskEngine:
     """Asks the workers of a cluster; what a lost worker held is read and carried out anew by another one.
 
-    Workers hold the partitions. A question is one task for each worker, which gets the commands that it has not seen yet and adds
+    Workers hold the partitions. A query is one task for each worker, which gets the commands that it has not seen yet and adds
     up what its partitions answer. Partitions that lack earlier commands say so, and are sent all; those that are not there are
     encoded again.
 
@@ -230,7 +230,7 @@ class DaskEngine:
     timeout : float
         Seconds without an answer after which the fit ends with an EngineError.
     progress : Progress
-        Whoever shows how far questions are.
+        Whoever shows how far queries are.
     wire : Wire
         Where bytes and tasks are counted.
     """
@@ -279,7 +279,7 @@ class DaskEngine:
         self._wire.tasks += len(futures)
         self._asked = made = list(
             futures
-        )  # lets go of the last question's futures; their release goes out with these tasks
+        )  # lets go of the last query's futures; their release goes out with these tasks
         try:
             workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
             cells = task.question.cells(task.n_codes, task.n_classes)

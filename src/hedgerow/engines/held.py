@@ -1,4 +1,4 @@
-"""Partitions that a worker process keeps between questions, with what logs made of them."""
+"""Partitions that a worker process keeps between queries, with what logs made of them."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class LocalEngine:
     spill : Spill
         Where what was made of them is kept.
     progress : Progress
-        Whoever shows how far questions are.
+        Whoever shows how far queries are.
     """
 
     def __init__(self, partitions: Sequence[Partition], spill: Spill, progress: Progress) -> None:

@@ -78,7 +78,7 @@ def gathered(
 def silent(timeout: float) -> EngineError:
     """Return the error of workers that do not answer."""
     return EngineError(
-        f"no worker answered for {timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to the "
+        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to the "
         "workers, and pass a larger timeout= if partitions take longer."
     )
 
@@ -86,13 +86,13 @@ def silent(timeout: float) -> EngineError:
 def lost_scheduler() -> EngineError:
     """Return the error of a cluster that is gone."""
     return EngineError(
-        "the cluster's scheduler does not answer, so the fit ends; what was booked for it stays booked. Start the cluster again."
+        "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
     )
 
 
 def lost() -> EngineError:
     """Return the error of a partition that cannot come back."""
     return EngineError(
-        "a partition's records could not be read or counted by any worker, so the fit ends; what was booked for it stays "
-        "booked. The workers' logs say why."
+        "a partition's records could not be read or counted by any worker, so the fit ends; what was charged for it stays "
+        "charged. The workers' logs say why."
     )

@@ -14,7 +14,7 @@ class Progress(Protocol):
         """Take the share of the source's bytes, or partitions, that were read; None where nobody knows."""
 
     def counted(self, question: int, share: float) -> None:
-        """Take the share of the partitions that were counted for a question, numbered from 1; it may come from any thread."""
+        """Take the share of the partitions that were counted for a query, numbered from 1; it may come from any thread."""
 
 
 class Silent:

@@ -70,7 +70,7 @@ class Facts:
 
 
 def prepare() -> None:
-    """Import what answers take, which otherwise waits for the first question."""
+    """Import what answers take, which otherwise waits for the first query."""
     for package in ("hedgerow.boosting", "hedgerow.trees"):
         import_module(package)
 

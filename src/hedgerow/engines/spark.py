@@ -32,7 +32,7 @@ from hedgerow.table import Candidates, Keep, PartitionedTable, Reading, Share, T
 
 __all__ = ["SparkEngine", "SparkSource"]
 
-MANY_CELLS = 1 << 22  # of all answers to a question: from here on they are added up where they are
+MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added up where they are
 LOOK = 0.2  # seconds between two looks at how far a job is
 
 
@@ -147,7 +147,7 @@ def _facts(rows: Any, jobs: Jobs, told: Callable[[float | None], None]) -> list[
 class SparkEngine:
     """Asks the executors of a cluster; what a lost one held is read and carried out anew by another one.
 
-    A question is a job with a task for each partition, which is sent the commands that it has not seen yet and maps codes and
+    A query is a job with a task for each partition, which is sent the commands that it has not seen yet and maps codes and
     margins from its executor's disk. Partitions that lack earlier commands say so, and are sent all; those that are not on that
     disk are encoded again where they are asked next.
 
@@ -162,7 +162,7 @@ class SparkEngine:
     jobs : Jobs
         What runs jobs.
     progress : Progress
-        Whoever shows how far questions are.
+        Whoever shows how far queries are.
     wire : Wire
         Where bytes and tasks are counted.
     """
@@ -262,7 +262,7 @@ class Jobs:
         if stuck:
             self._context.cancelJobGroup(group)
             raise EngineError(
-                f"no task finished for {self._timeout:g} seconds, so the fit ends; what was booked for it stays booked. See to "
+                f"no task finished for {self._timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to "
                 "the executors, and pass a larger timeout= if partitions take longer."
             )
         if errors:
@@ -306,8 +306,8 @@ def _error_of(error: Exception) -> EngineError:
     if isinstance(error, HedgerowError):
         return EngineError(str(error))
     return EngineError(
-        "a partition's records could not be read or counted by any executor, so the fit ends; what was booked for it stays "
-        "booked. The executors' logs say why."
+        "a partition's records could not be read or counted by any executor, so the fit ends; what was charged for it stays "
+        "charged. The executors' logs say why."
     )
 
 

@@ -71,16 +71,16 @@ class _OnDisk:
             raise _unkept() from None
         if checksums.of(array) != self.checksum:
             raise EngineError(
-                "a file of codes that was put on disk was altered there, so what was asked ends; what was booked for it stays "
-                "booked. Pass a folder that nobody else writes to as spill=, or a larger memory=."
+                "a file of codes was altered on disk, so the operation ends; what was charged for it stays "
+                "charged. Pass a folder that nobody else writes to as spill=, or a larger memory=."
             )
         return array
 
 
 def _unkept() -> EngineError:
     return EngineError(
-        "codes of records could not be put on disk, or not be read back, so what was asked ends; what was booked for it stays "
-        "booked. Pass a folder with more room, which nobody clears, as spill=, or a larger memory=."
+        "codes of records could not be written to disk, or not be read back, so the operation ends; what was charged for it stays "
+        "charged. Pass a folder with more room, which nobody clears, as spill=, or a larger memory=."
     )
 
 

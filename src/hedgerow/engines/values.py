@@ -20,7 +20,7 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """A question to records whose answers add up: how many of them have each value.
+    """A query to records whose answers add up: how many of them have each value.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What a table in partitions is told and asked, as values: all of it public or released.
 
-A command changes what later questions see of each record; a question has a sum over records for an answer. What a partition
-answers is a function of its records, the commands and the question alone, so whoever has these can answer, also for another
+A command changes what later queries see of each record; a query has a sum over records for an answer. What a partition
+answers is a function of its records, the commands and the query alone, so whoever has these can answer, also for another
 worker that was lost.
 """
 
@@ -194,7 +194,7 @@ class Nodes:
 
 
 class Command(Protocol):
-    """What changes what later questions see of every record."""
+    """What changes what later queries see of every record."""
 
     def apply(self, records: Records) -> None:
         """Change it."""
@@ -394,13 +394,13 @@ class Task:
     n_classes : int
         How many classes there are.
     commands : tuple of (int, Command)
-        The commands by their numbers, which rise from 1; those that no later one and no question needs may be absent.
+        The commands by their numbers, which rise from 1; those that no later one and no query needs may be absent.
     end : int
         The number of the last command that was given, also where it is absent.
     question : Question
         What is asked.
     live : frozenset of str
-        The names of what a memo must keep for later questions, beside codes, classes and margins.
+        The names of what a memo must keep for later queries, beside codes, classes and margins.
     since : int
         The commands up to this number were left out: they were sent before.
     """
@@ -453,6 +453,6 @@ class Task:
         for name in set(memo.arrays) - self.live - {CODES, LABELS, MARGINS}:
             del memo.arrays[name]
         answer = self.question.answer(records)
-        records.update_margins()  # a question that reads no margins leaves the votes for later ones
+        records.update_margins()  # a query that reads no margins leaves the votes for later ones
         memo.position = self.end
         return answer

@@ -1,4 +1,4 @@
-"""Records in partitions, wherever these are: one question at a time, whose answers are added up."""
+"""Records in partitions, wherever these are: one query at a time, whose answers are added up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from hedgerow.threads import for_each
 __all__ = ["Engine", "PartitionedTable"]
 
 
-MOST_CELLS = 1 << 23  # of one question about histograms: 64 MiB in every partition's answer
+MOST_CELLS = 1 << 23  # of one query about histograms: 64 MiB in every partition's answer
 BLOCK_CELLS = 1 << 18  # that are worked on together
 
 
@@ -78,7 +78,7 @@ class _Made:
 class PartitionedTable:
     """Records in partitions behind an engine; see ``Table`` for what it answers.
 
-    It keeps a log of what it was told. Every question goes to all partitions with that log, so an engine may ask any worker
+    It keeps a log of what it was told. Every query goes to all partitions with that log, so an engine may ask any worker
     that has a partition's records, and any one again.
 
     Parameters
@@ -236,7 +236,7 @@ class PartitionedTable:
         self._end += 1
 
     def _ask(self, question: Question) -> Integers:
-        """Put a question to all partitions, and drop the commands that made what nobody holds any more."""
+        """Put a query to all partitions, and drop the commands that made what nobody holds any more."""
         with self._lock:
             kept, live = set(), set()
             for made in list(self._made):

@@ -34,11 +34,11 @@ class Table(Protocol):
     - Of a regression, the label is the code of an outcome, from 0 up, and all labelled records are of one class. Rules of
       channels are told the code; frontiers know the class alone.
     - Every answer is a sum over records of integers that depend on one record each, so neither the order of the records nor
-      how they are divided among parts, threads or machines changes it. It is exact, and the same for the same questions.
+      how they are divided among parts, threads or machines changes it. It is exact, and the same for the same queries.
     - What it is told (coins, rules, votes, tests, merges) is public or released, and so is the number of nodes of a frontier.
     - Answers are not private: only a curator asks a table, charges first and adds noise. Nothing is drawn here but the coins,
       whose key draws nothing else.
-    - ``merge``, ``update_margins`` and the votes of ``sums`` change what later questions see. They change every record or,
+    - ``merge``, ``update_margins`` and the votes of ``sums`` change what later queries see. They change every record or,
       interrupted, any of them: whoever asked then asks no more. No other method has an effect, and a frontier stays what it
       was when it was made.
     """

@@ -1,4 +1,4 @@
-"""The sum of what partitions answer: each of them once, or nothing."""
+"""The sum of the answers of partitions: each of them once, or nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Partial", "Total", "Wire", "combined", "narrowed"]
 
 @dataclass(frozen=True, eq=False)
 class Partial:
-    """The sum of what some partitions answered; those that need the whole log before they can, and those that were not there."""
+    """The sum of some partitions' answers; the partitions that need the whole log first, and those that are missing."""
 
     places: tuple[int, ...]
     sum: npt.NDArray[np.integer] | None
@@ -67,7 +67,7 @@ class Total:
     Parameters
     ----------
     partitions : int
-        How many answers there must be.
+        The number of answers.
     """
 
     def __init__(self, partitions: int) -> None:
@@ -76,7 +76,7 @@ class Total:
         self._lock = threading.Lock()
 
     def add(self, partial: Partial) -> None:
-        """Add the answers of some partitions, or raise EngineError where one answered before."""
+        """Add the answers of some partitions, or raise EngineError if one of them answered before."""
         with self._lock:
             if len(set(partial.places)) < len(partial.places) or not self.missing.issuperset(partial.places):
                 raise _twice()
@@ -93,7 +93,7 @@ class Total:
 
 
 class Wire:
-    """How many tasks and bytes of them went to workers, and bytes of answers came back; for ``benchmarks/scaling.py``."""
+    """The number of tasks, their bytes to workers, and the bytes of answers; for ``benchmarks/scaling.py``."""
 
     def __init__(self) -> None:
         self.sent = self.received = self.tasks = 0

@@ -82,7 +82,7 @@ class DaskSource:
     def check(self, schema: Schema, layout: Layout) -> None:
         """Raise SchemaError unless the columns and their declared types are the schema's; no partition is read.
 
-        Workers begin to import what they will need. Those that may read ids of persons otherwise are an EngineError.
+        Workers begin their imports. A worker that may read ids of persons differently is an EngineError.
         """
         run_on_workers(self.client, _prepare)  # they are idle while a fit is planned
         if layout.group is not None:
@@ -92,7 +92,7 @@ class DaskSource:
         read_labels(y, schema.labels)
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a reading has them; codes stay on the workers."""
+        """Return the records of one reading; codes stay on the workers."""
         whose = None if keep is None else self._whose(layout, keep)
         encode = partial(self._each, _encode, (reading, layout, self.checksums.key, whose))
         made = rows = encode()
@@ -128,7 +128,7 @@ class DaskSource:
         ]
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        """Return how many records have each value, of those that ``keep`` does not leave out; workers count them."""
+        """Return the number of records with each value, without those that ``keep`` leaves out; workers count them."""
         whose = chosen = None
         if keep is not None:
             whose = self._whose(layout, keep)
@@ -148,7 +148,7 @@ class DaskSource:
             self.client.cancel(made)
 
     def _chosen(self, made: Sequence[Future], keep: Keep, found: Sequence[Fact]) -> list[Chosen]:
-        """Return which records of each partition count, which the workers know by their persons."""
+        """Return which records of each partition count, by the ids of persons that workers hold."""
         facts = remote.placed(found)
 
         def ask(share: Share) -> list[Candidates]:
@@ -160,7 +160,7 @@ class DaskSource:
         return Whose(kind_of(self.frame._meta[layout.group]), unicode_version(), keep.part)
 
     def _check_unicode(self) -> None:
-        """Raise EngineError where a worker may read one text as another id; those that come later are held to it by each task."""
+        """Raise EngineError if a worker may read one text as another id; each task checks this for workers that come later."""
         try:
             found = self.client.run(unicode_version, callback_timeout=self.timeout)
         except (OSError, TimeoutError):
@@ -175,7 +175,7 @@ class DaskSource:
         places: Sequence[int] | None = None,
         own: Sequence[Any] | None = None,
     ) -> list[Future]:
-        """Return what workers make of each partition, or of some, with an argument of its ``own`` where there are any."""
+        """Return the results of workers for each partition, or for some, with an argument of its ``own`` if there are any."""
         delayed = import_module("dask").delayed
         given, parts = delayed(arguments, pure=False), self.frame.to_delayed()
         if own is not None and len(own) != len(parts):
@@ -194,7 +194,7 @@ class DaskSource:
         progress: Progress,
         own: Sequence[tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        """Return what is asked of each of these, in their order; an answer that was lost with its worker is asked for again."""
+        """Return the results of these, in their order; a result that was lost with its worker is computed again."""
         each: Sequence[tuple[Any, ...]] = [()] * len(made) if own is None else own
         answers: dict[int, Any] = {}
         patience = Patience(self.timeout)
@@ -211,10 +211,10 @@ class DaskSource:
 
 
 class DaskEngine:
-    """Asks the workers of a cluster; what a lost worker held is read and carried out anew by another one.
+    """Queries the workers of a cluster; if a worker is lost, another one reads its partitions and repeats its commands.
 
     Workers hold the partitions. A query is one task for each worker, which gets the commands that it has not seen yet and adds
-    up what its partitions answer. Partitions that lack earlier commands say so, and are sent all; those that are not there are
+    up its partitions' answers. Partitions that lack earlier commands report it and are sent all; missing partitions are
     encoded again.
 
     Parameters
@@ -230,9 +230,9 @@ class DaskEngine:
     timeout : float
         Seconds without an answer after which the fit ends with an EngineError.
     progress : Progress
-        Whoever shows how far queries are.
+        The display of progress.
     wire : Wire
-        Where bytes and tasks are counted.
+        The counter of bytes and tasks.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class DaskEngine:
     ) -> None:
         self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
         self._timeout, self._progress, self._wire = timeout, progress, wire
-        self._sent: dict[str, int] = {}  # the last command of each log that workers were told
+        self._sent: dict[str, int] = {}  # the last command of each log that workers got
         self._asked: list[Future] = []
         self._questions, self._tasks = count(1), count(1)
         self._closed = weakref.finalize(self, _tell, client, held.close, table)
@@ -257,13 +257,15 @@ class DaskEngine:
         """Return the sum of every partition's answer, each of them once."""
         total, question = Total(self._partitions), next(self._questions)
         news, patience, together = task.after(self._sent.get(task.log, 0)), Patience(self._timeout), True
-        while total.missing:  # those that lack commands, and answers that were lost with their worker, are asked again
+        while (
+            total.missing
+        ):  # partitions that lack commands, and answers that were lost with their worker, are queried again
             for partial_sum in self._answers(news, sorted(total.missing), patience, together):
                 total.add(partial_sum)
                 self._shares.absent(partial_sum.absent)
                 self._wire.received += 0 if partial_sum.sum is None else partial_sum.sum.nbytes
                 self._progress.counted(question, 1 - len(total.missing) / self._partitions)
-            news, together = task, False  # the whole log takes long: an answer of each partition shows that they get on
+            news, together = task, False  # the whole log takes long: an answer of each partition shows progress
         self._sent[task.log] = task.end
         return total.sum
 
@@ -317,7 +319,7 @@ class DaskEngine:
         ]
 
     def forget(self, log: str) -> None:
-        """Drop what workers remember of a log."""
+        """Drop the state of a log on the workers."""
         if self._sent.pop(log, None) is not None:
             _tell(self._client, held.forget, log)
 
@@ -330,15 +332,15 @@ class DaskEngine:
 
 
 def _tell(client: Any, work: Callable[[str], None], name: str) -> None:
-    """Let every worker do something; a scheduler that does not answer is not waited for."""
+    """Run something on every worker, without waiting for a scheduler that does not answer."""
     run_on_workers(client, _aside, work, name).join(GATHER)
 
 
 def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
-    """Ask every worker to run a coroutine function, and wait for none; return the thread that asks."""
+    """Start a coroutine function on every worker without waiting; return the thread that does so."""
 
     def ask() -> None:
-        with suppress(Exception):  # a client that is gone has nobody to tell
+        with suppress(Exception):  # a closed client has no workers
             client.run(work, *arguments, wait=False)
 
     telling = threading.Thread(target=ask, daemon=True)

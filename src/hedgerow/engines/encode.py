@@ -41,11 +41,11 @@ __all__ = [
 Found = tuple[Codes, Labels]
 Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
 
-FEWEST_AT_ONCE = 1 << 22  # records whose persons are told apart together: 40 bytes each
+FEWEST_AT_ONCE = 1 << 22  # records whose persons are compared together: 40 bytes each
 
 
 def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
-    """Return the codes and the classes of some records, and what their checksum is made of.
+    """Return the codes and the classes of some records, and the input of their checksum.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
@@ -58,7 +58,7 @@ def encoded(reading: Reading, X: Any, y: Any) -> tuple[Found, Found]:
 
 
 class Checksum:
-    """The checksum of codes, classes and ids of persons that come block by block, whatever the sizes of the blocks."""
+    """The checksum of codes, classes and ids of persons, block by block; it does not depend on the sizes of blocks."""
 
     def __init__(self, key: bytes) -> None:
         self._codes, self._labels, self._ids = (
@@ -78,14 +78,14 @@ class Checksum:
 
 
 class Checksums:
-    """What codes a source had, by a key of its own, so that a source that changed is not taken for what it was."""
+    """The checksums of a source's codes, by a key of its own, to detect a source that changed."""
 
     def __init__(self) -> None:
         self.key = os.urandom(32)
         self._known: dict[tuple[str, object], bytes] = {}
 
     def begin(self) -> Checksum:
-        """Return what takes the codes and classes of one pass."""
+        """Return the checksum that gets the codes and classes of one pass."""
         return Checksum(self.key)
 
     @property
@@ -94,7 +94,7 @@ class Checksums:
         return key_of_ids(self.key)
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
-        """Raise EngineError where a part of the source, read by the same name, had another checksum before."""
+        """Raise EngineError if a part of the source, with the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
 
@@ -108,7 +108,7 @@ CHANGED = "the records are not those that were read before"
 
 
 def changed() -> EngineError:
-    """Return the error of a source whose records are not what they were."""
+    """Return the error of a source whose records have changed."""
     return EngineError(
         f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
         "and written down), and make hr.Records anew."
@@ -116,9 +116,9 @@ def changed() -> EngineError:
 
 
 def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
-    """Raise EngineError where a code is beyond its feature's: kernels count by codes without another look.
+    """Raise EngineError if a code is beyond its feature's codes: kernels do not check them again.
 
-    Codes follow from the schema, so this means that something altered them. From here on, checksums see to them on disk.
+    Codes follow from the schema, so such a code was altered. From here on, checksums protect codes on disk.
     """
     most = np.zeros(codes.shape[1], dtype=codes.dtype)
     largest(codes, most)
@@ -129,7 +129,7 @@ def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
 
 
 def check_number(records: int) -> None:
-    """Raise ConfigurationError where there are more records than sums stay exact for."""
+    """Raise ConfigurationError if there are too many records for exact sums."""
     if records >= MOST_RECORDS:
         raise ConfigurationError(f"a table holds fewer than {MOST_RECORDS} records, so that its sums stay exact.")
 
@@ -143,7 +143,7 @@ def partitions_of(
     told: Callable[[float | None], None],
     keep: Keep | None = None,
 ) -> list[Partition]:
-    """Return all records as partitions of at most so many rows, which the spill keeps.
+    """Return all records as partitions of at most this many rows, which the spill keeps.
 
     Records that ``keep`` leaves out have no class; ids of persons are dropped before this returns.
     """
@@ -202,7 +202,7 @@ def in_part(block: Block, missing: Sequence[str], part: PersonPart | None, ids: 
 
 
 def _cells(block: Block, missing: Sequence[str]) -> Cells:
-    """Return the ids of a block's persons as they stand."""
+    """Return the ids of a block's persons as they are written."""
     groups = read_groups(block.groups, len(block.y), missing, warn=False)
     assert groups is not None
     assert groups.cells is not None
@@ -212,12 +212,12 @@ def _cells(block: Block, missing: Sequence[str]) -> Cells:
 def counted_of(
     blocks: Callable[[], Iterable[Block]], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
 ) -> Iterator[tuple[Block, npt.NDArray[np.bool_]]]:
-    """Yield blocks, which are read twice, each with which of its records count, whether they have a label or not.
+    """Yield blocks, which are read twice, each with a mask of the records that count, with or without a label.
 
     Raises
     ------
     EngineError
-        Where the second time a record is not of the person that it was of the first time: more could count than may.
+        If a record has another person in the second reading: then too many records could count.
     """
     parts: list[Part] = []
     whose: list[bytes] = []

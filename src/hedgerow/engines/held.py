@@ -1,4 +1,4 @@
-"""Partitions that a worker process keeps between queries, with what logs made of them."""
+"""Partitions that a worker process keeps between queries, with the state of each log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hedgerow.threads import for_each, single
 
 __all__ = ["answered", "close", "forget", "hold"]
 
-MOST_TABLES = 4  # that a process keeps: the oldest gives way, as a driver that died never closes its own
+MOST_TABLES = 4  # that a process keeps: the oldest is dropped, because a dead driver never closes its own
 MOST_LOGS = 4  # of a table
 
 
@@ -50,7 +50,7 @@ class Held:
                 self._partitions[facts.place] = Partition(facts.first_row, arrays)
 
     def answer(self, task: Task, place: int) -> Partial:
-        """Return what one partition answers, or why it cannot."""
+        """Return the answer of one partition, or why it cannot answer."""
         partition = self._partitions.get(place)
         if partition is None:
             return Partial((), None, absent=(place,))
@@ -68,11 +68,11 @@ class Held:
             return memos.setdefault(place, Memo(self._spill.arrays()))
 
     def forget(self, log: str) -> None:
-        """Drop what a log made of the partitions."""
+        """Drop the partitions' state of a log."""
         with self._lock:
             memos = self._memos.pop(log, {})
         for memo in memos.values():
-            with memo.lock:  # a task that nobody waits for any more may still use it
+            with memo.lock:  # an abandoned task may still use it
                 memo.arrays.clear()
                 memo.position = 0
 
@@ -91,7 +91,7 @@ _LOCK = threading.RLock()
 
 
 def _held(table: str, folder: str | os.PathLike[str] | None, memory: int) -> Held:
-    """Return what this process holds of a table; older tables give way to a new one."""
+    """Return this process's partitions of a table; a new table replaces the oldest ones."""
     with _LOCK:
         if table not in _TABLES:
             for old in list(_TABLES)[: -MOST_TABLES + 1]:
@@ -103,12 +103,12 @@ def _held(table: str, folder: str | os.PathLike[str] | None, memory: int) -> Hel
 
 
 def hold(table: str, facts: Facts, rows: Rows, folder: str | os.PathLike[str] | None, memory: int) -> None:
-    """Keep a partition of a table; all tables of this process share so many bytes of memory, and then a folder."""
+    """Keep a partition of a table; all tables of this process share this many bytes of memory, and then a folder."""
     _held(table, folder, memory).put(facts, rows)
 
 
 def answered(table: str, places: Sequence[int], packed: bytes, threads: int) -> Partial:
-    """Return what some partitions of a table answer together, on so many threads: a function of their records and the task."""
+    """Return the sum of some partitions' answers, on this many threads: a function of their records and the task."""
     task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
     held, partials = _TABLES.get(table), list[Partial]()
     if held is None:
@@ -123,13 +123,13 @@ def answered(table: str, places: Sequence[int], packed: bytes, threads: int) -> 
 
 
 def forget(log: str) -> None:
-    """Drop what this process made of partitions under a log."""
+    """Drop this process's state of a log."""
     for held in list(_TABLES.values()):
         held.forget(log)
 
 
 def close(table: str) -> None:
-    """Drop all that this process holds of a table."""
+    """Drop this process's partitions of a table."""
     held = _TABLES.pop(table, None)
     if held is not None:
         held.close()

@@ -1,4 +1,4 @@
-"""Checks of arrays at about the speed at which memory is read: sums of what is put on disk, and the ends of codes."""
+"""Checks of arrays at about the speed of memory: checksums of files, and the largest codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["block_sums", "largest"]
 def block_sums(words, keys, out):
     """Write the multilinear hash of each block of words: the upper half of sum(keys[i] * words[i]) modulo 2**64.
 
-    With keys that nobody knows, two different blocks have the same one with probability 2**-32 (Lemire and Kaser, "Strongly
+    With secret keys, two different blocks have the same hash with probability 2**-32 (Lemire and Kaser, "Strongly
     universal string hashing is fast", The Computer Journal 57(11), 2014, multilinear hashing without its constant).
     IN words (words,) uint32, keys (words of a block,) uint64.  OUT out (blocks,) uint32.
     """

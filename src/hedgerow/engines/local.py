@@ -26,16 +26,16 @@ FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 19  # of a partition
 
 
 class LocalEngine:
-    """Asks partitions side by side, on threads: kernels run without the interpreter lock.
+    """Queries partitions in parallel, on threads: kernels run without the interpreter lock.
 
     Parameters
     ----------
     partitions : sequence of Partition
         The partitions, at least one.
     spill : Spill
-        Where what was made of them is kept.
+        The storage of their state.
     progress : Progress
-        Whoever shows how far queries are.
+        The display of progress.
     """
 
     def __init__(self, partitions: Sequence[Partition], spill: Spill, progress: Progress) -> None:
@@ -58,12 +58,12 @@ class LocalEngine:
         return total.sum
 
     def forget(self, log: str) -> None:
-        """Drop what was remembered of a log."""
+        """Drop the state of a log."""
         for memo in self._memos.pop(log, ()):
             memo.arrays.clear()
 
     def close(self) -> None:
-        """Drop everything, and remove what was spilled."""
+        """Drop everything, and remove spilled files."""
         self._memos.clear()
         self._partitions.clear()
         self._spill.close()

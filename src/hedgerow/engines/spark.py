@@ -162,9 +162,9 @@ class SparkEngine:
     jobs : Jobs
         What runs jobs.
     progress : Progress
-        Whoever shows how far queries are.
+        The display of progress.
     wire : Wire
-        Where bytes and tasks are counted.
+        The counter of bytes and tasks.
     """
 
     def __init__(

@@ -49,7 +49,7 @@ class Engine(Protocol):
         """Return the sum of every partition's answer, each of them once; draw nothing."""
 
     def forget(self, log: str) -> None:
-        """Drop what was remembered of a log."""
+        """Drop the state of a log."""
 
     def close(self) -> None:
         """Drop all that was kept of the records; nothing is asked any more."""

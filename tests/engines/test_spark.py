@@ -10,7 +10,7 @@ import pytest
 from clusters import executors, spark_frame
 from random_records import CASES, estimator, random_records, saved
 from whole_analysis import asked
-from workers import KILLED, killed_at_every_question
+from workers import KILLED, KillAt, killed_at_every_question
 
 import hedgerow as hr
 from hedgerow.engines.shelves import Shelves
@@ -56,6 +56,16 @@ def test_an_executor_killed_at_every_question_changes_nothing(case, spark, tmp_p
         return hr.Records.from_spark(frame, label="label"), *as_read(frame)
 
     assert killed_at_every_question(case, records_of, partial(executors, spark), tmp_path) >= 4
+
+
+def test_progress_tells_every_query(spark, tmp_path):
+    """Also one whose job ends before anybody looks at how far it is."""
+    schema, X, y, records = on_spark(spark, random_records(7), tmp_path / "frame")
+    here, there = KillAt(0, list), KillAt(0, list)
+    estimator("edprf", schema).fit(records.with_progress(there))
+    table = pa.Table.from_pandas(X.assign(label=y), preserve_index=False)
+    estimator("edprf", schema).fit(hr.Records.from_batches(lambda: [table], label="label").with_progress(here))
+    assert there.last == here.last > 1
 
 
 def test_many_answers_are_added_up_on_the_executors(spark, tmp_path, monkeypatch):

@@ -186,6 +186,7 @@ class SparkEngine:
             absent -= places
             absent |= self._add(total, question, partial(self._sent_to, ask, sorted(places), packed))
         self._sent[task.log] = task.end
+        self._progress.counted(question, 1.0)  # a job that ends between two looks at it has told nothing
         return total.sum
 
     def _first(self, task: Task) -> list[bytes]:

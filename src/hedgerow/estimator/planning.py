@@ -81,7 +81,8 @@ class Planned(BaseEstimator):  # type: ignore[misc]
         The ledger that is charged for the fit's plan before anything is drawn.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {}  # of the parameters that are not in COMMON
+    # Of the parameters that are not in COMMON. A class states those of its own; it gets those of its parents besides.
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
     variant: str = "private"
 
@@ -101,6 +102,11 @@ class Planned(BaseEstimator):  # type: ignore[misc]
         self.records_per_person = records_per_person
         self.random_state = random_state
         self.ledger = ledger
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        stated = (vars(kind).get("_constraints", {}) for kind in reversed(cls.__mro__))
+        cls._constraints = {name: rule for rules in stated for name, rule in rules.items()}
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with an error that names the called class and the alternatives.

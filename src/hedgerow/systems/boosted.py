@@ -47,7 +47,6 @@ class BoostedSystem(BoostingClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **BoostingClassifier._constraints,
         "n_estimators": WholeNumber(1, 10_000, or_none=True),
         "max_bins": WholeNumber(2, 1024, or_none=True),
     }
@@ -117,10 +116,7 @@ class PaperBooster(BoostedSystem):
         certificate says that no guarantee holds, and why.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **BoostedSystem._constraints,
-        "variant": Choice(("private", "published")),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"variant": Choice(("private", "published"))}
 
     def __init__(
         self,

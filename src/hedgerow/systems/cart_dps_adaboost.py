@@ -70,7 +70,6 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperBooster._constraints,
         "max_depth": WholeNumber(1, 16, or_none=True),
         "subspace": WholeNumber(1, 100_000, or_none=True),
         "criterion": Choice(("max", "error", "gini")),

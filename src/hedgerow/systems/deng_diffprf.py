@@ -50,10 +50,7 @@ class DengDiffPRFClassifier(IntervalForest):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **IntervalForest._constraints,
-        "levels": Choice(tuple(LEVELS)),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"levels": Choice(tuple(LEVELS))}
 
     def __init__(
         self,

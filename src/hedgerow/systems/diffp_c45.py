@@ -66,7 +66,6 @@ class DiffPC45Classifier(PaperTree):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperTree._constraints,
         "criterion": Choice(tuple(SCORES)),
         "split": Choice(("merged", "separate")),
         "pruning": Choice(tuple(PRUNINGS)),

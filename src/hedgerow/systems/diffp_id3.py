@@ -49,10 +49,7 @@ class DiffPID3Classifier(PaperTree):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperTree._constraints,
-        "criterion": Choice(tuple(SCORES)),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"criterion": Choice(tuple(SCORES))}
 
     def __init__(
         self,

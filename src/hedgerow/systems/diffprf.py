@@ -55,7 +55,6 @@ class DiffPRFClassifier(PaperForest):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperForest._constraints,
         "criterion": Choice(tuple(SCORES)),
         "assignment": Choice(BOOTSTRAPS),
     }

@@ -46,7 +46,6 @@ class DiffPRFLinearClassifier(IntervalForest):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **IntervalForest._constraints,
         "slope": WholeNumber(0, 1000),
         "constant": WholeNumber(0, 1000),
     }

@@ -35,7 +35,6 @@ class IntervalForest(PaperForest):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperForest._constraints,
         "split": Choice(tuple(SPLITS)),
         "assignment": Choice(BOOTSTRAPS),
     }

@@ -52,10 +52,7 @@ class DPAdaBoostClassifier(PaperBooster):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperBooster._constraints,
-        "attribute": Choice(("selected", "random")),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"attribute": Choice(("selected", "random"))}
 
     def __init__(
         self,

@@ -72,7 +72,6 @@ class DPAdaClassifier(PaperBooster):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperBooster._constraints,
         "schedule": Choice(tuple(SCHEDULES)),
         "voting": Choice(tuple(VOTES)),
         "ties": Choice(("each", "shared", "one")),

@@ -54,7 +54,7 @@ class PFDPDTClassifier(PaperTree):
     (False, True)
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {**PaperTree._constraints, "stop": Choice(("auto", *STOPS))}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"stop": Choice(("auto", *STOPS))}
 
     def __init__(
         self,
@@ -172,8 +172,6 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):
     >>> model.certificate_.holds
     True
     """
-
-    _constraints: ClassVar[Mapping[str, Constraint]] = {**PFDPDTClassifier._constraints, **PaperForest._constraints}
 
     def __init__(
         self,

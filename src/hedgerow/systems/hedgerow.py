@@ -141,7 +141,6 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **BoostingClassifier._constraints,
         "n_estimators": WholeNumber(1, 10_000, or_none=True),
         "max_bins": WholeNumber(2, FINE, or_none=True),
         "monotonic_cst": Signs(),

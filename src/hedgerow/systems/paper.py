@@ -122,10 +122,7 @@ class PaperForest(PaperTree):
         Number of trees. None: the system's default.
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperTree._constraints,
-        "n_estimators": WholeNumber(1, 100_000, or_none=True),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"n_estimators": WholeNumber(1, 100_000, or_none=True)}
 
     def __init__(
         self,

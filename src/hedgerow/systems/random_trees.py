@@ -54,10 +54,7 @@ class RandomTreesClassifier(PaperForest):
     (True, (2000,))
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperForest._constraints,
-        "rule": Choice(tuple(CANDIDATES)),
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"rule": Choice(tuple(CANDIDATES))}
 
     def __init__(
         self,

@@ -57,7 +57,6 @@ class SmoothBoostClassifier(BoostedSystem):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **BoostedSystem._constraints,
         "weights": Choice(tuple(WEIGHTS)),
         "max_depth": WholeNumber(1, 16),
         "candidates": Choice(tuple(CANDIDATES)),

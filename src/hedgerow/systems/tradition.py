@@ -58,7 +58,6 @@ class TraditionClassifier(PaperTree):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **PaperTree._constraints,
         "split": Choice(tuple(SELECTIONS)),
         "leaf": Choice(tuple(LEAVES)),
         "reading": Choice(("halved", "undivided")),

@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.analysis import private_schema, ranges
 from hedgerow.analysis.grids import RangeGrid as Cells
 from hedgerow.analysis.ranges import RangePlan
-from hedgerow.audit import RangeGrid, exact_law, worst_loss
+from hedgerow.audit import Grid, exact_law, worst_loss
 from hedgerow.mechanisms import Geometric
 from hedgerow.schema.columns import read_records
 
@@ -147,7 +147,7 @@ def law_of(labels, plan):
     def once(replay):
         return repr(plan.release(columns, cells, replay))
 
-    return exact_law(once, RangeGrid((1,), (0, 9)))
+    return exact_law(once, Grid((1,), (0, 9)))
 
 
 def test_the_exact_law_of_an_outcomes_range_on_neighbors(monkeypatch):

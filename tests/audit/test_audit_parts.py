@@ -35,7 +35,7 @@ from hedgerow.trees import (
     NoisyMinority,
     NoisySize,
     PessimisticPruning,
-    Poisson,
+    PoissonSample,
     RandomTest,
     Recipe,
     SelectCutsThenTest,
@@ -147,8 +147,8 @@ CASES = {
     "random, forest": Case(Recipe(split=RandomTest(), levels=LeafShare(ONE)), 0.5, trees=2, most=1, whole=False),
     "subspace": Case(Recipe(subspace=Subspace(), assign=SHARED), 0.6, most=1, **WIDE),
     "subspace, hidden draws": Case(Recipe(subspace=Subspace(), assign=SHARED), 0.5, most=1, whole=False, **WIDE),
-    "poisson": Case(Recipe(assign=Poisson(Fraction(1, 2))), 0.35, whole=False),
-    "poisson, counts": Case(Recipe(assign=Poisson(Fraction(1, 2)), leaf=NoisyCounts()), 0.6, depth=0, whole=False),
+    "poisson": Case(Recipe(assign=PoissonSample(Fraction(1, 2))), 0.35, whole=False),
+    "poisson, counts": Case(Recipe(assign=PoissonSample(Fraction(1, 2)), leaf=NoisyCounts()), 0.6, depth=0, whole=False),
     "histograms": Case(
         Recipe(assign=SHARED, split=NoisyHistograms(), levels=SPLITS_FIRST), 0.9, most=1, types=BINARY[:6:5]
     ),

@@ -24,7 +24,7 @@ from hedgerow.mechanisms.kernels import open_stream
 from hedgerow.privacy.events import Pure
 from hedgerow.privacy.exact import Dyadic
 from hedgerow.published.noise import Laplace, Permutation, Resample
-from hedgerow.trees import AllRecords, Forest, NoisyMinority, Poisson, Recipe, SelectLabel
+from hedgerow.trees import AllRecords, Forest, NoisyMinority, PoissonSample, Recipe, SelectLabel
 
 
 def law_of(records: tuple, fit: Callable[[tuple, Randomness], Forest] = grow) -> dict:
@@ -95,7 +95,7 @@ def test_a_poisson_sample_costs_its_amplified_budget():
     """Five records of one class and one of the other: the loss is just below epsilon, and above it at a larger budget."""
 
     def loss(epsilon: Fraction) -> float:
-        recipe = Recipe(assign=Poisson(Fraction(3, 4)))
+        recipe = Recipe(assign=PoissonSample(Fraction(3, 4)))
         laws = [
             law_of(d, lambda records, source: grow(records, source, recipe=recipe, depth=0, epsilon=epsilon))
             for d in (((0, 0, 0),) * 5, ((0, 0, 0),) * 5 + ((0, 0, 1),))

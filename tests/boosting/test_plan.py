@@ -27,7 +27,7 @@ from hedgerow.trees import (
     Multiway,
     NoisyCounts,
     NoisySize,
-    Poisson,
+    PoissonSample,
     RandomTest,
     Recipe,
     SelectLabel,
@@ -66,7 +66,7 @@ RECIPES = {
     "subspace": recipe(subspace=Subspace(1)),
     "sizes": recipe(stop=NoisySize()),
 }
-SAMPLES = {"weighted": recipe(assign=Weighted(HALF)), "poisson": recipe(assign=Poisson(Fraction(1, 3)))}
+SAMPLES = {"weighted": recipe(assign=Weighted(HALF)), "poisson": recipe(assign=PoissonSample(Fraction(1, 3)))}
 
 
 def plan_of(parts, epsilon=Fraction(1), delta=Fraction(0), adjacency="add-remove", rounds=4, max_depth=2):

@@ -13,7 +13,7 @@ __all__ = ["available_threads", "for_each", "for_slices", "single"]
 
 Item = TypeVar("Item")
 
-FEW_ROWS = 1 << 13  # fewer are not worth a second thread
+FEW_ROWS = 1 << 13  # fewer take longer on two threads
 
 _here = (
     threading.local()

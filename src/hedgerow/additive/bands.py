@@ -44,7 +44,7 @@ class Response:
         total = measured.noise**2 + self.level + TINY
         self._weight, self._pull = self.level**2 / total, self.level * measured.gradient / total
         self._taken = self.level / total
-        # How far gradients follow an error of the curve: of a classifier as far as noise moves them, and not chance.
+        # How far gradients follow an error of the curve: for a classifier only by the noise's share of their variance.
         self.shown = self.level if linear else SHOWN * self.level * measured.noise**2 / total
         self.variance = variance_of(measured, steps)
         self._evidence = np.zeros(1)
@@ -68,7 +68,7 @@ class Response:
 
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
-    """Return the variance that noise adds to each code of a feature's curve less its mean, (codes, columns), in squared votes.
+    """Return the variance from noise of each code of a feature's curve minus its mean, (codes, columns), in squared votes.
 
     ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
     cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
@@ -108,7 +108,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
 
 
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
-    """Return how a curve follows the mean gradient of its visits, moved back to where it stood before the first."""
+    """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
     level = np.mean([visit.curvature for visit in pool], axis=0)
     needed = np.mean([visit.gradient + level * (visit.said - pool[0].said) for visit in pool], axis=0)
     noise, curvature_noise = (
@@ -120,7 +120,7 @@ def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior)
 
 
 def _means(term: Term, feature: int, mass: Floats) -> Floats:
-    """Return how much each code of a feature counts in the cells and codes of a term that reads it, (cells * codes, codes)."""
+    """Return the weight of each code of a feature in the cells and codes of a term that reads it, (cells * codes, codes)."""
     axis = term.features.index(feature)
     if axis == len(term.cuts):
         return np.tile(np.eye(len(mass)), (len(term.votes), 1))
@@ -133,7 +133,7 @@ class _Errors:
     """The joint covariance of four errors of one column of a curve.
 
     These are the errors of the curve, of its terms without cuts, of these before the first pooled visit, and of the sum of
-    the pooled gradients. An error shows in part in later gradients, whose steps take that part back: so errors do not add up.
+    the pooled gradients. Later gradients show a part of an error, and their steps correct it, so errors do not add up.
     """
 
     def __init__(self, codes: int) -> None:
@@ -141,7 +141,7 @@ class _Errors:
         self._covariance = np.zeros((4 * codes, 4 * codes))
 
     def scale(self, factor: float) -> None:
-        """Tell errors in other units: so many times what they were."""
+        """Convert errors to other units, by this factor."""
         self._covariance *= factor**2
 
     @property
@@ -152,7 +152,7 @@ class _Errors:
     def visit(
         self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
     ) -> None:
-        """Take a round without cuts, the last of ``count`` visits, whose gradients have noise of this variance, (codes,)."""
+        """Add a round without cuts, the last of ``count`` visits, whose gradients have noise of this variance, (codes,)."""
         one = np.eye(self._codes)
         none, level = 0 * one, np.diag(together.level[0, :, column])
         shown = np.diag(alone.shown[0, :, column])
@@ -166,7 +166,7 @@ class _Errors:
         self._take(move, np.vstack([by_itself + gain, by_itself + gain, none, one]), variance)
 
     def cut(self, response: Response, gain: Floats, means: Floats, column: int) -> None:
-        """Take a round with cuts: the curve follows its gradients by ``gain``, its cells average the curve by ``means``."""
+        """Add a round with cuts: the curve follows its gradients by ``gain``, its cells average the curve by ``means``."""
         move = np.eye(4 * self._codes)
         move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
         self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[..., column].reshape(-1))
@@ -181,7 +181,7 @@ def variance_of(measured: Measured, steps: Floats) -> Floats:
 
 
 def of_centred_classes(variance: Floats) -> Floats:
-    """Return the variances (..., columns) of steps less their mean over the classes, from the variances of the steps."""
+    """Return the variances (..., columns) of steps minus their mean over the classes, from the variances of the steps."""
     classes = variance.shape[-1]
     if classes == 1:
         return variance

@@ -1,4 +1,4 @@
-"""What each feature adds to the margin of an additive model, by itself and with others (docs/curves.md)."""
+"""The contribution of each feature to the margin of an additive model, by itself and with others (docs/curves.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Curve", "Pair", "condition", "curve_of", "explained", "noise_by_feat
 
 
 MOST_CELLS = 1024  # codes of a curve with a band
-SURE = 3  # records are seen where a curvature is above so many deviations of its noise
+SURE = 3  # records are visible where a curvature is above this many standard deviations of its noise
 RULE = (
     "a feature adds what its codes say more than the mean of their cell, and where it is cut what its side says more than the "
     "mean of both sides; means weigh cells by what was released of them"
@@ -31,7 +31,7 @@ RULE = (
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What a feature adds by itself: its partial dependence, averaged term by term over the other features."""
+    """The contribution of a feature by itself: its partial dependence, averaged term by term over the other features."""
 
     values: (
         Floats  # (codes, columns), log-odds (of two classes the second's), or in the outcome's unit, less their mean
@@ -47,7 +47,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """What two features add together beyond what each adds by itself."""
+    """The joint contribution of two features beyond that of each by itself."""
 
     first: int
     second: int
@@ -58,7 +58,7 @@ class Pair:
 
 
 def averaged(term: Term, features: tuple[int, ...]) -> Floats:
-    """Return how a term's cells count in its averages over all features but ``features``, (parts of these, cells * codes).
+    """Return the weights of a term's cells in averages over all features but ``features``, (parts of these, cells * codes).
 
     Averages weigh by the released masses. The parts of a feature are the sides of its cut, or the codes of the feature in bins.
     """
@@ -85,12 +85,12 @@ def places(term: Term, feature: int) -> Integers:
 
 
 def steps_of(model: AdditiveModel, term: Term) -> Floats:
-    """Return the votes of a term in what the model says, log-odds or outcomes, (cells * codes, columns)."""
+    """Return the votes of a term in the unit of predictions, log-odds or outcomes, (cells * codes, columns)."""
     return np.asarray(term.votes.reshape(-1, term.columns) / model.vote_steps)
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
-    """Return what a feature adds by itself, with its noise."""
+    """Return the contribution of a feature by itself, with its noise."""
     codes, columns = int(model.encoder.n_codes[feature]), len(model.start)
     terms = [term for term in model.terms if feature in term.features]
     mass, seen = _held(model, [term for term in terms if term.feature == feature], codes)
@@ -99,7 +99,7 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
         (row @ steps_of(model, term) for row, term in zip(rows, terms, strict=True)), np.zeros((codes, columns))
     )
     values -= mass @ values
-    if model.own is not model:  # the band is of what this fit's noise adds
+    if model.own is not model:  # the band is for this fit's noise
         own, part = curve_of(model.own, feature), list(codes_in(model.own.encoder, model.encoder))[feature]
         return Curve(values, None if own.deviation is None else own.deviation[part], mass, own.seen[part])
     deviation = None
@@ -126,7 +126,7 @@ def _held(model: AdditiveModel, terms: list[Term], codes: int) -> tuple[Floats, 
 
 
 def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
-    """Return what two features add together beyond what each adds by itself, with its noise; zeros where no term reads both."""
+    """Return the joint contribution of two features beyond that of each, with its noise; zeros if no term reads both."""
     shape = (*(int(model.encoder.n_codes[feature]) for feature in (first, second)), len(model.start))
     values, known = np.zeros(shape), knows_noise(model) and model.own is model
     variance = np.zeros(shape)
@@ -164,7 +164,7 @@ def _centred(term: Term, first: int, second: int) -> Floats:
 
 
 def explained(model: AdditiveModel, X: Any) -> Explanation:
-    """Return what each feature adds to the margin of each record; sums are exact, since all values are whole votes."""
+    """Return the contribution of each feature to the margin of each record; sums are exact, since all values are whole votes."""
     encoder = model.encoder
     codes = encoder.transform(X)
     contributions = np.zeros((*codes.shape, len(model.start)))
@@ -210,7 +210,7 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
 
 
 def condition(encoder: Encoder, cut: Cut) -> str:
-    """Return which records are on the first side of a cut, in words."""
+    """Return a description of the first side of a cut."""
     name = encoder.schema.names[cut.by]
     kind, edges = encoder.schema.features[name], encoder.edges[cut.by]
     if not isinstance(kind, Numeric):

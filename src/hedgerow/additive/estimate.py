@@ -34,23 +34,23 @@ REACHES = (
     (True, 0.3),
     (True, 1.0),
 )  # whether a curve is smooth; the range of dependence, as a share of the bins
-COMMON = 1.0  # the prior standard deviation of what all steps of a curve share
-SAME = 0.5  # visits are pooled anew from the last one where the trust in one curve is below this
+COMMON = 1.0  # the prior standard deviation of the common part of a curve's steps
+SAME = 0.5  # pooling restarts at the last visit if the probability of one curve is below this
 TINY = 1e-9
-FEW_CURVES = 16  # fewer are not worth a second thread
+FEW_CURVES = 16  # fewer take longer on two threads
 LITTLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 
 @dataclass(frozen=True)
 class Prior:
-    """How large steps are beforehand, in units of the loss's step.
+    """The prior of the size of steps, in units of the loss's step.
 
     Parameters
     ----------
     spreads : tuple of float
         Standard deviations of a step, each as likely as the others.
     common : float
-        The standard deviation of what all steps of a curve share.
+        The standard deviation of the common part of a curve's steps.
     """
 
     spreads: tuple[float, ...]
@@ -221,7 +221,7 @@ class Visit:
     curvature_noise: float
 
     def scaled(self, factor: float) -> Visit:
-        """Return it with gradients, and curves, in other units: so many times what they were."""
+        """Return it with gradients and curves in other units, by this factor."""
         return replace(self, gradient=factor * self.gradient, said=factor * self.said, noise=factor * self.noise)
 
 
@@ -238,7 +238,7 @@ class Visits:
         self._pools: dict[int, list[Visit]] = {}
 
     def rescale(self, factor: float) -> None:
-        """Tell gradients, and curves, in other units: so many times what they were."""
+        """Convert gradients and curves to other units, by this factor."""
         self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
 
     def steps(

@@ -68,9 +68,9 @@ def restored(
 
 
 def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
-    """Return whether every curve goes as it may after each of the terms: up with a feature whose sign is 1, down for -1.
+    """Return whether every curve is monotone after each of the terms: rising in a feature with sign 1, falling for -1.
 
-    A feature goes in the order of its codes; the last code, of missing values, stands outside it.
+    The order is that of the feature's codes; the last code, of missing values, is outside the order.
     """
     curves: dict[int, Integers] = {}
     for term in terms:
@@ -97,7 +97,7 @@ def _votes(array: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> Integers:
 
 
 def _table(array: npt.NDArray[Any] | None, columns: int) -> Integers:
-    """Return a table of whole numbers with so many columns, or raise FileFormatError."""
+    """Return a table of whole numbers with this many columns, or raise FileFormatError."""
     if array is None or array.dtype != np.int64 or array.ndim != 2 or array.shape[1] != columns:
         raise FileFormatError(DAMAGED)
     return array

@@ -1,4 +1,4 @@
-"""Kernels over records: what each adds at its margins, and terms added to the margins."""
+"""Kernels over records: each record's contribution at its margins, and terms that are added to margins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _quotient(number, inverse):
 
 @compiled
 def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_share, out):
-    """Write what each record adds to gradient and curvature of the weighted logistic loss, in units rounded towards zero.
+    """Write each record's part of gradient and curvature of the weighted logistic loss, in units rounded towards zero.
 
     p is the softmax of the margins, from a table of integers; t = 1 - p_y; the record weighs w = min(1, cap / t). It adds
     w ([y = k] - p_k) for each class k, then c w p_k (1 - p_k), or with ``by_share`` c w p_k, for c = curvature / 1000. A record

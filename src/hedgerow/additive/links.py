@@ -1,4 +1,4 @@
-"""How margins say outcomes: on the outcome's grid, on a grid of its log, or by the exponential of a margin.
+"""From margins to outcomes: on the outcome's grid, on a grid of its log, or by the exponential of a margin.
 
 A link is public: its tables follow from the outcome's range alone (docs/proofs/regression.md).
 """
@@ -30,7 +30,7 @@ COARSEST = 0.1  # of a value, the widest step of the grid of which a log is take
 
 @dataclass(frozen=True)
 class Link:
-    """A margin is a point of the outcome's grid; other links say otherwise.
+    """A margin is a point of the outcome's grid; other links override this.
 
     Residuals are codes of ``read`` less those of ``expected``.
     """
@@ -41,7 +41,7 @@ class Link:
 
     @property
     def vote_steps(self) -> float:
-        """How many votes a unit of ``scale`` is."""
+        """The number of votes in a unit of ``scale``."""
         return 1 / self.grid.step
 
     @property
@@ -54,15 +54,15 @@ class Link:
         return labels
 
     def expected(self, margins: Signed) -> Integers:
-        """Return the codes that margins (records,) say."""
+        """Return the predicted codes of margins (records,)."""
         return margins.astype(np.int64)
 
     def margin(self, mean: float) -> int:
-        """Return the margin that says a mean of codes."""
+        """Return the margin that predicts a mean of codes."""
         return round(mean)
 
     def outcomes(self, margins: Signed) -> Floats:
-        """Return the outcomes that margins (records,) say, in the outcome's unit and within its range."""
+        """Return the predicted outcomes of margins (records,), in the outcome's unit and within its range."""
         return self.grid.values(np.clip(margins, 0, self.grid.steps))
 
     def exported(self) -> OutcomeLog | OutcomeRange:
@@ -94,7 +94,7 @@ class LogOutcome(Link):
 
     @property
     def vote_steps(self) -> float:
-        """How many votes a log of 1 is."""
+        """The number of votes in a log of 1."""
         return self.grid.steps / math.log(self.grid.high / self.grid.low)
 
     @property
@@ -139,7 +139,7 @@ class LogLink(Link):
 
     @property
     def vote_steps(self) -> float:
-        """How many votes a log of 1 is."""
+        """The number of votes in a log of 1."""
         return VOTE_STEPS
 
     @property

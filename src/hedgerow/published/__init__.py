@@ -1,6 +1,6 @@
 """Published algorithms, literally: they read raw records, so no guarantee holds for what they release.
 
-Names are imported when they are first used, since each system's page speaks of them and a private fit needs none.
+Names are imported at first use, because a private fit needs none of them.
 """
 
 from __future__ import annotations

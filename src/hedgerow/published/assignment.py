@@ -1,4 +1,4 @@
-"""Which records each tree of a published forest reads, and what budget its paper gives the tree."""
+"""Which records each tree of a published forest reads, and its budget in the paper."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class Sampler(Protocol):
     """A rule that samples records for some trees."""
 
     def subsets(self, wrong: npt.NDArray[np.bool_], trees: int, randomness: Randomness) -> Subsets:
-        """Return the rows of each tree; ``wrong`` (records,) says where the trees so far, by vote, are wrong."""
+        """Return the rows of each tree; ``wrong`` (records,) marks where the vote of the trees so far is wrong."""
 
 
 class Assignment(Protocol):
-    """A rule that gives records and budget to all trees, in one or more phases."""
+    """A rule that assigns records and budget to all trees, in one or more phases."""
 
     def phases(self, trees: int) -> tuple[tuple[Sampler, int], ...]:
-        """Return who samples for how many trees, one phase after another."""
+        """Return the sampler and the number of trees of each phase."""
 
     def tree_budget(self, epsilon: Fraction, trees: int) -> Fraction:
         """Return the budget that the paper gives each tree."""
 
     def event(self, tree: Event, trees: int) -> Event:
-        """Return what all trees cost as the paper states it, given what one does."""
+        """Return the cost of all trees as the paper states it, given the cost of one."""
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         yield from ()
 
 
@@ -57,7 +57,7 @@ class _Disjoint:
         return epsilon
 
     def event(self, tree: Event, trees: int) -> Event:
-        """Return what all trees cost as the paper states it: one tree stands for all."""
+        """Return the cost of all trees as the paper states it: that of one tree."""
         return tree
 
 
@@ -69,15 +69,15 @@ class _Shared:
         return epsilon / trees
 
     def event(self, tree: Event, trees: int) -> Event:
-        """Return what all trees cost as the paper states it."""
+        """Return the cost of all trees as the paper states it."""
         return tree if trees == 1 else Sequence((tree,) * trees)
 
 
 class _OnePhase:
-    """All trees are sampled for at once."""
+    """The samples of all trees are drawn at once."""
 
     def phases(self, trees: int) -> tuple[tuple[Sampler, int], ...]:
-        """Return who samples for how many trees, one phase after another."""
+        """Return the sampler and the number of trees of each phase."""
         sampler: Sampler = self  # type: ignore[assignment]
         return ((sampler, trees),)
 
@@ -105,7 +105,7 @@ class FixedSize(_OnePhase, _Disjoint):
         return list(order[: trees * size].reshape(trees, size))
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         if case.trees == 1:
             return
         loss = "T times what one leaf loses"
@@ -129,7 +129,7 @@ class Chunks(_OnePhase, _Disjoint):
         return np.split(np.arange(records), np.searchsorted(tree, np.arange(1, trees)))
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         if case.trees > 1:
             yield (
                 f"the records are cut into {case.trees} chunks by their position: one record in front moves records "
@@ -155,7 +155,7 @@ class Bootstrap(_OnePhase, _Shared):
         return _resampled(np.ones(len(wrong)), trees, randomness)
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         budget = self.tree_budget(case.epsilon, case.trees)
         yield (
             "every tree draws its records with replacement, so one record may be in it many times: a tree with the stated "
@@ -166,7 +166,7 @@ class Bootstrap(_OnePhase, _Shared):
 
 @dataclass(frozen=True)
 class Reweighted:
-    """A bootstrap in which the records that the trees so far get wrong weigh exp(a) and the others exp(-a).
+    """A bootstrap in which records that the trees so far get wrong have weight exp(a), and the others exp(-a).
 
     a = ln((1 - e) / e) / 2 with e the raw training error of the vote, as in AdaBoost [inferred]; e is kept between 1e-10 and
     1/2, so that no weight is infinite and wrong records never weigh less than others [our choice, the paper is silent].
@@ -187,11 +187,11 @@ class TwoPhases(_Shared):
     """
 
     def phases(self, trees: int) -> tuple[tuple[Sampler, int], ...]:
-        """Return who samples for how many trees, one phase after another."""
+        """Return the sampler and the number of trees of each phase."""
         return ((Bootstrap(), trees - trees // 2), (Reweighted(), trees // 2))
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         yield from Bootstrap().reasons(case)
         if case.trees > 1:
             yield (

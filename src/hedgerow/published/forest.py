@@ -65,7 +65,7 @@ class PublishedForest:
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
 
     def scoring(self) -> ScoringForm:
-        """Return how the model answers, for programs that do not know this library, or raise ConfigurationError."""
+        """Return the scoring rule of the model, for programs that do not know this library, or raise ConfigurationError."""
         trees, branching = self.trees, self.branching
         return coded(
             branching,

@@ -43,7 +43,7 @@ class Leaf(Protocol):
         return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         yield from ()
 
 
@@ -133,7 +133,7 @@ class SmoothSensitivityLabel(Leaf):
         return SmoothLabelChoice(SmoothLabel(budget))
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         epsilon = min(float(case.epsilon), 100.0)
         loss = epsilon / 2 * math.exp(GAP * epsilon) * math.expm1(epsilon)
         yield (

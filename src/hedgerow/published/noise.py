@@ -128,7 +128,7 @@ class Laplace:
     epsilon: Fraction
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
-        """Return the counts, of any shape, each with noise of its own."""
+        """Return the counts, of any shape, with independent noise."""
         return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
     def law(self, count: float, threshold: float) -> Floats:

@@ -99,7 +99,7 @@ class Recipe:
         return Sequence((*map(Unprotected, self._reasons(case)), self.assign.event(tree, case.trees)))
 
     def _reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         for stop in self.stops:
             yield from stop.reasons(case)
         if case.max_depth > 0:  # otherwise a tree is one leaf, whatever the records are

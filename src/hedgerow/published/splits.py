@@ -55,7 +55,7 @@ class Split(Protocol):
         """Return how many queries of one price a test asks."""
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         yield from ()
 
 
@@ -98,7 +98,7 @@ class SelectTest:
         return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         return self.score.reasons()
 
 
@@ -145,7 +145,7 @@ class SelectCutsThenTest:
         return case.n_cuts + 1
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         return self.score.reasons()
 
 

@@ -41,7 +41,7 @@ class Stop(Protocol):
         """Return the stop of a node that may spend so much on a count."""
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         yield from ()
 
 
@@ -69,7 +69,7 @@ class SingleClass(_Raw):
         return np.count_nonzero(counts, axis=1) <= 1, None
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         if case.max_depth > 0:
             yield (
                 "a node becomes a leaf when its records are of a single class, without noise: whether the model has a "
@@ -90,7 +90,7 @@ class Empty(_Raw):
         return counts.sum(axis=1) == 0, None
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads unprotected."""
+        """Yield what this step reads without protection."""
         if case.max_depth > 0:
             yield (
                 "a node without records is not split further, to save memory: the shape of the model then says which "

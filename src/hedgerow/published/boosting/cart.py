@@ -31,7 +31,7 @@ STATED = "as the paper states it"
 
 @dataclass(frozen=True)
 class CartTree:
-    """A binary tree on a bootstrap sample by weights, cut back on records that were held out.
+    """A binary tree on a bootstrap sample by weights, pruned on held-out records.
 
     A node of a single class, or one with ``max_depth`` tests above it, is a leaf. Another draws ``subspace`` features and
     tests the one with the least Gini index: of a number at a cut by the exponential mechanism over the intervals of its
@@ -72,11 +72,11 @@ class CartTree:
         return CartFitter(self, training, holdout)
 
     def level_budget(self, budget: Fraction) -> Fraction:
-        """Return e', what each level of a tree may spend."""
+        """Return e', the budget of each level of a tree."""
         return budget / (self.max_depth + 1)
 
     def stated(self, case: Case) -> Event:
-        """Return what one round costs as section 3.3 of the paper states it, for its equal share of the budget."""
+        """Return the cost of one round as section 3.3 of the paper states it, for its equal share of the budget."""
         level = self.level_budget(case.epsilon / case.trees)
         size = Pure(level / 2, "Laplace noise in floating point, read by no step", f"size of a node, {STATED}")
         steps: list[Event] = [size] * (self.max_depth + 1)
@@ -89,7 +89,7 @@ class CartTree:
         return Sequence((*steps, counts))
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         if self.sampled:
             yield (
                 "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be "
@@ -207,7 +207,7 @@ class CartGrower:
         self._sketch = Sketch(most_codes(data.branching))
 
     def grow(self, sample: Integers) -> Sketch:
-        """Return the tree of the records ``sample``, of which some are in it more than once."""
+        """Return the tree of the records ``sample``, some of which are in it more than once."""
         cuts = self._branching.cuts
         root = np.zeros(len(sample), dtype=np.int64)
         reach = (self._branching.low[None, cuts], self._branching.high[None, cuts])
@@ -262,7 +262,7 @@ class CartGrower:
         return cut
 
     def _split(self, frontier: OpenCartNodes, tests: Tests) -> OpenCartNodes:
-        """Give nodes their tests, and return their children."""
+        """Set the nodes' tests, and return their children."""
         found = tests.feature >= 0
         frontier, tests = frontier[found], tests[found]
         side = np.empty(len(frontier.records), dtype=np.int64)

@@ -1,6 +1,6 @@
 """The tree of CART-DPsAdaBoost as its authors' public code grows it (repository qiu-wanyong/CART-DPsAdaboost).
 
-The code differs from the paper in almost every step; it shows which of the two explains the figures. What it loses is in
+The code differs from the paper in almost every step. It shows which of the two explains the figures. Its privacy loss is in
 docs/proofs/cart-dps-adaboost.md.
 """
 
@@ -64,7 +64,7 @@ class CodedTree:
         return CodedFitter(self, Ranked.of(training), holdout)
 
     def stated(self, case: Case) -> Event | None:
-        """Return what one count costs as the code has it, for tests and for labels; None without noise."""
+        """Return the cost of one count in the code, for tests and for labels; None without noise."""
         if not self.noisy:
             return None
         noise = "mean of 100 Laplace draws in floating point"
@@ -72,7 +72,7 @@ class CodedTree:
         return Sequence((test, Pure(case.epsilon, noise, "each class count of each node, as coded")))
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         if self.noisy:
             yield (
                 "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: "
@@ -144,7 +144,7 @@ class CodedFitter:
     def _choose(
         self, rows: Integers, weights: Floats, noise: MeanLaplace, randomness: Randomness
     ) -> tuple[int, float, Integers] | None:
-        """Return the feature of a node's test, its cut, and the code that goes left; None where there is no test."""
+        """Return the feature of a node's test, its cut, and the code that goes left; None if there is no test."""
         found = self._candidates(rows, weights)
         if found is None:
             return None
@@ -167,7 +167,7 @@ class CodedFitter:
         return feature, 0.0, values[found.rank[[best]]].astype(np.int64)
 
     def _candidates(self, rows: Integers, weights: Floats) -> CodedTests | None:
-        """Return the tests of a node; None where there are none."""
+        """Return the tests of a node; None if there are none."""
         ranked = self.records
         sums = ranked.class_weights(rows, weights)
         counts = ranked.class_weights(rows, np.ones(len(weights), dtype=np.int64))
@@ -188,7 +188,7 @@ class CodedFitter:
     def _split(
         self, sketch: Sketch, node: int, rows: Integers, test: tuple[int, float, Integers]
     ) -> list[tuple[int, Integers]]:
-        """Give a node its test, and return those of its children that have both classes, with their records."""
+        """Set a node's test, and return its children that have both classes, with their records."""
         data, (feature, cut, code) = self.records.data, test
         column = data.columns[feature, rows]
         left = column <= cut if self.records.numeric[feature] else np.isin(column, code)

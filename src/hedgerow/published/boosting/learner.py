@@ -1,4 +1,4 @@
-"""What a weak learner of a published boosting system is, and the records that it reads."""
+"""The interface of a published boosting system's weak learner, and the records that it reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Fitter(Protocol):
     """A weak learner with its records."""
 
     def fit(self, weights: Floats, budget: float, randomness: Randomness) -> BinaryTrees:
-        """Return one tree for the ``weights`` (training records,) of a round that may spend so much."""
+        """Return one tree for the ``weights`` (training records,) of a round with this budget."""
 
 
 class Learner(Protocol):
@@ -49,10 +49,10 @@ class Learner(Protocol):
         """Return the learner with its records; ``holdout`` are those that prune."""
 
     def stated(self, case: Case) -> Event | None:
-        """Return what one round costs as the paper states it; None if it draws no noise."""
+        """Return the cost of one round as the paper states it; None if it draws no noise."""
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,14 +121,14 @@ class Ranked:
 
 
 def midpoint(low: float, high: float) -> float:
-    """Return the middle of two numbers, or the lower one where no float lies between them."""
+    """Return the middle of two numbers, or the lower one if no float lies between them."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle = low + (high - low) / 2
     return float(middle if low <= middle < high else low)
 
 
 def tested_codes(branching: Branching, chosen: npt.NDArray[np.integer]) -> Truth:
-    """Return a row that says which codes go left."""
+    """Return a row that marks the codes that go left."""
     left = np.zeros(int(branching.arity.max()), dtype=np.bool_)
     left[chosen] = True
     return left

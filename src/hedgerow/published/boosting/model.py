@@ -32,7 +32,7 @@ KINDS = {"cut": np.float64, "left": np.bool_}  # of the arrays that are not int3
 
 @dataclass(frozen=True, eq=False)
 class BinaryTrees:
-    """Nodes of all trees in one array; the two children of a node stand side by side and behind it.
+    """Nodes of all trees in one array. The two children of a node are adjacent, and behind it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class BinaryTrees:
 
     @classmethod
     def of_leaves(cls, label: npt.NDArray[Any], codes: int) -> Self:
-        """Return one tree's nodes, yet without tests."""
+        """Return one tree's nodes, still without tests."""
         nodes = len(label)
         zero = np.zeros(nodes, dtype=np.int32)
         root, none = np.zeros(1, dtype=np.int32), np.full(nodes, -1, dtype=np.int32)
@@ -88,7 +88,7 @@ class BinaryTrees:
         return cls(*(np.concatenate([getattr(tree, field.name) for tree in parts]) for field in fields(cls)))
 
     def _behind(self, nodes: int) -> Self:
-        """Return the trees as they stand behind so many nodes."""
+        """Return the trees, renumbered to follow this many nodes."""
         first_child = np.where(self.feature >= 0, self.first_child + nodes, 0).astype(np.int32)
         return replace(self, roots=(self.roots + nodes).astype(np.int32), first_child=first_child)
 
@@ -99,7 +99,7 @@ class BinaryTrees:
         return out
 
     def walk(self, branching: Branching) -> tuple[npt.NDArray[Any], ...]:
-        """Return what kernels need on the way down."""
+        """Return the arrays with which kernels walk down the trees."""
         return self.feature, self.first_child, self.label, branching.bins == CUT, self.cut, self.left
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -120,7 +120,7 @@ class BinaryTrees:
         return trees
 
     def _sound(self, branching: Branching) -> bool:
-        """Say whether nodes test features, and have labels and cuts."""
+        """Return whether nodes test features, and have labels and cuts."""
         nodes = len(self.feature)
         if any(array.shape != (nodes,) for array in (self.first_child, self.label, self.cut)):
             return False
@@ -149,7 +149,7 @@ def _cast(array: npt.NDArray[Any], kind: type, dimensions: int) -> npt.NDArray[A
 class PublishedBoosted:
     """A weighted vote: F(x) = sum of alpha_t h_t(x), h_t = 1 for the schema's second class and -1 for its first.
 
-    ``alphas`` (trees,) are the weights of the trees as the papers have them. What the model says is 2 F, the log-odds of the
+    ``alphas`` (trees,) are the weights of the trees in the papers. The model returns 2 F, the log-odds of the
     second class by AdaBoost's loss (Friedman, Hastie and Tibshirani 2000); the papers release its sign only.
     """
 
@@ -166,7 +166,7 @@ class PublishedBoosted:
         return accumulate(self._terms(self._columns(X)))
 
     def decision(self, X: Any) -> Floats:
-        """Return the second class's log-odds, of shape (records,); zeros where training stopped before the first tree."""
+        """Return the second class's log-odds, of shape (records,); zeros if training stopped before the first tree."""
         columns = self._columns(X)
         return sum(self._terms(columns), start=np.zeros(columns.shape[1]))
 
@@ -195,9 +195,9 @@ class PublishedBoosted:
         return importances(trees.roots, trees.feature, trees.first_child, len(self.branching.schema.names))
 
     def scoring(self) -> ScoringForm:
-        """Return how the model answers, for programs that do not know this library, or raise ConfigurationError.
+        """Return the scoring rule of the model, for programs that do not know this library, or raise ConfigurationError.
 
-        Weights are rounded to units that are so small that rounding errors of their sums are larger.
+        Weights are rounded to units that are smaller than the rounding errors of their sums.
         """
         trees, branching = self.trees, self.branching
         own = [trees.cut[(trees.feature == i) & (bins == CUT)] for i, bins in enumerate(branching.bins.tolist())]

@@ -18,7 +18,7 @@ __all__ = ["MeanLaplace"]
 
 @dataclass(frozen=True)
 class MeanLaplace:
-    """Counts with the mean of so many draws of Laplace noise, each of scale 1 / epsilon.
+    """Counts with the mean of ``draws`` draws of Laplace noise, each of scale 1 / epsilon.
 
     A sum of n such draws is the difference of two gamma variables of shape n.
     """
@@ -27,7 +27,7 @@ class MeanLaplace:
     draws: int = 100
 
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
-        """Return the counts, of any shape, each with noise of its own."""
+        """Return the counts, of any shape, with independent noise."""
         return self.added(counts, float_generator(stream))
 
     def added(self, counts: npt.NDArray[Any], generator: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""Noise on what trees say, where the public code of CART-DPsAdaBoost has it: in answers, and not in training."""
+"""Noise on the answers of trees and not in training, as in the public code of CART-DPsAdaBoost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEY_WORDS = 8  # of 32 bits
 
 @dataclass(frozen=True)
 class AnswerKey:
-    """What seeds the noise of a model's answers, drawn once and stored with the model."""
+    """The seed of the noise in a model's answers, drawn once and stored with the model."""
 
     def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
         """Return the words of the key, (words,)."""
@@ -74,14 +74,14 @@ class NoisyVotes:
     """The rule that answers get noise: every tree and every record with the whole epsilon."""
 
     def stated(self, case: Case) -> Event:
-        """Return what one answer of one tree costs as the code has it."""
+        """Return the cost of one answer of one tree in the code."""
         noise = "mean of 100 Laplace draws in floating point"
         return Pure(
             case.epsilon, noise, "each answer of each tree, as coded, added to trees that are released without noise"
         )
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield (
             "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
             "it stores is raw"

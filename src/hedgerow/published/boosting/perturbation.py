@@ -22,7 +22,7 @@ __all__ = ["PerturbExtremes", "noise_scales"]
 
 
 UNIT = Laplace(Fraction(1))
-EQUAL = 1e-9  # weights that differ by less, relatively, are equal: their floats went different ways
+EQUAL = 1e-9  # weights that differ by less, relatively, are equal: they differ by rounding
 LARGEST_SCALE = 1e300  # a least weight of 0 has no budget; its noisy value is then 1/N or 0 by a fair coin
 EXAMPLE = 101  # records, half of them less one misclassified
 
@@ -92,7 +92,7 @@ class PerturbExtremes:
         return noise
 
     def stated(self, case: Case) -> Event | None:
-        """Return what all noisy rounds cost as the paper states it; None where there is none."""
+        """Return the cost of all noisy rounds as the paper states it; None if there is none."""
         most = self.schedule.most(case.trees)
         if most == 0:
             return None
@@ -101,7 +101,7 @@ class PerturbExtremes:
         return Sequence((Pure(case.epsilon / case.trees, noise, purpose),) * most)
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         if self.schedule.most(case.trees) == 0:
             return
         scale = decimal_text(case.trees / case.epsilon / EXAMPLE, 3)

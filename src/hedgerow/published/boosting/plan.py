@@ -60,7 +60,7 @@ class PublishedBoosting:
         return Sequence((*map(Unprotected, self._reasons(case)), *self._stated(case)))
 
     def _reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield from self.learner.reasons(case)
         if self.perturbation is not None:
             yield from self.perturbation.reasons(case)

@@ -54,7 +54,7 @@ class RoundBudgets(Protocol):
         """Return the budget of a round after one with such an error, None before the first."""
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield from ()
 
 
@@ -76,7 +76,7 @@ class WholeRounds:
         return epsilon
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield (
             "each noisy count spends the whole epsilon, and nothing adds them up over the candidates, nodes, levels and "
             f"{case.trees} rounds"
@@ -97,7 +97,7 @@ class LessLogAlpha:
         return budget if budget > 0 else RESERVE * epsilon / rounds
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         if case.trees == 1:
             return
         epsilon, rounds = float(case.epsilon), case.trees
@@ -134,7 +134,7 @@ class BoostingStep(Protocol):
         """Whether training ends with a tree that has no error on the records that are held out."""
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class AdaBoostStep:
         return adaboost_alpha(error)
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield (
             "the weights of the trees are exact: with k errors of N training records that of the first is ln((N - k) / k) / 2, "
             "and for N and N + 1 no two such values are the same. So the model tells for certain that one more record trained "
@@ -200,7 +200,7 @@ class CodedStep:
         return math.log10((1 - error) / error) / 2
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield (
             "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
             "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"

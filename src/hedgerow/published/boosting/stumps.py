@@ -66,7 +66,7 @@ class ExactStump:
         return None
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield (
             "the stump of every round is the best one by the raw records, and so are its error and the stop at an error "
             "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first two rounds "
@@ -118,7 +118,7 @@ class AttributeStump:
         return Pure(case.epsilon / case.trees, noise, "weights of the classes in each leaf, as the paper states it")
 
     def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what is read unprotected."""
+        """Yield what is read without protection."""
         yield (
             "the feature of every stump is the best one by the raw weighted information gain, without noise: one record can "
             "change it for certain, an infinite loss"

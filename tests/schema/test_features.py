@@ -110,3 +110,9 @@ def test_entries_are_values():
     assert hash(Categorical(["a"])) == hash(Categorical(("a",)))
     with pytest.raises(AttributeError):
         Numeric(0, 1).low = 3
+
+
+def test_values_with_commas_can_be_told_from_a_list():
+    assert Categorical(["ok", "no"]).in_words() == "ok, no"
+    assert Categorical(["ok", "later, urgent", 3]).in_words() == "'ok', 'later, urgent', 3"
+    assert Categorical([f"{i},5" for i in range(14)]).in_words().endswith("'11,5' and 2 more")

@@ -161,7 +161,7 @@ def _schema(estimator: PrivateEstimator, page: Report) -> None:
     else:
         page.text(f"Outcome: a number, {schema.outcome.in_words()} ({schema.outcome.origin}).")
     if schema.missing:
-        page.text(f"Beside empty cells, these are missing: {', '.join(map(repr, schema.missing))}.")
+        page.text(f"Empty cells and these markers are missing values: {', '.join(map(repr, schema.missing))}.")
 
 
 def _learned(estimator: PrivateEstimator, page: Report) -> None:

@@ -298,9 +298,10 @@ class Categorical:
         return str(self.values[code])
 
     def in_words(self) -> str:
-        """Return the values; of more than twelve, the first twelve."""
-        more = len(self.values) - MOST_VALUES
-        return ", ".join(map(str, self.values[:MOST_VALUES])) + (f" and {more} more" if more > 0 else "")
+        """Return the values, in quotes if one has a comma; of more than twelve, the first twelve."""
+        more, shown = len(self.values) - MOST_VALUES, self.values[:MOST_VALUES]
+        spell = repr if any("," in str(value) for value in shown) else str
+        return ", ".join(map(spell, shown)) + (f" and {more} more" if more > 0 else "")
 
     def given(self) -> Self:
         """Return the same feature with the origin "given"."""

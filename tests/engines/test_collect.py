@@ -45,6 +45,17 @@ def test_partial_sums_are_widened_before_they_are_added_and_know_whose_they_are(
     assert negative.sum.tolist() == [-3]
 
 
+@pytest.mark.parametrize("most", [2**32 - 1, 2**32, 2**47])
+def test_counts_of_more_than_32_bits_are_added_up_as_smaller_ones_are(most):
+    parts = [Partial((place,), narrowed(COUNTS, np.array([most, 0]))) for place in range(3)]
+    assert combined(COUNTS, parts).sum.tolist() == [3 * most, 0]
+    total = Total(3)
+    for part in (combined(COUNTS, parts[:2]), parts[2]):
+        total.add(part)
+    assert total.sum.tolist() == [3 * most, 0]
+    assert total.sum.dtype == np.int64
+
+
 @pytest.mark.parametrize("wrong", [[0, 0], [0, 1, 0]])
 def test_a_partition_in_two_partial_sums_is_refused(wrong):
     with pytest.raises(EngineError, match="answered twice"):

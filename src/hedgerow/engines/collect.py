@@ -53,7 +53,7 @@ def combined(question: Question, partials: Iterable[Partial]) -> Partial:
 def _added(total: Integers, answer: npt.NDArray[np.integer]) -> Integers:
     if total.shape != answer.shape:
         raise EngineError("two partitions answered different questions; nothing was drawn.")
-    total += answer
+    total += answer.astype(np.int64)  # from 2**32 on counts are sent as uint64, which numpy adds to no int64
     return total
 
 

@@ -119,7 +119,7 @@ def _dollars(log: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _carried(name: str, columns: Iterable[str]) -> Any:
     """Return the frame of a data set of statsmodels."""
     try:
-        found = import_module(f"statsmodels.datasets.{name}").load_pandas().data
+        found = getattr(import_module("statsmodels.datasets"), name).load_pandas().data
     except ImportError as error:
         raise DatasetError(
             'This data set comes with statsmodels, which is not installed: install it with pip install "hedgerow[demo]".'

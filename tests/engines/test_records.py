@@ -5,6 +5,7 @@ import decimal
 import gc
 import inspect
 import os
+import traceback
 from dataclasses import replace
 
 import numpy as np
@@ -466,8 +467,10 @@ def test_a_parquet_file_damaged_within_is_an_error_of_the_file(parquet):
     damaged = bytearray(path.read_bytes())
     damaged[4:40] = b"\xff" * 36
     path.write_bytes(damaged)
-    with pytest.raises(hr.EngineError, match=r"b\.parquet"):
+    with pytest.raises(hr.EngineError, match=r"b\.parquet") as caught:
         fitted(hr.Records.from_parquet(parquet, label="diagnosis"))
+    told = "".join(traceback.format_exception(caught.value))
+    assert told.count("Traceback") == 1, told  # another exception's text may have sizes
 
 
 def test_random_records_are_random():

@@ -163,6 +163,40 @@ def test_a_table_that_is_closed_is_removed(shelved, tmp_path, monkeypatch):
     assert shelved[0].folder.exists()
 
 
+def test_a_folder_is_out_of_sight_before_its_files_are_removed(shelved, monkeypatch):
+    kept, facts = shelved
+    whole, remove, seen = answers(kept, facts, task()), shutil.rmtree, []
+
+    def watched(folder, **options):
+        seen.append([one.absent for one in ask(kept, facts, task())])
+        remove(folder, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_DIRS", str(kept.parent))
+        patch.setattr(shutil, "rmtree", watched)
+        shelf.remove("t")
+    assert seen == [[(one.place,) for one in facts]]
+    assert list(kept.parent.iterdir()) == []
+    for one, rows in partitions():
+        kept.put(one.place, rows)
+    assert answers(kept, facts, task()) == whole
+
+
+def test_a_log_that_makes_room_is_out_of_sight_before_its_files_are_removed(shelved, monkeypatch):
+    kept, facts = shelved
+    remove, seen = shutil.rmtree, []
+
+    def watched(folder, **options):
+        seen.append(sorted(one.name for one in kept.folder.glob("log-*")))
+        remove(folder, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", watched)
+    for number in range(shelf.MOST_LOGS + 1):
+        answers(kept, facts, replace(task(), log=f"{number}"))
+        os.utime(kept.folder / f"log-{number}", (number, number))
+    assert seen == [[f"log-{number}" for number in range(1, shelf.MOST_LOGS)]]
+
+
 def test_files_are_for_this_user_alone(shelved):
     kept, facts = shelved
     answers(kept, facts, task())

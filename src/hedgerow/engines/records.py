@@ -355,14 +355,17 @@ def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iter
 
 @contextmanager
 def _begun() -> Iterator[None]:
-    """Raise errors as EngineError. Names and types were checked before, so such an error occurs after the charge."""
+    """Raise errors as EngineError, without the errors of a reader that caused them, whose texts may have sizes.
+
+    Names and types were checked before, so such an error occurs after the charge.
+    """
     with without_sizes():
         try:
             yield
         except EngineError:
             raise
         except HedgerowError as error:
-            raise EngineError(str(error)) from error
+            raise EngineError(str(error)) from None
 
 
 def _checked_drop(drop: Sequence[str]) -> tuple[str, ...]:

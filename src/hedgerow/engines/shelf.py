@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def shelf_of(table: str, key: bytes, place: int) -> Shelf:
 def remove(table: str) -> None:
     """Remove all that this executor keeps of a table."""
     for folder in os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(","):
-        shutil.rmtree(_folder_of(Path(folder), table), ignore_errors=True)
+        _discard(_folder_of(Path(folder), table))
 
 
 def _folder_of(parent: Path, table: str) -> Path:
@@ -226,9 +227,17 @@ def _make(folder: Path, alike: str, most: int) -> None:
         return
     used = sorted(folder.parent.glob(alike), key=_last_used)
     for old in used[: max(0, len(used) - most + 1)]:
-        shutil.rmtree(old, ignore_errors=True)
+        _discard(old)
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)  # parents that it made too would be open to others
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder under another name, so that no process finds, or makes anew, a folder with a part of its files."""
+    hidden = folder.with_name(f".{folder.name}.{os.getpid()}.{time.monotonic_ns()}")
+    with suppress(OSError):  # it is gone, or another process removes it
+        folder.rename(hidden)
+    shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _last_used(folder: Path) -> float:

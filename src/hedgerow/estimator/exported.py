@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,8 +30,9 @@ class Exported:
     """The export formats of every model. They contain released values only and cost nothing."""
 
     @property
+    @abstractmethod
     def _result(self) -> Fitted:
-        raise NotImplementedError
+        """The fit's result."""
 
     def to_onnx(self) -> Any:
         """Return the model as an ONNX graph with the outputs of ``predict`` and ``predict_proba``.

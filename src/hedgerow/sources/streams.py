@@ -220,10 +220,8 @@ class ParquetFiles(_Files):
                     for batch in file.iter_batches(batch_size=BATCH_ROWS):
                         done += batch.num_rows
                         yield batch, (sum(sizes[:place]) + sizes[place] * done / rows) / max(sum(sizes), 1)
-                except (arrow.ArrowException, OSError) as error:
-                    raise FileFormatError(
-                        f"{path} is damaged, or cannot be read to its end; write it again."
-                    ) from error
+                except (arrow.ArrowException, OSError):
+                    raise FileFormatError(f"{path} is damaged, or cannot be read to its end; write it again.") from None
         self.check_unchanged()
 
 
@@ -239,8 +237,8 @@ def _opened(path: Path, stack: ExitStack) -> Any:
     try:
         # Pages are read as they are needed: a whole row group may be larger than memory.
         return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-    except (arrow.ArrowException, OSError) as error:
-        raise FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.") from error
+    except (arrow.ArrowException, OSError):
+        raise FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.") from None
 
 
 def _stored_as(kind: Any) -> str | None:

@@ -156,26 +156,27 @@ def fit_by_dask(system: str, files: list[Path], workers: int, limit: int) -> dic
 
     import hedgerow as hr
 
-    schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
+    schema = hr.Schema.load(files[0].parent / "schema.toml")
     with (
         LocalCluster(
             workers, threads_per_worker=1, dashboard_address=None, memory_limit=limit << 20 or "auto"
         ) as cluster,
         Client(cluster) as client,
     ):
+        clock = Clock()
         ddf = dd.read_parquet([str(path) for path in files])
         records = hr.Records.from_dask(ddf, client=client).with_progress(clock)
         estimator(system, schema).fit(records)
         return moved(clock, records.source.wire)
 
 
-def fit_by_spark(system: str, files: list[Path], workers: int, limit: int) -> dict:
+def fit_by_spark(system: str, files: list[Path], workers: int, limit: int, partitions: int) -> dict:
     """Fit on a Spark frame of the files, on executors of one core each."""
     from pyspark.sql import SparkSession
 
     import hedgerow as hr
 
-    schema, clock = hr.Schema.load(files[0].parent / "schema.toml"), Clock()
+    schema = hr.Schema.load(files[0].parent / "schema.toml")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master(f"local-cluster[{workers},1,{limit or 2048}]")
@@ -184,7 +185,10 @@ def fit_by_spark(system: str, files: list[Path], workers: int, limit: int) -> di
         .getOrCreate()
     )
     try:
-        records = hr.Records.from_spark(session.read.parquet(*[str(path) for path in files])).with_progress(clock)
+        session.range(1).count()  # starts the executors
+        clock = Clock()
+        frame = session.read.parquet(*[str(path) for path in files])
+        records = hr.Records.from_spark(frame if not partitions else frame.coalesce(partitions)).with_progress(clock)
         estimator(system, schema).fit(records)
         return moved(clock, records.source.wire)
     finally:
@@ -219,7 +223,8 @@ def run(arguments: argparse.Namespace) -> None:
     elif way == "memory":
         found = fit_in_memory(system, files)
     else:
-        found = (fit_by_dask if way == "dask" else fit_by_spark)(system, files, arguments.workers, arguments.limit)
+        given = (system, files, arguments.workers, arguments.limit)
+        found = fit_by_dask(*given) if way == "dask" else fit_by_spark(*given, arguments.partitions)
     found = {"way": way, "system": system, "records": arguments.records[0], **found, "MiB": resident()}
     print(json.dumps(found), flush=True)
 
@@ -236,6 +241,7 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=int, default=0, help="MiB of a worker of Dask (0: its share of the machine) or Spark"
     )
+    parser.add_argument("--partitions", type=int, default=0, help="of Spark's frame; 0: as it reads the files")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -256,6 +262,7 @@ def every(arguments: argparse.Namespace) -> None:
                 command = [sys.executable, __file__, arguments.way, "--one", "--folder", str(arguments.folder)]
                 command += ["--records", str(records), "--systems", system, "--memory", str(arguments.memory)]
                 command += ["--workers", str(arguments.workers), "--limit", str(arguments.limit)]
+                command += ["--partitions", str(arguments.partitions)]
                 command += ["--spill", arguments.spill] if arguments.spill else []
                 lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout
                 if place:

@@ -7,7 +7,7 @@ import pickle
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
@@ -19,7 +19,7 @@ from hedgerow.arrays import Integers
 from hedgerow.engines import held, remote
 from hedgerow.engines.collect import Partial, Total, Wire, combined
 from hedgerow.engines.encode import Checksums, changed
-from hedgerow.engines.patience import GATHER, Patience, gathered, lost_scheduler, silent
+from hedgerow.engines.patience import GATHER, LOOK, Patience, gathered, lost_scheduler, silent
 from hedgerow.engines.persons import Whose, kind_of, other_unicode, unicode_version
 from hedgerow.engines.progress import Progress, Silent
 from hedgerow.engines.remote import Chosen, Fact, Rows
@@ -213,9 +213,9 @@ class DaskSource:
 class DaskEngine:
     """Queries the workers of a cluster; if a worker is lost, another one reads its partitions and repeats its commands.
 
-    Workers hold the partitions. A query is one task for each worker, which gets the commands that it has not seen yet and adds
-    up its partitions' answers. Partitions that lack earlier commands report it and are sent all; missing partitions are
-    encoded again.
+    Workers hold the partitions. A query is one message to each worker, with the commands that it has not seen yet, and one back,
+    with the sum of its partitions' answers. Partitions that gave no answer this way are asked by tasks of their own, which Dask
+    repeats elsewhere if a worker is lost: partitions that lack earlier commands are sent all, and missing ones are encoded again.
 
     Parameters
     ----------
@@ -260,19 +260,53 @@ class DaskEngine:
         while (
             total.missing
         ):  # partitions that lack commands, and answers that were lost with their worker, are queried again
-            for partial_sum in self._answers(news, sorted(total.missing), patience, together):
+            ask = self._answers_at_once if together else self._answers
+            for partial_sum in ask(news, sorted(total.missing), patience):
                 total.add(partial_sum)
                 self._shares.absent(partial_sum.absent)
                 self._wire.received += 0 if partial_sum.sum is None else partial_sum.sum.nbytes
                 self._progress.counted(question, 1 - len(total.missing) / self._partitions)
-            news, together = task, False  # the whole log takes long: an answer of each partition shows progress
+            news, together = task, False
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers(self, task: Task, places: Sequence[int], patience: Patience, together: bool) -> Iterable[Partial]:
-        """Yield partial sums of the answers of some partitions, each of them once at most."""
+    def _answers_at_once(self, task: Task, places: Sequence[int], patience: Patience) -> Iterable[Partial]:
+        """Return what each worker's partitions answer, in one message to the worker and one back, without a task.
+
+        A worker that is lost, or fails, gives no answer.
+        """
+        groups = [group for group in self._shares.groups(places, patience, together=True) if group.worker is not None]
+        if task.question.cells(task.n_codes, task.n_classes) * len(groups) > MANY_CELLS:
+            return self._answers(task, places, patience, groups)
         packed = pickle.dumps(task)
-        groups = self._shares.groups(places, patience, together=together)
+        self._wire.sent += len(packed) * len(groups)
+        self._wire.tasks += len(groups)
+        try:
+            answers: list[Partial] = self._client.sync(self._run, groups, packed, callback_timeout=patience.left)
+        except (OSError, TimeoutError):
+            raise lost_scheduler() from None
+        return answers
+
+    async def _run(self, groups: Sequence[Group], packed: bytes) -> list[Partial]:
+        """Return the answers of the workers that give one; none, where one of them is lost meanwhile."""
+        shares = {group.worker: (group.places, group.threads) for group in groups}
+        run = self._client.run(_answered, self._table, shares, packed, workers=list(shares), on_error="ignore")
+        answers = asyncio.ensure_future(run)
+        while not (await asyncio.wait([answers], timeout=LOOK))[0]:
+            if not shares.keys() <= (await self._client.scheduler.ncores()).keys():
+                answers.cancel()
+                return []
+        return list(answers.result().values())
+
+    def _answers(
+        self, task: Task, places: Sequence[int], patience: Patience, groups: Sequence[Group] = ()
+    ) -> Iterable[Partial]:
+        """Yield partial sums of the answers of some partitions, each of them once at most; where no groups are given, one by one.
+
+        The whole log takes long, and an answer of each partition shows progress.
+        """
+        packed = pickle.dumps(task)
+        groups = groups or self._shares.groups(places, patience, together=False)
         try:
             futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=patience.left)
         except (OSError, TimeoutError):
@@ -374,6 +408,14 @@ def _same(found: Any) -> Any:
 async def _aside(work: Callable[[str], None], name: str) -> None:
     """Do something that may wait for a task; nobody waits for it, which Dask allows for coroutines alone."""
     await asyncio.to_thread(work, name)
+
+
+async def _answered(
+    table: str, shares: Mapping[str, tuple[Sequence[int], int]], packed: bytes, dask_worker: Any
+) -> Partial:
+    """Answer beside the loop of this worker, which goes on to tell the scheduler that it is there."""
+    places, threads = shares[dask_worker.address]
+    return await asyncio.to_thread(held.answered, table, places, packed, threads)
 
 
 async def _prepare() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hedgerow.errors import EngineError, HedgerowError
 
-__all__ = ["GATHER", "Patience", "gathered", "lost", "lost_scheduler", "silent"]
+__all__ = ["GATHER", "LOOK", "Patience", "gathered", "lost", "lost_scheduler", "silent"]
 
 Future = Any
 

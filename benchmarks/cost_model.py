@@ -1,12 +1,12 @@
 """What a fit takes by records and questions, from runs of scaling.py, and what that says of more workers: docs/scaling.md.
 
     python benchmarks/scaling.py local --folder /tmp/records --records 1e5 1e6 1e7 > runs.jsonl
-    python benchmarks/cost_model.py runs.jsonl [--records 1e9] [--workers 20]
+    python benchmarks/cost_model.py runs.jsonl [--records 1e9] [--workers 20] [--out docs/images/scaling.png]
 
 The model of each system, in processor seconds: reading takes so many a record, counting so many a question and so many a record
 and question. Constants are fitted to all runs but those of the largest size, by relative errors, and not below zero. Printed are
 these, what they say of every run beside what was measured, and of ``--records`` on so many workers of a core each that read from
-storage of their own; what goes between workers is not in it.
+storage of their own; what goes between workers is not in it. ``--out`` draws the runs and the model.
 """
 
 from __future__ import annotations
@@ -61,16 +61,43 @@ def lines(runs: list[dict[str, Any]], records: float, workers: int) -> list[str]
     return [*out, f"{asked}: reading {read:.0f} s, counting {count:.0f} s"]
 
 
+def draw(path: Path, runs: list[dict[str, Any]]) -> None:
+    """Draw the processor seconds of every run by records, and the model as a line."""
+    import matplotlib.pyplot as plt
+
+    systems = list(dict.fromkeys(run["system"] for run in runs))
+    figure, every = plt.subplots(1, len(systems), figsize=(4.2 * len(systems), 3.4), sharey=True, squeeze=False)
+    for ax, system in zip(every[0], systems, strict=True):
+        own = sorted((run for run in runs if run["system"] == system), key=lambda run: run["records"])
+        records = [run["records"] for run in own]
+        found = constants([run for run in own if run["records"] < records[-1]])
+        model = np.array([said(found, run["records"], run["questions"]) for run in own])
+        for place, (name, color) in enumerate({"read": "tab:blue", "count": "tab:orange"}.items()):
+            measured = [run[f"{name}_processor"] for run in own]
+            label = {"read": "read and encode", "count": "count"}[name]
+            ax.plot(records, measured, "o", color=color, label=f"{label}, measured")
+            ax.plot(records, model[:, place], color=color, label=f"{label}, model")
+        ax.set(xscale="log", yscale="log", xlabel="records", title=system)
+        ax.grid(alpha=0.3)
+    every[0][0].set_ylabel("processor seconds")
+    every[0][0].legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--records", type=float, default=1e9)
     parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     runs = [json.loads(line) for line in options.runs.read_text().splitlines()]
     for system in dict.fromkeys(run["system"] for run in runs):
         own = [run for run in runs if run["system"] == system]
         print("\n".join([system, *lines(own, options.records, options.workers)]), flush=True)
+    if options.out:
+        draw(options.out, runs)
 
 
 if __name__ == "__main__":

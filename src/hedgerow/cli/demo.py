@@ -34,6 +34,11 @@ from hedgerow.systems.regressor import HedgerowRegressor
 
 __all__ = ["AFFAIRS", "VISITS", "Subject", "claim_folder", "demo", "fill_folder"]
 
+MARK = "written-by-hedgerow-demo.txt"
+MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"
+CURVES, CARD, MODEL = "curves.png", "card.html", "model.hedgerow"
+TEST_SHARE = 0.2
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -129,11 +134,6 @@ VISITS = Subject(
 )
 
 
-MARK = "written-by-hedgerow-demo.txt"
-MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"
-CURVES, CARD, MODEL = "curves.png", "card.html", "model.hedgerow"
-
-
 def claim_folder(folder: Path) -> None:
     """Claim the folder for the demo, or raise UsageError if it contains other files."""
     mark = folder / MARK
@@ -177,9 +177,6 @@ def fill_folder(folder: Path, model: PrivateEstimator, title: str) -> list[str]:
 def _write(path: Path, content: bytes) -> None:
     with atomic_file(path) as part:
         part.write_bytes(content)
-
-
-TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)

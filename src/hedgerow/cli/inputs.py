@@ -37,6 +37,17 @@ __all__ = [
     "with_person",
 ]
 
+ELSEWHERE = (
+    "epsilon",
+    "delta",
+    "schema",
+    "variant",
+    "adjacency",
+    "records_per_person",
+    "ledger",
+    "init",
+)  # these have options of their own, or none
+
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
     """Return the schema in a file, with the target and the column of persons that options name.
@@ -187,18 +198,6 @@ def given(
 def groups_of(columns: Columns, person: str | None) -> Columns | None:
     """Remove the column of persons from the others and return it, if one is named."""
     return None if person is None else {person: columns.pop(person)}
-
-
-ELSEWHERE = (
-    "epsilon",
-    "delta",
-    "schema",
-    "variant",
-    "adjacency",
-    "records_per_person",
-    "ledger",
-    "init",
-)  # these have options of their own, or none
 
 
 def own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:

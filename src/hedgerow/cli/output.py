@@ -40,6 +40,13 @@ __all__ = [
     "write_json",
 ]
 
+Answer = TypeVar("Answer")
+
+# Before a fit has ended, these are about the request, and nothing was charged. An EngineError occurs later.
+REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
+WIDTH = 20
+PAUSE = 0.1  # seconds
+
 
 def write_json(value: Any) -> None:
     """Write the one JSON document of a command to stdout."""
@@ -97,14 +104,6 @@ def tree_lines(node: dict[str, Any], depth: int = 0) -> Iterator[str]:
             yield from tree_lines(below, depth + 1)
         else:
             yield f"{'  ' * depth}{branch['when']}: {leaf_text(below)}"
-
-
-Answer = TypeVar("Answer")
-
-# Before a fit has ended, these are about the request, and nothing was charged. An EngineError occurs later.
-REFUSALS = (click.ClickException, HedgerowError, BudgetExceeded)
-WIDTH = 20
-PAUSE = 0.1  # seconds
 
 
 class Spending:

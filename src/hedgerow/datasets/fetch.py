@@ -35,6 +35,9 @@ __all__ = ["Source", "digest", "gunzip", "read_file", "read_files", "unpack"]
 
 # An archive in the downloaded one is opened, an archive in that one is not.
 NESTED = 1
+TIMEOUT_SECONDS = 60.0
+# Far above the archives that are fetched (10 MB and less), far below what would trouble a small machine.
+MAX_DOWNLOAD = 32 * 2**20
 
 
 def gunzip(content: bytes, max_bytes: int) -> bytes:
@@ -136,11 +139,6 @@ class _Search:
         assert stream is not None, "a regular file has content"
         with stream:
             return self.limit.read(stream)
-
-
-TIMEOUT_SECONDS = 60.0
-# Far above the archives that are fetched (10 MB and less), far below what would trouble a small machine.
-MAX_DOWNLOAD = 32 * 2**20
 
 
 @dataclass(frozen=True)

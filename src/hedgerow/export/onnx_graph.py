@@ -22,6 +22,8 @@ __all__ = ["number_codes", "onnx_model", "value_codes"]
 
 
 AT_ONCE = 1000  # alternatives in a regular expression, so that no runtime's limit of their size is met
+OPSET, ML_OPSET, IR_VERSION = 20, 3, 9  # regular expressions came with operator set 20
+MOST_BYTES = 1 << 30  # of all tables; the format itself ends at 2 GiB
 
 
 def number_codes(writer: GraphWriter, reading: NumberReading) -> str:
@@ -94,10 +96,6 @@ def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
     found = writer.node("Reshape", writer.node("MatMul", equal, codes), writer.constant(np.array([-1])))
     none = writer.node("ConstantOfShape", writer.node("Shape", cells), value=writer.zero())
     return writer.node("ScatterND", none, places, found)
-
-
-OPSET, ML_OPSET, IR_VERSION = 20, 3, 9  # regular expressions came with operator set 20
-MOST_BYTES = 1 << 30  # of all tables; the format itself ends at 2 GiB
 
 
 def onnx_model(form: ScoringForm, metadata: Mapping[str, str], words: str) -> Any:

@@ -17,6 +17,8 @@ __all__ = ["count_of", "moments", "sql_statement", "zones"]
 DIGIT, DIGITS = "[0-9]", "0123456789"
 TWO = DIGIT * 2
 ZONES = (f"[+-]{TWO}{TWO}", f"[+-]{TWO}:{TWO}", f"[+-]{TWO}:{TWO}:{TWO}")
+SHORT = 12  # letters of what may be written again and again
+MOST_LEAVES = 200_000  # of all trees and classes together; engines parse no statement of hundreds of megabytes
 
 
 def zones(i: int) -> list[str]:
@@ -73,10 +75,6 @@ def count_of(sql: Dialect, i: int, reading: NumberReading) -> str:
     return (
         f"CASE WHEN s{i} IS NULL THEN NULL{missing} ELSE floor(s{i} / {sql.number(SECONDS[reading.unit])}) END AS v{i}"
     )
-
-
-SHORT = 12  # letters of what may be written again and again
-MOST_LEAVES = 200_000  # of all trees and classes together; engines parse no statement of hundreds of megabytes
 
 
 def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = ()) -> str:

@@ -18,6 +18,11 @@ HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "miss
 ORIGINS = ("classes_origin", "classes_release")
 ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
+# By the entry's type, which is left out where the other keys tell it.
+RANGES: dict[str, type[Numeric]] = {"numeric": Numeric, "integer": Integer, "date": Date}
+LISTS: dict[str, type[Categorical]] = {"categorical": Categorical, "boolean": Boolean}
+ORIGIN = {"origin", "release"}
+
 LARGEST = 2**23  # characters: schemas of 100 000 features have half of that
 DEEPEST = 64  # brackets that are open at once, or names in a row with dots between them: twice what a taxonomy may have
 LONGEST = 1000  # characters of a bare word, which is a name, a number or a date
@@ -119,12 +124,6 @@ def _check_size(text: str, place: str) -> None:
 
 def _no_schema(place: str, what: str) -> FileFormatError:
     return FileFormatError(f"{place} {what}, as no schema is or has, and reading it might take all memory. Correct it.")
-
-
-# By the entry's type, which is left out where the other keys tell it.
-RANGES: dict[str, type[Numeric]] = {"numeric": Numeric, "integer": Integer, "date": Date}
-LISTS: dict[str, type[Categorical]] = {"categorical": Categorical, "boolean": Boolean}
-ORIGIN = {"origin", "release"}
 
 
 def entry_of(feature: Feature) -> dict[str, Any]:

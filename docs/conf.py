@@ -21,6 +21,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "outside",
+    "systems_listed",
     "executed",
     "mathml",
     "docstrings",

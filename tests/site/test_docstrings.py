@@ -17,6 +17,7 @@ import pytest
 from products import thinned
 
 import hedgerow as hr
+from systems_listed import with_summaries
 
 matplotlib.use("Agg")
 
@@ -38,7 +39,7 @@ def listed() -> tuple[str, ...]:
     """The names that pages of the API list, by the module that is current there."""
     found = []
     for page in sorted(API.glob("*.rst")):
-        for part in page.read_text().split(".. currentmodule:: ")[1:]:
+        for part in with_summaries(page.read_text()).split(".. currentmodule:: ")[1:]:
             module, _, rest = part.partition("\n")
             found += [f"{module}.{name}" for name in LISTED.findall(rest) if name != "toctree"]
     return tuple(found)

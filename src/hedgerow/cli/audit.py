@@ -23,6 +23,7 @@ from hedgerow.cli.options import (
     checked_epsilon,
     json_option,
     refuse_overwriting,
+    variant_option,
 )
 from hedgerow.cli.output import write_json
 from hedgerow.privacy.accounting import Adjacency, check_adjacency
@@ -41,10 +42,6 @@ SUMMARY = "What was attacked, what it claims, and the least that any epsilon can
 MODEL_SUMMARY = "Whether a saved model holds anything that its privacy certificate does not explain."
 
 
-def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    return None if value is None else checked_epsilon(context, parameter, value)
-
-
 @click.command()
 @click.argument("model", type=InputFile(), required=False)
 @click.option("--system", help="Attack this system, one of `hedgerow systems`.")
@@ -54,16 +51,8 @@ def _checked_epsilon(context: click.Context, parameter: click.Parameter, value: 
     is_flag=True,
     help="Attack every system: private forms under both adjacencies, published forms on their counterexamples.",
 )
-@click.option(
-    "--variant",
-    type=click.Choice(["private", "published"]),
-    default="private",
-    show_default=True,
-    help="The form whose guarantee is proved, or the form that the paper prints.",
-)
-@click.option(
-    "--epsilon", type=float, callback=_checked_epsilon, help="The claim. [default: the pair's best, mostly 1]"
-)
+@variant_option
+@click.option("--epsilon", type=float, callback=checked_epsilon, help="The claim. [default: the pair's best, mostly 1]")
 @click.option("--delta", type=float, callback=checked_delta, help="The delta of the claim, if the system has one.")
 @click.option(
     "--adjacency",

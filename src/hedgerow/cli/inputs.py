@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from hedgerow.cli.options import DataOptions
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.estimator import PrivateEstimator
@@ -27,8 +28,6 @@ __all__ = [
     "compare_columns",
     "given",
     "load_schema",
-    "named",
-    "own_parameters",
     "read_delta",
     "read_init",
     "read_parameters",
@@ -149,20 +148,12 @@ def _named(names: list[str]) -> str:
     return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def named(data: Sequence[Path]) -> str:
-    """Return the names of the files for messages."""
-    return str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
-
-
-def records_of(
-    data: Sequence[Path], target: str, form: CSVFormat, memory: int, spill: Path | None, person: str | None = None
-) -> Records:
+def records_of(data: DataOptions, target: str, form: CSVFormat, person: str | None = None) -> Records:
     """Return the records of files of one kind."""
-    if is_parquet(data[0]):
-        return Records.from_parquet(data, target, group=person, memory=memory, spill=spill)
-    return Records.from_csv(
-        data, target, separator=form.separator, encoding=form.encoding, group=person, memory=memory, spill=spill
-    )
+    room: dict[str, Any] = {"group": person, "memory": data.memory, "spill": data.spill}
+    if is_parquet(data.paths[0]):
+        return Records.from_parquet(data.paths, target, **room)
+    return Records.from_csv(data.paths, target, separator=form.separator, encoding=form.encoding, **room)
 
 
 def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFile, Path], None]) -> None:
@@ -172,35 +163,30 @@ def check_files(data: Sequence[Path], form: CSVFormat, check: Callable[[TableFil
         with open_table(path, form) as table:
             check(table, path)
             records = records or next(table.blocks(), None) is not None
-    check_records(int(records), named(data))
+    place = str(data[0]) if len(data) == 1 else f"{data[0]} and the files beside it"
+    check_records(int(records), place)
 
 
 def given(
-    data: Sequence[Path],
+    data: DataOptions,
     target: str,
     form: CSVFormat,
-    memory: int,
-    spill: Path | None,
     check: Callable[[TableFile, Path], None],
     person: str | None = None,
 ) -> tuple[Any, Any, Columns | None]:
     """Return files as records that are read block by block, and nothing else. A pipe can be read only once: return its
     columns, labels and persons.
     """
-    if data[0].is_file():
-        check_files(data, form, check)
-        return records_of(data, target, form, memory, spill, person), None, None
-    columns = read_table(data[0], form, lambda table: check(table, data[0]))
-    check_records(len(columns[target]), data[0])
-    return columns, columns.pop(target), groups_of(columns, person)
+    path = data.paths[0]
+    if path.is_file():
+        check_files(data.paths, form, check)
+        return records_of(data, target, form, person), None, None
+    columns = read_table(path, form, lambda table: check(table, path))
+    check_records(len(columns[target]), path)
+    return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
 
 
-def groups_of(columns: Columns, person: str | None) -> Columns | None:
-    """Remove the column of persons from the others and return it, if one is named."""
-    return None if person is None else {person: columns.pop(person)}
-
-
-def own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
+def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
     parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions are resolved
     return {name: _text(parameter.annotation) for name, parameter in parameters if name not in ELSEWHERE}
@@ -208,7 +194,7 @@ def own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
     """Return the values of ``name=value`` texts, read by the class's annotations, or raise UsageError."""
-    known = own_parameters(kind)
+    known = _own_parameters(kind)
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ADJACENCIES",
     "DataFiles",
+    "DataOptions",
     "InputFile",
     "InputFolder",
     "OutputFile",
@@ -30,14 +33,13 @@ __all__ = [
     "checked_memory",
     "checked_share",
     "data_argument",
-    "dataset_option",
+    "data_options",
     "files_argument",
     "force_option",
     "json_option",
     "ledger_option",
     "ledger_options",
     "ledger_or_none",
-    "memory_option",
     "person_option",
     "person_options",
     "records_per_person_option",
@@ -45,9 +47,10 @@ __all__ = [
     "required",
     "schema_option",
     "separator_option",
-    "spill_option",
     "store_of",
+    "system_option",
     "target_option",
+    "variant_option",
 ]
 
 NO_SCHEMA = """\
@@ -155,26 +158,28 @@ def checked_memory(context: click.Context, parameter: click.Parameter, value: st
     return size
 
 
-def checked_epsilon(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    """Return a privacy budget, read as its shortest decimal."""
+def checked_epsilon(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """Return a privacy budget, read as its shortest decimal, if one is given."""
     from hedgerow.privacy.exact import exact
 
-    try:
-        exact(value)
-    except ConfigurationError as error:
-        raise click.BadParameter(str(error), context, parameter) from error
-    return value
+    return _checked_exact(exact, context, parameter, value)
 
 
 def checked_delta(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     """Return the probability that the guarantee may fail, if one is given."""
-    if value is not None:
-        from hedgerow.privacy.exact import exact_delta
+    from hedgerow.privacy.exact import exact_delta
 
-        try:
-            exact_delta(value)
-        except ConfigurationError as error:
-            raise click.BadParameter(str(error), context, parameter) from error
+    return _checked_exact(exact_delta, context, parameter, value)
+
+
+def _checked_exact(
+    read: Callable[[float], object], context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
+    try:
+        if value is not None:
+            read(value)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
     return value
 
 
@@ -264,6 +269,19 @@ dataset_option = click.option(
 )
 
 
+system_option = click.option(
+    "--system",
+    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
+)
+variant_option = click.option(
+    "--variant",
+    type=click.Choice(["private", "published"]),
+    default="private",
+    show_default=True,
+    help="The form whose guarantee is proved, or the form that the paper prints.",
+)
+
+
 def ledger_options(command: Command) -> Command:
     """Add --ledger and --dataset to a command that spends."""
     return ledger_option(dataset_option(command))
@@ -309,3 +327,37 @@ records_per_person_option = click.option(
 def person_options(command: Command) -> Command:
     """Add --person and --records-per-person to a command that reads records."""
     return person_option(records_per_person_option(command))
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What a command that spends is given of its records: the files, how they are read, and the ledger that is charged."""
+
+    paths: tuple[Path, ...]
+    memory: int
+    spill: Path | None
+    address: str | None
+    dataset: str | None
+    separator: str | None
+
+    def ledger(self) -> Ledger | None:
+        """Return the ledger that the command charges, or None."""
+        return ledger_or_none(self.address, self.dataset)
+
+
+def data_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --memory, --spill, --ledger, --dataset and --separator to a command, which gets them with DATA as ``data``."""
+
+    @wraps(command)
+    def collected(
+        data: tuple[Path, ...],
+        memory: int,
+        spill: Path | None,
+        address: str | None,
+        dataset: str | None,
+        separator: str | None,
+        **others: Any,
+    ) -> None:
+        command(data=DataOptions(data, memory, spill, address, dataset, separator), **others)
+
+    return memory_option(spill_option(ledger_options(separator_option(collected))))

@@ -13,22 +13,20 @@ from hedgerow.analysis import PrivateSearchCV
 from hedgerow.analysis import plan as plan_fit
 from hedgerow.cli.inputs import check_columns, given, load_schema, read_delta, read_parameters
 from hedgerow.cli.options import (
+    DataOptions,
     OutputFile,
     adjacency_option,
     checked_delta,
     checked_epsilon,
+    data_options,
     files_argument,
     force_option,
     json_option,
-    ledger_options,
-    ledger_or_none,
-    memory_option,
     person_options,
     records_per_person_option,
     refuse_overwriting,
     schema_option,
-    separator_option,
-    spill_option,
+    system_option,
     target_option,
 )
 from hedgerow.cli.output import ShareProgress, Spending, certificate_values, check_stdout, write_json
@@ -63,10 +61,7 @@ def systems(as_json: bool) -> None:
 @click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
 @click.option("--epsilon", type=float, callback=checked_epsilon, required=True, help="The budget to plan for.")
 @click.option("--delta", type=float, callback=checked_delta, help="The delta, if the system has one.")
-@click.option(
-    "--system",
-    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
-)
+@system_option
 @adjacency_option
 @records_per_person_option
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable.")
@@ -141,13 +136,10 @@ def plan(
 @click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
 @adjacency_option
 @person_options
-@memory_option
-@spill_option
-@ledger_options
-@separator_option
+@data_options
 @json_option
 def search(
-    data: tuple[Path, ...],
+    data: DataOptions,
     schema_path: Path,
     epsilon: float,
     tried: Sequence[str],
@@ -161,11 +153,6 @@ def search(
     adjacency: str,
     person: str | None,
     records_per_person: int | None,
-    memory: int,
-    spill: Path | None,
-    address: str | None,
-    dataset: str | None,
-    separator: str | None,
     as_json: bool,
 ) -> None:
     """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
@@ -176,7 +163,7 @@ def search(
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and no model is
     written.
     """
-    refuse_overwriting(out, force, *data, schema_path)
+    refuse_overwriting(out, force, *data.paths, schema_path)
     kind = system_class(system)
     schema = load_schema(schema_path, target, person)
     found = PrivateSearchCV(
@@ -187,13 +174,12 @@ def search(
         refit=refit,
         adjacency=adjacency,
         records_per_person=records_per_person,
-        ledger=ledger_or_none(address, dataset),
+        ledger=data.ledger(),
     )
     check_stdout()
-    label = str(schema.target)
-    form = CSVFormat.of(schema, separator)
+    form = CSVFormat.of(schema, data.separator)
     X, y, groups = given(
-        data, label, form, memory, spill, lambda table, path: check_columns(table, schema, path), schema.person
+        data, str(schema.target), form, lambda table, path: check_columns(table, schema, path), schema.person
     )
     with Spending(f"epsilon {decimal_text(exact(epsilon))}", out) as spending:
         with ShareProgress() as progress:

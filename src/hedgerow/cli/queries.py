@@ -16,21 +16,18 @@ from hedgerow.analysis.figures import Card
 from hedgerow.cli.group import BrokenOff
 from hedgerow.cli.inputs import check_columns, check_single, given, with_person
 from hedgerow.cli.options import (
+    DataOptions,
     InputFile,
     OutputFile,
     adjacency_option,
     checked_delta,
     checked_epsilon,
+    data_options,
     files_argument,
     force_option,
     json_option,
-    ledger_options,
-    ledger_or_none,
-    memory_option,
     person_options,
     refuse_overwriting,
-    separator_option,
-    spill_option,
     target_option,
 )
 from hedgerow.cli.output import REFUSALS, ShareProgress, card_values, certificate_values, check_stdout, write_json
@@ -106,14 +103,11 @@ def _digest(model: Path) -> str:
     help="Also write the report to this file, as JSON for `hedgerow card --report`.",
 )
 @force_option
-@memory_option
-@spill_option
-@ledger_options
-@separator_option
+@data_options
 @json_option
 def evaluate(
     model: Path,
-    data: tuple[Path, ...],
+    data: DataOptions,
     epsilon: float,
     delta: float | None,
     target: str | None,
@@ -123,11 +117,6 @@ def evaluate(
     records_per_person: int | None,
     out: Path | None,
     force: bool,
-    memory: int,
-    spill: Path | None,
-    address: str | None,
-    dataset: str | None,
-    separator: str | None,
     as_json: bool,
 ) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
@@ -141,7 +130,7 @@ def evaluate(
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3.
     """
     if out is not None:
-        refuse_overwriting(out, force, model, *data)
+        refuse_overwriting(out, force, model, *data.paths)
     estimator = load(model)
     schema = with_person(
         estimator.schema_ if target is None else estimator.schema_.replace(target=target), person, model
@@ -150,16 +139,11 @@ def evaluate(
         raise click.UsageError(
             f"{model} names no target, so it is open which column holds the labels; pass --target COLUMN."
         )
-    ledger = ledger_or_none(address, dataset)
+    ledger = data.ledger()
     check_stdout()
+    form = CSVFormat.of(schema, data.separator)
     X, y, groups = given(
-        data,
-        schema.target,
-        CSVFormat.of(schema, separator),
-        memory,
-        spill,
-        lambda table, path: check_columns(table, schema, path),
-        schema.person,
+        data, schema.target, form, lambda table, path: check_columns(table, schema, path), schema.person
     )
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "bins": bins, "adjacency": adjacency}
     settings |= {"groups": groups, "records_per_person": records_per_person}
@@ -212,13 +196,10 @@ def evaluate(
 @person_options
 @click.option("--out", type=OutputFile(), required=True, help="The schema file to write, completely or not at all.")
 @force_option
-@memory_option
-@spill_option
-@ledger_options
-@separator_option
+@data_options
 @json_option
 def release(
-    data: tuple[Path, ...],
+    data: DataOptions,
     epsilon: float,
     delta: float | None,
     target: str,
@@ -233,11 +214,6 @@ def release(
     records_per_person: int | None,
     out: Path,
     force: bool,
-    memory: int,
-    spill: Path | None,
-    address: str | None,
-    dataset: str | None,
-    separator: str | None,
     as_json: bool,
 ) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
@@ -251,19 +227,12 @@ def release(
     """
     if classes and outcome:
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
-    refuse_overwriting(out, force, *data)
-    ledger = ledger_or_none(address, dataset)
+    refuse_overwriting(out, force, *data.paths)
+    ledger = data.ledger()
     check_stdout()
     wanted = [*numeric, *dates, *categorical, target, *([] if person is None else [person])]
-    X, y, groups = given(
-        data,
-        target,
-        CSVFormat(separator or ","),
-        memory,
-        spill,
-        lambda table, path: _check(table, wanted, path),
-        person,
-    )
+    form = CSVFormat(data.separator or ",")
+    X, y, groups = given(data, target, form, lambda table, path: _check(table, wanted, path), person)
     spent = f"epsilon {epsilon}" + (f", delta {delta}" if delta else "")
     drawn, watch = False, Watch()
     try:

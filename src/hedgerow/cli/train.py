@@ -13,23 +13,18 @@ from hedgerow.cli.options import (
     checked_delta,
     checked_epsilon,
     checked_share,
+    data_options,
     files_argument,
     force_option,
     json_option,
-    ledger_options,
-    memory_option,
     person_options,
     schema_option,
-    separator_option,
-    spill_option,
+    system_option,
     target_option,
+    variant_option,
 )
 
 __all__ = ["train"]
-
-
-def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    return None if value is None else checked_epsilon(context, parameter, value)
 
 
 @click.command()
@@ -47,17 +42,8 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
 @click.option("--out", type=OutputFile(), required=True, help="The model file to write, completely or not at all.")
 @force_option
 @target_option
-@click.option(
-    "--system",
-    help="One of `hedgerow systems`. [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
-)
-@click.option(
-    "--variant",
-    type=click.Choice(["private", "published"]),
-    default="private",
-    show_default=True,
-    help="The form whose guarantee is proved, or the form that the paper prints.",
-)
+@system_option
+@variant_option
 @adjacency_option
 @person_options
 @click.option(
@@ -78,14 +64,11 @@ def _checked_holdout_epsilon(context: click.Context, parameter: click.Parameter,
 @click.option(
     "--holdout-epsilon",
     type=float,
-    callback=_checked_holdout_epsilon,
+    callback=checked_epsilon,
     metavar="EPSILON",
     help="Evaluate on the held-out lines privately, with this budget: a report card in place of raw figures.",
 )
-@memory_option
-@spill_option
-@ledger_options
-@separator_option
+@data_options
 @json_option
 def train(**given: Any) -> None:
     """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.

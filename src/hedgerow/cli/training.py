@@ -26,7 +26,7 @@ from hedgerow.cli.inputs import (
     read_variant,
     records_of,
 )
-from hedgerow.cli.options import ledger_or_none, refuse_overwriting
+from hedgerow.cli.options import DataOptions, refuse_overwriting
 from hedgerow.cli.output import ShareProgress, Spending, card_values, check_stdout, model_values, write_json
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
@@ -62,7 +62,7 @@ NOT_COVERED = (
 
 
 def run_training(
-    data: tuple[Path, ...],
+    data: DataOptions,
     schema_path: Path,
     epsilon: float,
     delta: float | None,
@@ -78,11 +78,6 @@ def run_training(
     pairs: Sequence[str],
     holdout: float | None,
     holdout_epsilon: float | None,
-    memory: int,
-    spill: Path | None,
-    address: str | None,
-    dataset: str | None,
-    separator: str | None,
     as_json: bool,
 ) -> None:
     """Fit a model and save it; ``hedgerow train --help`` describes the arguments."""
@@ -90,9 +85,10 @@ def run_training(
         raise click.UsageError(
             "--holdout-epsilon asks about held-out lines, of which there are none; pass --holdout SHARE."
         )
-    refuse_overwriting(out, force, *data, schema_path, *([] if init is None else [init]))
-    whole = holdout is not None or variant == "published" or not data[0].is_file()
-    if whole and len(data) > 1:
+    paths = data.paths
+    refuse_overwriting(out, force, *paths, schema_path, *([] if init is None else [init]))
+    whole = holdout is not None or variant == "published" or not paths[0].is_file()
+    if whole and len(paths) > 1:
         raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")
     schema = load_schema(schema_path, target, person)
     kind = system_class(system or default_system(schema))
@@ -102,29 +98,28 @@ def run_training(
         **read_delta(kind, delta),
         **read_init(kind, init),
     }
-    form = CSVFormat.of(schema, separator)
+    form = CSVFormat.of(schema, data.separator)
     _warn_of_inferred(schema, schema_path)
-    ledger = ledger_or_none(address, dataset)
     settings |= {"adjacency": adjacency, "records_per_person": records_per_person}
-    model = kind(epsilon=epsilon, schema=schema, ledger=ledger, **settings)
+    model = kind(epsilon=epsilon, schema=schema, ledger=data.ledger(), **settings)
 
     check_stdout()
 
     def run(spending: Spending) -> None:
         testing = None
         if whole:
-            columns = _read(data[0], schema, form)
+            columns = _read(paths[0], schema, form)
             training, testing = (columns, None) if holdout is None else divided(columns, holdout, schema)
             if variant == "published":
                 labels = training.pop(str(schema.target))
                 spending.fit(model, training, labels)
             else:
                 label = str(schema.target)
-                records = Records.from_batches([training], label, memory=memory, spill=spill)
+                records = Records.from_batches([training], label, memory=data.memory, spill=data.spill)
                 _fit(spending, model, records)
         else:
-            check_files(data, form, lambda table, path: check_columns(table, schema, path))
-            _fit(spending, model, records_of(data, str(schema.target), form, memory, spill))
+            check_files(paths, form, lambda table, path: check_columns(table, schema, path))
+            _fit(spending, model, records_of(data, str(schema.target), form))
         spending.save(model, force=force)
         if testing is None:
             _report(model, out, None, as_json)

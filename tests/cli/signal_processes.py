@@ -58,7 +58,7 @@ model.save("out.hedgerow")
 
 # The command with room for few codes in memory, so that a small file is spilled.
 SMALL = """
-from hedgerow.cli.group import LazyGroup
+from hedgerow.cli import LazyGroup
 command_of = LazyGroup.get_command
 def get_command(self, context, name):
     import hedgerow.cli.options, hedgerow.engines.records

@@ -8,8 +8,7 @@ import click
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import COMMANDS, main
-from hedgerow.cli.group import BrokenOff, LazyGroup, exit_code, sentence
+from hedgerow.cli import COMMANDS, BrokenOff, LazyGroup, exit_code, main, sentence
 
 HEAVY = ("numpy", "sklearn", "scipy", "numba", "pandas")
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.output import branch_text, tree_lines, tree_values
+from hedgerow.cli.output import tree_lines
+from hedgerow.plots.tree_values import branch_text, tree_values
 from hedgerow.scores import binary
 from hedgerow.sources.tables import read_table
 from hedgerow.systems.edprf import EDPRFClassifier

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from hedgerow.cli.group import heard
+from hedgerow.cli import heard
 
 CODE = """\
 import _thread, sys, time, warnings, logging
 import click
-from hedgerow.cli.group import LazyGroup
+from hedgerow.cli import LazyGroup
 
 class Odd:
     def __del__(self):

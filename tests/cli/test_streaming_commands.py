@@ -9,7 +9,7 @@ from people import table_of_people
 
 import hedgerow as hr
 from hedgerow.cli import options, output
-from hedgerow.cli.predict import predict
+from hedgerow.cli.models import predict
 from hedgerow.engines import local
 from hedgerow.sources import csv_file
 from hedgerow.sources.tables import read_table

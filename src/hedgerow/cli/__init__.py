@@ -1,13 +1,278 @@
-"""The command ``hedgerow``. The imports of a command are made when it runs, so that help is fast."""
+"""The command ``hedgerow``: commands that are imported when they run, and the one place that handles errors and interruptions."""
 
 from __future__ import annotations
+
+import _thread
+import logging
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any, TextIO
 
 import click
 
 from hedgerow import __version__
-from hedgerow.cli.group import LazyGroup, show_help_if_alone
+from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
 
-__all__ = ["main"]
+__all__ = [
+    "AUDIT_REFUTED",
+    "BUDGET_REFUSED",
+    "FAILURE",
+    "INTERRUPTED",
+    "NOTHING_READ",
+    "WRONG_USAGE",
+    "BrokenOff",
+    "LazyGroup",
+    "budget",
+    "exit_code",
+    "heard",
+    "main",
+    "schema",
+    "sentence",
+    "show_help_if_alone",
+]
+
+FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
+NOTHING_READ = 5  # in a column, or in the labels
+
+# The first matching kind decides. Anything else is a failure.
+EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (BudgetExceeded, BUDGET_REFUSED),
+    (click.UsageError, WRONG_USAGE),
+    (ConfigurationError, WRONG_USAGE),
+    (FileFormatError, WRONG_USAGE),
+    (click.Abort, INTERRUPTED),  # click's name for Ctrl-C
+    (KeyboardInterrupt, INTERRUPTED),
+)
+AGAIN = 0.005  # seconds until an interruption that was swallowed is raised again
+
+
+class BrokenOff(click.ClickException):
+    """A failure together with what was spent and written before it; its exit code is the failure's."""
+
+    def __init__(self, error: BaseException, outcome: str) -> None:
+        super().__init__(f"{sentence(error)} {outcome}")
+        self.code = exit_code(error)
+        self.is_interrupt = isinstance(error, KeyboardInterrupt)
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands are (module, summary) by name.
+
+    A command that fails ends with one sentence on stderr and the exit code of its exception, never with a traceback, because
+    the frames of a fit may show the contents of a record.
+    """
+
+    def __init__(self, *args: Any, commands_by_name: Mapping[str, tuple[str, str]], **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self._homes = commands_by_name
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order in which a user needs them."""
+        return list(self._homes)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self._homes:
+            return None
+        module = import_module(self._homes[cmd_name][0])
+        name = (
+            cmd_name if hasattr(module, cmd_name) else f"{cmd_name}_"
+        )  # the attribute of a Python keyword has an underscore
+        command: click.Command = getattr(module, name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self._homes.items()])
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; in standalone mode, exit with the code of what it raised."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        code = 0
+        if sys.stderr is None:  # numpy 2.0 does not import without one
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+        try:
+            with heard(), warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                result = super().main(args, prog_name, standalone_mode=False, **extra)
+            code = result if isinstance(result, int) else 0
+            if sys.stdout is not None:
+                sys.stdout.flush()  # so that a full disk is noticed here, not while Python ends
+        except BrokenPipeError:
+            code = FAILURE  # the reader of the pipe has what it wanted; click ends in the same way
+        except (Exception, KeyboardInterrupt, BudgetExceeded) as error:
+            code = exit_code(error)
+            _say(error)
+        if args is None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is ending, so nothing is left to interrupt
+        _let_go(sys.stdout)
+        _let_go(sys.stderr)
+        sys.exit(code)
+
+
+def _say(error: BaseException) -> None:
+    """Write the sentence of an error to stderr, if stderr accepts it."""
+    with suppress(OSError):
+        if isinstance(error, BrokenOff) and error.is_interrupt:
+            click.echo(err=True)  # ends the line of the terminal's ^C, as click does
+        click.echo(f"Error: {sentence(error)}", err=True)
+
+
+def _let_go(stream: TextIO | None) -> None:
+    """Drop what a stream could not write: otherwise Python tries again at its end, complains, and changes the exit code."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Write a warning to stderr; for a warning that is meant for users, only its message."""
+    for_users = issubclass(category, UserWarning)
+    text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno, line)
+    with suppress(OSError):  # as Python does if stderr is closed
+        click.echo(text, err=True, nl=False)
+
+
+def show_help_if_alone(context: click.Context) -> None:
+    """Print a group's help if it is called without a command."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code of an exception."""
+    if isinstance(error, BrokenOff):
+        return error.code
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILURE)
+
+
+def sentence(error: BaseException) -> str:
+    """Return the message of an exception for a user.
+
+    The messages of the library's, click's and the system's exceptions do not depend on the contents of records. For any other
+    exception, only its type and place are shown.
+    """
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return "interrupted."
+    if isinstance(error, click.UsageError):
+        text = error.format_message()
+        if isinstance(error, click.MissingParameter):
+            text = " ".join(text.split())  # click lists choices on several lines
+        return (
+            text
+            + ("" if text.endswith(".") else ".")
+            + (f" See '{error.ctx.command_path} --help'." if error.ctx else "")
+        )
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, HedgerowError | BudgetExceeded):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "out of memory."
+    frames = extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return (
+        f"unexpected {type(error).__name__}{place}; please report it (its text is withheld, as it may quote a record)."
+    )
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Raise an interruption again that occurred in a destructor or a weak reference's callback, where Python ignores it.
+
+    Python would print it with a traceback and continue. SQLAlchemy's log of an interruption within its pool is not shown either,
+    because the interruption itself continues and has its own message.
+    """
+    before = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+            return
+        timer = threading.Timer(AGAIN, _thread.interrupt_main)
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
+
+    timers: list[threading.Timer] = []
+    silent = logging.NullHandler()  # without a handler, Python's handler of last resort would write to stderr
+    logging.getLogger("sqlalchemy").addHandler(silent)
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        logging.getLogger("sqlalchemy").removeHandler(silent)
+        for timer in timers:  # the command is over, so there is nothing left to interrupt
+            timer.cancel()
+
+
+BUDGET = {
+    "create": ("hedgerow.cli.ledgers", "Create a ledger, and its store if there is none."),
+    "show": ("hedgerow.cli.ledgers", "Show a ledger: its ceiling, what is left, its entries."),
+    "list": ("hedgerow.cli.ledgers", "List the ledgers of a store."),
+    "raise": ("hedgerow.cli.ledgers", "Raise a ledger's ceiling."),
+    "close": ("hedgerow.cli.ledgers", "Close a ledger for good."),
+    "verify": ("hedgerow.cli.ledgers", "Check every link of a ledger's chain."),
+    "report": ("hedgerow.cli.ledgers", "Write a page about a ledger for the officer."),
+}
+
+
+@click.group("budget", cls=LazyGroup, commands_by_name=BUDGET, invoke_without_command=True)
+@click.pass_context
+def budget(context: click.Context) -> None:
+    """Manage the privacy budgets of data sets, across processes and people.
+
+    These commands show no contents of records: a ledger contains queries, never their answers.
+    """
+    show_help_if_alone(context)
+
+
+SCHEMA = {
+    "init": ("hedgerow.cli.schemas", "Draft a schema from a file of records."),
+    "release": ("hedgerow.cli.queries", "Release a schema from a file of records, privately."),
+    "check": ("hedgerow.cli.schemas", "Count what a schema does not cover in a file."),
+}
+
+
+@click.group("schema", cls=LazyGroup, commands_by_name=SCHEMA, invoke_without_command=True)
+@click.pass_context
+def schema(context: click.Context) -> None:
+    """Draft a schema, release one, or check one against its data.
+
+    Init and check read records without protection and are for the data owner only: what they write must not leave the building.
+    The output of release is covered by the certificate that it prints.
+    """
+    show_help_if_alone(context)
+
 
 # Each command's module contains a click command of the same name.
 COMMANDS = {
@@ -15,13 +280,13 @@ COMMANDS = {
     "plan": ("hedgerow.cli.plan", "Show what a fit would cost, before anything is spent."),
     "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
     "search": ("hedgerow.cli.plan", "Select parameters privately, and save the model."),
-    "predict": ("hedgerow.cli.predict", "Predict the records of a file with a saved model."),
+    "predict": ("hedgerow.cli.models", "Predict the records of a file with a saved model."),
     "evaluate": ("hedgerow.cli.queries", "Evaluate a saved model privately."),
-    "inspect": ("hedgerow.cli.inspect", "Show a saved model: certificate, sizes, trees."),
-    "card": ("hedgerow.cli.inspect", "Write a page about a saved model."),
-    "export": ("hedgerow.cli.inspect", "Write a saved model as ONNX, SQL or JSON."),
-    "budget": ("hedgerow.cli.group", "Manage the budget of a data set across processes."),
-    "schema": ("hedgerow.cli.group", "Draft or release a schema, or check one."),
+    "inspect": ("hedgerow.cli.models", "Show a saved model: certificate, sizes, trees."),
+    "card": ("hedgerow.cli.models", "Write a page about a saved model."),
+    "export": ("hedgerow.cli.models", "Write a saved model as ONNX, SQL or JSON."),
+    "budget": ("hedgerow.cli", "Manage the budget of a data set across processes."),
+    "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
     "data": ("hedgerow.cli.papers", "Write a published data set as CSV, with its schema."),
     "reproduce": ("hedgerow.cli.papers", "Run the papers' experiments again."),
     "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),

@@ -14,7 +14,7 @@ from hedgerow import __version__
 from hedgerow.archive import read_archive
 from hedgerow.audit.bounds import CONFIDENCE
 from hedgerow.audit.findings import Finding
-from hedgerow.cli.group import AUDIT_REFUTED
+from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import read_delta, read_parameters, read_variant
 from hedgerow.cli.options import (
     InputFile,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hedgerow import __version__
-from hedgerow.cli.group import FAILURE
+from hedgerow.cli import FAILURE
 from hedgerow.cli.options import json_option, ledger_option
 from hedgerow.errors import HedgerowError
 from hedgerow.texts import counted

@@ -192,11 +192,11 @@ def checked_share(context: click.Context, parameter: click.Parameter, value: flo
     return value
 
 
-def refuse_overwriting(out: Path, force: bool, *inputs: Path) -> None:
-    """Raise UsageError if the output would replace an input file, or any file without ``force``."""
-    if not out.exists():
+def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> None:
+    """Raise UsageError if an output would replace an input file, or any file without ``force``."""
+    if out is None or not out.exists():
         return
-    if any(out.samefile(path) for path in inputs):
+    if any(path is not None and out.samefile(path) for path in inputs):
         raise click.UsageError(f"--out {out} is a file that this command reads; choose another name.")
     if not force:
         raise click.UsageError(f"{out} exists already; choose another name, or pass --force to replace it.")

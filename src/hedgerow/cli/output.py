@@ -18,11 +18,11 @@ import click
 
 from hedgerow.analysis import PrivateSearchCV
 from hedgerow.analysis.figures import Card
-from hedgerow.cli.group import BrokenOff
+from hedgerow.cli import BrokenOff
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file
-from hedgerow.plots.tree_values import branch_text, leaf_text, tree_values
+from hedgerow.plots.tree_values import leaf_text
 from hedgerow.privacy.began import Watch
 from hedgerow.privacy.certificate import Certificate
 
@@ -30,13 +30,11 @@ __all__ = [
     "REFUSALS",
     "ShareProgress",
     "Spending",
-    "branch_text",
     "card_values",
     "certificate_values",
     "check_stdout",
     "model_values",
     "tree_lines",
-    "tree_values",
     "write_json",
 ]
 

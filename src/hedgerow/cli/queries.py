@@ -13,7 +13,7 @@ import click
 from hedgerow.analysis import RegressionCard, ReleasedSchema, ReportCard, private_schema
 from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.analysis.figures import Card
-from hedgerow.cli.group import BrokenOff
+from hedgerow.cli import BrokenOff
 from hedgerow.cli.inputs import check_columns, check_single, given, with_person
 from hedgerow.cli.options import (
     DataOptions,
@@ -129,8 +129,7 @@ def evaluate(
 
     With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3.
     """
-    if out is not None:
-        refuse_overwriting(out, force, model, *data.paths)
+    refuse_overwriting(out, force, model, *data.paths)
     estimator = load(model)
     schema = with_person(
         estimator.schema_ if target is None else estimator.schema_.replace(target=target), person, model

@@ -86,7 +86,7 @@ def run_training(
             "--holdout-epsilon asks about held-out lines, of which there are none; pass --holdout SHARE."
         )
     paths = data.paths
-    refuse_overwriting(out, force, *paths, schema_path, *([] if init is None else [init]))
+    refuse_overwriting(out, force, *paths, schema_path, init)
     whole = holdout is not None or variant == "published" or not paths[0].is_file()
     if whole and len(paths) > 1:
         raise click.UsageError("--holdout and published forms read one file into memory; pass one file.")

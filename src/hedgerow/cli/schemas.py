@@ -11,7 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
-from hedgerow.cli.group import NOTHING_READ
+from hedgerow.cli import NOTHING_READ
 from hedgerow.cli.inputs import check_columns, check_records, compare_columns, load_schema
 from hedgerow.cli.options import (
     OutputFile,
@@ -95,8 +95,7 @@ def init(
     The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such an
     entry. What the data owner must confirm, and how, is written to stderr. Both show raw values and are for the data owner only.
     """
-    if out is not None:
-        refuse_overwriting(out, force, data)
+    refuse_overwriting(out, force, data)
     form = guess_format(data, separator)
     with open_table(data, form) as table:
         _check_header(table.header, data)

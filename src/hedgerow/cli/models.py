@@ -1,0 +1,398 @@
+"""``hedgerow predict | inspect | card | export``: what a saved model predicts, and the model as text, page, ONNX, SQL or JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import click
+import numpy as np
+
+from hedgerow.additive.model import AdditiveModel
+from hedgerow.analysis import RegressionCard
+from hedgerow.cli.inputs import check_single
+from hedgerow.cli.options import (
+    InputFile,
+    OutputFile,
+    files_argument,
+    force_option,
+    json_option,
+    ledger_options,
+    ledger_or_none,
+    refuse_overwriting,
+    separator_option,
+)
+from hedgerow.cli.output import ShareProgress, model_values, tree_lines, write_json
+from hedgerow.cli.queries import read_report
+from hedgerow.errors import SchemaError, UnreadColumnWarning
+from hedgerow.estimator import PrivateEstimator, PrivateRegressor
+from hedgerow.export import DIALECTS
+from hedgerow.files import atomic_file
+from hedgerow.plots.tree_values import tree_values
+from hedgerow.schema.unread import UnreadColumns
+from hedgerow.sources.table_file import TableFile, places_of
+from hedgerow.sources.tables import CSVFormat, open_table
+from hedgerow.systems import load
+from hedgerow.systems.booster import BoostingClassifier
+from hedgerow.texts import listed, printable
+from hedgerow.trees import ForestModel
+
+__all__ = ["card", "export", "inspect", "predict"]
+
+Answer = Callable[[Mapping[str, Any]], list[Any]]  # from records by columns to a row of predictions for each record
+
+OPEN = (np.inf, -np.inf)  # ends of an interval
+WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
+MARKDOWN = (".md", ".markdown")
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@files_argument
+@click.option("--out", type=OutputFile(), help="The file to write, completely or not at all. [default: stdout]")
+@force_option
+@click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
+@click.option(
+    "--interval",
+    "level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="For a regressor: also write the columns low and high, between which a new outcome is with this probability, such as "
+    "0.9. Requires --report.",
+)
+@click.option(
+    "--report",
+    type=InputFile(),
+    help="The report card for intervals, from `hedgerow evaluate --out`. Reading it costs nothing.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Also write this column of DATA, such as a key, before the predictions; repeatable.",
+)
+@separator_option
+@json_option
+def predict(
+    model: Path,
+    data: tuple[Path, ...],
+    out: Path | None,
+    force: bool,
+    proba: bool,
+    level: float | None,
+    report: Path | None,
+    keep: tuple[str, ...],
+    separator: str | None,
+    as_json: bool,
+) -> None:
+    """Predict the records of DATA with the model file MODEL. DATA is a CSV or Parquet file by its name, or a quoted pattern.
+
+    The schema's features are found in DATA by name. Other columns, including the target, are ignored, except those that --keep
+    names. In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do; there, pass
+    X[list(schema.names)].
+
+    Records are read and predicted block by block. The output is CSV with a header and one line per record, in the order of DATA.
+    The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A line with a wrong
+    number of cells is a record whose cells are all missing.
+
+    With --interval, an end that reaches the end of the outcome's range is open: inf or -inf in CSV, null in JSON.
+    """
+    if as_json and out is not None:
+        raise click.UsageError("--json writes to stdout and --out a CSV file; choose one of them.")
+    if as_json and keep:
+        raise click.UsageError("--json writes answers alone; leave out --keep, or write CSV.")
+    refuse_overwriting(out, force, model, *data, report)
+    estimator = load(model)
+    answer = _answer(estimator, model, proba, level, report)
+    form = CSVFormat.of(estimator.schema_, separator)
+    with ExitStack() as stack:
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        for table, path in zip(tables, data, strict=True):
+            _check_columns(table, estimator, keep, path)
+        classes = list(estimator.schema_.classes)
+        header = _header(classes, proba, level, kept := tuple(dict.fromkeys(keep)))
+        shown = (
+            out is not None or sys.stdout is None or not sys.stdout.isatty()
+        )  # else the predictions show the progress
+        progress = stack.enter_context(ShareProgress(shown=shown))
+        look = UnreadColumns(estimator.schema_)
+        sizes = [path.stat().st_size for path in data]
+        rows = _rows(estimator, answer, tables, sizes, kept, progress, look)
+        if as_json:
+            name = "probabilities" if proba else "intervals" if level else "predictions"
+            _write_json(sys.stdout, classes, rows, name)
+        elif out is None:
+            _write_csv(sys.stdout, chain([header], rows))
+        else:
+            with atomic_file(out, replace=force) as part, open(part, "w", encoding="utf-8", newline="") as file:
+                _write_csv(file, chain([header], rows))
+    for warning in look.findings():
+        click.echo(f"WARNING: {warning}", err=True)
+    if out is not None:
+        click.echo(f"wrote {out}", err=True)
+
+
+def _answer(estimator: PrivateEstimator, model: Path, proba: bool, level: float | None, report: Path | None) -> Answer:
+    """Return the function that predicts records, or raise UsageError if the model does not support the request."""
+    numbers = isinstance(estimator, PrivateRegressor)
+    if proba and numbers:
+        raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
+    if level is None:
+        if report is not None:
+            raise click.UsageError("--report is what intervals follow from; pass --interval LEVEL too, such as 0.9.")
+        predict = estimator.predict_proba if proba else lambda X: estimator.predict(X)[:, None]
+        return lambda X: predict(X).tolist()
+    if not isinstance(estimator, PrivateRegressor):
+        raise click.UsageError(
+            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
+        )
+    if report is None:
+        raise click.UsageError(
+            "--interval follows from a private report card on records that the model was not fitted on. Make one by "
+            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. Where "
+            "the schema has persons, add --records-per-person 1."
+        )
+    card, share = cast(RegressionCard, read_report(report, model)), level
+    return lambda X: np.column_stack([estimator.predict(X), estimator.predict_interval(X, share, card=card)]).tolist()
+
+
+def _check_columns(table: TableFile, estimator: PrivateEstimator, keep: Sequence[str], data: Path) -> None:
+    """Raise SchemaError unless a file has the features, of types that can be read, and the columns to keep."""
+    there = places_of(table.header)
+    check_single(estimator.schema_.names, there, data)
+    lacking = [name for name in estimator.schema_.names if name not in there]
+    if lacking:
+        wanted = "a column of that name" if len(lacking) == 1 else "columns of those names"
+        raise SchemaError(
+            f"{data} lacks {listed(lacking)} of the model's features, from which every record is read. Add {wanted} "
+            "(empty cells are read as missing), or pass the right --separator."
+        )
+    table.check_types(estimator.schema_)
+    lacking = [name for name in keep if name not in there]
+    if lacking:
+        raise SchemaError(f"{data} has no column {listed(lacking)}, which --keep names. Name one of its columns.")
+    check_single(keep, there, data)
+
+
+def _header(classes: Sequence[Any], proba: bool, level: float | None, keep: Sequence[str]) -> list[str]:
+    """Return the names of the output columns, or raise UsageError if two are the same."""
+    answers = (
+        [f"probability_{label}" for label in classes] if proba else ["prediction", *(["low", "high"] if level else [])]
+    )
+    both = [name for name in keep if name in answers]
+    if both:
+        raise click.UsageError(f"--keep {both[0]} names a column that the answers have too; rename it in the file.")
+    return [*keep, *answers]
+
+
+def _rows(
+    estimator: PrivateEstimator,
+    answer: Answer,
+    tables: Sequence[TableFile],
+    sizes: Sequence[int],
+    keep: Sequence[str],
+    progress: ShareProgress,
+    look: UnreadColumns,
+) -> Iterator[list[Any]]:
+    """Yield one row per record, with one block of records in memory at a time, which is passed to ``look``."""
+    total = max(sum(sizes), 1)
+    for place, table in enumerate(tables):
+        for block in table.blocks():
+            share = table.share
+            progress.read(None if share is None else (sum(sizes[:place]) + sizes[place] * share) / total)
+            features = {name: block[name] for name in estimator.schema_.names}
+            look.add(features)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnreadColumnWarning)  # of a single block: all are reported at the end
+                answers = answer(features)
+            kept = zip(*(block[name].tolist() for name in keep), strict=True) if keep else repeat(())
+            yield from ([*own, *found] for own, found in zip(kept, answers, strict=False))
+
+
+def _write_csv(file: TextIO, rows: Iterable[list[Any]]) -> None:
+    csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _write_json(file: TextIO, classes: Sequence[Any], rows: Iterable[list[Any]], name: str) -> None:
+    """Write one document: the classes if there are any, then a list of predictions under a name, one record per line."""
+    head = f'"classes": {json.dumps(classes)}, ' if classes else ""
+    file.write(f'{{{head}"{name}": [')
+    for place, row in enumerate(rows):
+        told = row[0] if name == "predictions" else [None if value in OPEN else value for value in row]
+        file.write((",\n" if place else "\n") + json.dumps(told, allow_nan=False))
+    file.write("\n]}\n")
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@click.option(
+    "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, counted from 1."
+)
+@click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
+@json_option
+def inspect(model: Path, number: int | None, whole: bool, as_json: bool) -> None:
+    """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
+
+    With --tree, a tree is printed with its tests. A value outside a feature's range is clipped to the range. Everything shown was
+    released by the fit. The certificate covers it, or lists it as not covered.
+    """
+    estimator = load(model)
+    found = {
+        **model_values(estimator),
+        "sizes": {**_sizes(estimator), "file_bytes": model.stat().st_size},
+        "feature_importances": dict(zip(estimator.schema_.names, estimator.feature_importances_.tolist(), strict=True)),
+        "importance_rule": estimator.model_.importance_rule,
+    }
+    tree = None if number is None else _tree(estimator, number)
+    if as_json:
+        write_json({**found, "tree": tree})
+        return
+    certificate = estimator.certificate_.details() if whole else str(estimator.certificate_)
+    for line in (*_page(found), "", certificate):
+        click.echo(line)
+    if tree is not None:
+        click.echo(f"\ntree {number} of {found['sizes']['trees']}")
+        for line in tree_lines(tree, depth=1):
+            click.echo(line)
+
+
+def _sizes(estimator: PrivateEstimator) -> dict[str, int | None]:
+    """Return the numbers of rounds, trees, nodes, leaves or cells; None for those that the model does not have."""
+    model, arrays = estimator.model_, estimator.model_.to_arrays()
+    if isinstance(model, AdditiveModel):
+        cuts = [len(term.cuts) for term in model.own.terms]
+        sizes = {"rounds": len(cuts), "rounds_with_cuts": sum(map(bool, cuts)), "most_cuts": max(cuts, default=0)}
+        if model.parts is not None:
+            sizes["terms_of_the_start"] = len(model.parts[0].terms)
+        return {**sizes, **dict.fromkeys(("trees", "nodes", "leaves")), "cells": len(arrays["votes"])}
+    if not {"roots", "first_child"} <= set(arrays):
+        cells = (
+            {"cells": len(arrays["counts"]), "specializations": len(arrays["branches"])} if "edges" in arrays else {}
+        )
+        return {**dict.fromkeys(("trees", "nodes", "leaves")), **cells}
+    children = arrays["first_child"]  # 0 for a leaf
+    rounds = {"rounds": len(arrays["roots"])} if isinstance(estimator, BoostingClassifier) else {}
+    return {
+        **rounds,
+        "trees": len(arrays["roots"]),
+        "nodes": len(children),
+        "leaves": int(np.count_nonzero(children == 0)),
+    }
+
+
+def _tree(estimator: PrivateEstimator, number: int) -> dict[str, Any]:
+    forest = estimator.model_
+    if not isinstance(forest, ForestModel):
+        form = f"{type(estimator).__name__} ({estimator.certificate_.variant})"
+        raise click.UsageError(f"--tree prints the trees of private forests, and {form} is none.")
+    trees = len(forest.forest.roots)
+    if number > trees:
+        raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
+    return tree_values(forest, number - 1)
+
+
+def _page(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the page that a person reads."""
+    yield found["class"]
+    yield from _table("parameters", found["parameters"])
+    yield from _table("sizes", {name: size for name, size in found["sizes"].items() if size is not None})
+    ranked = sorted(found["feature_importances"].items(), key=lambda item: -item[1])
+    title = f"feature importances ({found['importance_rule']}; from released values)"
+    yield from _table(title, {printable(name): f"{value:.4f}" for name, value in ranked})
+
+
+def _table(title: str, rows: Mapping[str, Any]) -> Iterator[str]:
+    width = min(max(map(len, rows)), WIDEST)
+    yield from ("", title)
+    yield from (f"  {name:<{width}}  {value}" for name, value in rows.items())
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@click.option(
+    "--out", type=OutputFile(), required=True, help="The file to write: Markdown if it ends in .md, else HTML."
+)
+@click.option("--title", help="The card's heading. [default: the model file's name]")
+@click.option(
+    "--report",
+    "report_path",
+    type=InputFile(),
+    help="A report card of this model from `hedgerow evaluate --out`.",
+)
+@ledger_options
+@force_option
+def card(
+    model: Path,
+    out: Path,
+    title: str | None,
+    report_path: Path | None,
+    address: str | None,
+    dataset: str | None,
+    force: bool,
+) -> None:
+    """Write the card of the model file MODEL: its guarantee, what it reads, what it learned, and its limits.
+
+    With --report, the card also shows the model's performance. With --ledger and --dataset, it shows what was spent on the
+    records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
+    addresses and no scripts. Everything on the page was released, so it costs nothing.
+    """
+    from hedgerow.plots import MarkdownPage, Page
+    from hedgerow.plots.card import write_card
+
+    refuse_overwriting(out, force, model, report_path)
+    estimator = load(model)
+    report = None if report_path is None else read_report(report_path, model)
+    heading = title or f"Model card: {model.name}"
+    page = MarkdownPage(heading) if out.suffix.lower() in MARKDOWN else Page(heading)
+    write_card(estimator, page, ledger_or_none(address, dataset), report)
+    page.write(out, replace=force)
+    click.echo(f"wrote {out}", err=True)
+
+
+@click.command()
+@click.argument("model", type=InputFile())
+@click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="The format.")
+@click.option(
+    "--out", type=OutputFile(), help="The file to write, completely or not at all; required for onnx. [default: stdout]"
+)
+@force_option
+@click.option(
+    "--table", help="sql: the table of records to predict, optionally with a schema's name and a dot before it."
+)
+@click.option(
+    "--dialect", type=click.Choice(sorted(DIALECTS)), default="duckdb", show_default=True, help="sql: the engine."
+)
+@click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column to copy to the result; repeatable.")
+def export(
+    model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
+) -> None:
+    """Write the model file MODEL for other programs: an ONNX graph, one SQL statement, or JSON.
+
+    All of them give the same predictions as `hedgerow predict`. Nothing is spent, because they use released values only. ONNX
+    needs the package onnx. If the name of a table contains a dot, use Python's model.to_sql.
+    """
+    if kind == "sql" and not table:
+        raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")
+    if kind == "onnx" and out is None:
+        raise click.UsageError("--to onnx writes bytes, which no terminal shows; pass --out FILE.")
+    refuse_overwriting(out, force, model)
+    estimator = load(model)
+    if kind == "onnx":
+        content = estimator.to_onnx().SerializeToString()
+    elif kind == "json":
+        content = estimator.to_json().encode()
+    else:
+        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep) + "\n").encode()
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    with atomic_file(out, replace=force) as part:
+        part.write_bytes(content)
+    click.echo(f"wrote {out}", err=True)

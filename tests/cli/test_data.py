@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli import demo as data_command
 from hedgerow.cli import main
-from hedgerow.cli import papers as data_command
 from hedgerow.datasets.dataset import Dataset
 
 

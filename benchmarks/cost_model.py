@@ -1,12 +1,13 @@
 """What a fit takes by records and questions, from runs of scaling.py, and what that says of more workers: docs/scaling.md.
 
     python benchmarks/scaling.py local --folder /tmp/records --records 1e5 1e6 1e7 > runs.jsonl
-    python benchmarks/cost_model.py runs.jsonl [--records 1e9] [--workers 20] [--out docs/images/scaling.png]
+    python benchmarks/cost_model.py runs.jsonl [--records 1e9] [--workers 20] [--least 1e6]
+        [--out docs/images/scaling.png]
 
-The model of each system, in processor seconds: reading takes so many a record, counting so many a question and so many a record
-and question. Constants are fitted to all runs but those of the largest size, by relative errors, and not below zero. Printed are
-these, what they say of every run beside what was measured, and of ``--records`` on so many workers of a core each that read from
-storage of their own; what goes between workers is not in it. ``--out`` draws the runs and the model.
+The model of each system, in processor seconds: reading takes so many per record, counting so many per question and so many per
+record and question. Constants are fitted to the runs of ``--least`` records or more, without the largest size, by relative errors
+and not below zero. It prints them, and the prediction for every run beside the measurement. It predicts ``--records`` on so many
+workers of a core each that read from storage of their own, without what goes between workers. ``--out`` draws runs and model.
 """
 
 from __future__ import annotations
@@ -41,15 +42,20 @@ def said(found: tuple[float, float, float], records: float, questions: float, wo
     return reading * records / workers, questions * (asking + scanning * records / workers)
 
 
-def lines(runs: list[dict[str, Any]], records: float, workers: int) -> list[str]:
+def fitted_to(runs: list[dict[str, Any]], least: float) -> list[dict[str, Any]]:
+    """Return the runs that constants are fitted to: of at least so many records, without the largest."""
+    return [run for run in runs if least <= run["records"] < max(one["records"] for one in runs)]
+
+
+def lines(runs: list[dict[str, Any]], records: float, workers: int, least: float) -> list[str]:
     """Return the lines about one system."""
-    largest = max(run["records"] for run in runs)
-    found = constants([run for run in runs if run["records"] < largest])
+    some = fitted_to(runs, least)
+    found = constants(some)
     micro, milli, nano = found[0] * 1e6, found[1] * 1e3, found[2] * 1e9
     out = [f"{micro:.3g} us a record, {milli:.3g} ms a question, {nano:.3g} ns a record and question"]
     for run in sorted(runs, key=lambda run: run["records"]):
         read, count = said(found, run["records"], run["questions"])
-        fitted = "" if run["records"] < largest else ", not fitted"
+        fitted = "" if run in some else ", not fitted"
         out.append(
             f"{run['records']:.0e} records, {run['questions']} questions: "
             f"reading {read:.2f} s ({run['read_processor']:.2f} measured), "
@@ -61,7 +67,7 @@ def lines(runs: list[dict[str, Any]], records: float, workers: int) -> list[str]
     return [*out, f"{asked}: reading {read:.0f} s, counting {count:.0f} s"]
 
 
-def draw(path: Path, runs: list[dict[str, Any]]) -> None:
+def draw(path: Path, runs: list[dict[str, Any]], least: float) -> None:
     """Draw the processor seconds of every run by records, and the model as a line."""
     import matplotlib.pyplot as plt
 
@@ -70,7 +76,7 @@ def draw(path: Path, runs: list[dict[str, Any]]) -> None:
     for ax, system in zip(every[0], systems, strict=True):
         own = sorted((run for run in runs if run["system"] == system), key=lambda run: run["records"])
         records = [run["records"] for run in own]
-        found = constants([run for run in own if run["records"] < records[-1]])
+        found = constants(fitted_to(own, least))
         model = np.array([said(found, run["records"], run["questions"]) for run in own])
         for place, (name, color) in enumerate({"read": "tab:blue", "count": "tab:orange"}.items()):
             measured = [run[f"{name}_processor"] for run in own]
@@ -90,14 +96,17 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("--records", type=float, default=1e9)
     parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument(
+        "--least", type=float, default=1e6, help="records of the smallest run that constants are fitted to"
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     runs = [json.loads(line) for line in options.runs.read_text().splitlines()]
     for system in dict.fromkeys(run["system"] for run in runs):
         own = [run for run in runs if run["system"] == system]
-        print("\n".join([system, *lines(own, options.records, options.workers)]), flush=True)
+        print("\n".join([system, *lines(own, options.records, options.workers, options.least)]), flush=True)
     if options.out:
-        draw(options.out, runs)
+        draw(options.out, runs, options.least)
 
 
 if __name__ == "__main__":

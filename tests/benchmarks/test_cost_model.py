@@ -31,7 +31,7 @@ def test_seconds_of_workers(model):
     assert model.said((2e-6, 3e-3, 4e-8), 1e9, 100, 20) == pytest.approx((100, 0.3 + 200))
     runs = runs_of(model, (2e-6, 3e-3, 4e-8))
     runs[-1]["read_processor"] *= 7  # of the largest, which no constant follows from
-    first, *_, largest, further = model.lines(runs, 1e9, 20)
+    first, *_, largest, further = model.lines(runs, 1e9, 20, 1e5)
     assert first == "2 us a record, 3 ms a question, 40 ns a record and question"
     assert largest.startswith(
         "1e+07 records, 97 questions: reading 20.00 s (140.00 measured), counting 39.09 s (39.09 measured)"

@@ -282,6 +282,30 @@ def test_a_scheduler_that_does_not_answer_ends_a_fit(files, sign, tmp_path):
             process.wait()
 
 
+@pytest.mark.engines
+def test_a_worker_that_stops_within_a_query_ends_a_fit_after_the_stated_time(files):
+    schema, paths = files
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        [pid] = client.run(os.getpid).values()
+
+        class Stopping(Once):
+            def counted(self, question, share):
+                if question == 2:
+                    os.kill(pid, signal.SIGSTOP)
+
+        ledger = hr.Ledger(epsilon=1.0)
+        records = hr.Records.from_dask(frame_of(paths), label="label", client=client, timeout=5)
+        try:
+            with pytest.raises(hr.EngineError, match="no worker answered for 5 seconds"):
+                hr.EDPRFClassifier(epsilon=1.0, schema=schema, ledger=ledger).fit(
+                    records.with_progress(Stopping(client, None))
+                )
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert ledger.spent == 1
+
+
 @pytest.mark.full
 def test_wrong_frames_are_refused_before_anything_is_booked(files, client):
     schema, paths = files

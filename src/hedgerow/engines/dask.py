@@ -283,8 +283,12 @@ class DaskEngine:
         self._wire.tasks += len(groups)
         try:
             answers: list[Partial] = self._client.sync(self._run, groups, packed, callback_timeout=patience.left)
-        except (OSError, TimeoutError):
+        except TimeoutError:
+            raise silent(self._timeout) from None
+        except OSError:
             raise lost_scheduler() from None
+        if answers:
+            patience.progressed()
         return answers
 
     async def _run(self, groups: Sequence[Group], packed: bytes) -> list[Partial]:

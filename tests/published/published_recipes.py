@@ -15,9 +15,13 @@ ANY = hr.Schema({"c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
 
 @dataclass(frozen=True)
 class System:
-    """A shipped class with the choices that make one of its published forms."""
+    """A shipped class with the choices that make one of its published forms, and how its paper divides the budget.
+
+    ``divided`` may hold "shared" (by the trees: a record is in several) and "aligned" (every path of a tree spends all).
+    """
 
     kind: type[PaperTree]
+    divided: tuple[str, ...]
     choices: tuple[tuple[str, Any], ...]
 
     @property
@@ -35,31 +39,31 @@ class System:
         return self.kind(variant="published", **dict(self.choices))
 
 
-def system(kind: type[PaperTree], **choices: Any) -> System:
-    return System(kind, tuple(choices.items()))
+def system(kind: type[PaperTree], *divided: str, **choices: Any) -> System:
+    return System(kind, divided, tuple(choices.items()))
 
 
 SYSTEMS = {
-    "edprf": system(hr.EDPRFClassifier),
-    "pfdpdt": system(hr.PFDPDTClassifier),
-    "tradition": system(hr.TraditionClassifier),
-    "tradition_spl_imp": system(hr.TraditionClassifier, split="permute-and-flip"),
-    "tradition_leaf_imp": system(hr.TraditionClassifier, leaf="label"),
-    "tradition R2": system(hr.TraditionClassifier, reading="undivided"),
-    "tradition_spl_imp R2": system(hr.TraditionClassifier, reading="undivided", split="permute-and-flip"),
-    "tradition_leaf_imp R2": system(hr.TraditionClassifier, reading="undivided", leaf="label"),
-    "diffprf_patil": system(hr.DiffPRFClassifier),
-    "diffprfs": system(hr.DiffPRFsClassifier),
-    "diffprf_deng": system(hr.DengDiffPRFClassifier),
-    "diffprf_deng arithmetic": system(hr.DengDiffPRFClassifier, levels="arithmetic"),
-    "diffprf_linear": system(hr.DiffPRFLinearClassifier),
-    "tpdprf": system(hr.TpDPRFClassifier),
-    "sulq_id3": system(hr.SuLQID3Classifier),
-    "pinq_id3": system(hr.PINQID3Classifier),
-    "diffp_id3": system(hr.DiffPID3Classifier),
-    "diffp_c45": system(hr.DiffPC45Classifier),
-    "random_chunks": system(hr.RandomTreesClassifier),
-    "random_smooth": system(hr.RandomTreesClassifier, rule="smooth"),
+    "edprf": system(hr.EDPRFClassifier, "aligned"),
+    "pfdpdt": system(hr.PFDPDTClassifier, "aligned"),
+    "tradition": system(hr.TraditionClassifier, "shared"),
+    "tradition_spl_imp": system(hr.TraditionClassifier, "shared", split="permute-and-flip"),
+    "tradition_leaf_imp": system(hr.TraditionClassifier, "shared", leaf="label"),
+    "tradition R2": system(hr.TraditionClassifier, "shared", reading="undivided"),
+    "tradition_spl_imp R2": system(hr.TraditionClassifier, "shared", reading="undivided", split="permute-and-flip"),
+    "tradition_leaf_imp R2": system(hr.TraditionClassifier, "shared", reading="undivided", leaf="label"),
+    "diffprf_patil": system(hr.DiffPRFClassifier, "shared"),
+    "diffprfs": system(hr.DiffPRFsClassifier, "shared"),
+    "diffprf_deng": system(hr.DengDiffPRFClassifier, "shared"),
+    "diffprf_deng arithmetic": system(hr.DengDiffPRFClassifier, "shared", levels="arithmetic"),
+    "diffprf_linear": system(hr.DiffPRFLinearClassifier, "shared"),
+    "tpdprf": system(hr.TpDPRFClassifier, "shared"),
+    "sulq_id3": system(hr.SuLQID3Classifier, "shared"),
+    "pinq_id3": system(hr.PINQID3Classifier, "shared"),
+    "diffp_id3": system(hr.DiffPID3Classifier, "shared"),
+    "diffp_c45": system(hr.DiffPC45Classifier, "shared"),
+    "random_chunks": system(hr.RandomTreesClassifier, "aligned"),
+    "random_smooth": system(hr.RandomTreesClassifier, "aligned", rule="smooth"),
 }
 
 

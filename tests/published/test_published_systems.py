@@ -24,8 +24,6 @@ SCHEMA = Schema(
     {"x": Numeric(0, 1), "c": Categorical(["a", "b", "c"]), "z": Numeric(-1, 3), "d": Categorical([1, 2])},
     classes=["no", "yes", "maybe"],
 )
-SHARED = {name for name in SYSTEMS if name.startswith(("diffprf", "tpdprf", "tradition", "sulq", "pinq", "diffp"))}
-ALIGNED = {"edprf", "pfdpdt", "random_chunks", "random_smooth"}  # every path spends all
 
 
 def plan(name, *, epsilon=Fraction(7, 10), trees=None, depth=3, schema=SCHEMA):
@@ -61,17 +59,17 @@ def tree_paths(event):
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_the_longest_path_states_the_whole_budget_and_no_path_more(name, depth):
-    trees = 4 if SYSTEMS[name].n_estimators > 1 else 1
+    divided, trees = SYSTEMS[name].divided, 4 if SYSTEMS[name].n_estimators > 1 else 1
     event = plan(name, trees=trees, depth=depth).event
-    budget = Fraction(7, 10) / (trees if name in SHARED else 1)
+    budget = Fraction(7, 10) / (trees if "shared" in divided else 1)
     spent = [sum(step.epsilon for step in path.parts) for path in tree_paths(event)]
     assert len(spent) == depth + 1
     assert spent[-1] == budget
     assert max(spent) == budget
-    if name in ALIGNED:
+    if "aligned" in divided:
         assert set(spent) == {budget}
     copies = event.parts[-1]
-    assert isinstance(copies, Sequence) == (name in SHARED and trees > 1)
+    assert isinstance(copies, Sequence) == ("shared" in divided and trees > 1)
     assert not isinstance(copies, Sequence) or len(copies.parts) == trees
 
 

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from hedgerow.systems.tpdprf import TpDPRFClassifier as TpDPRFClassifier
     from hedgerow.systems.tradition import TraditionClassifier as TraditionClassifier
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 _PACKAGES = ("audit", "datasets", "engines", "mlflow", "plots")
 _HOMES = homes_of(

@@ -125,9 +125,7 @@ def test_fine_bins_keep_to_the_range_and_to_a_byte(low, high):
     assert edges == sorted(set(edges))
     assert all(low < edge < high for edge in edges)
     assert len(edges) < FINE
-    survey = SurveyRecipe().survey(
-        Budget(Fraction(1)), fine_encoder(hr.Schema({"a": kind}, classes=[0, 1])), counts=False
-    )
+    survey = SurveyRecipe().survey(Budget(Fraction(1)), fine_encoder(hr.Schema({"a": kind}, classes=[0, 1])))
     widths = survey._widths(0)
     assert np.isfinite(widths.sum())
     assert np.all(widths > 0)
@@ -190,21 +188,19 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
         assert len(model.terms) == 4
 
 
-@pytest.mark.parametrize("counts", [True, False])
 @pytest.mark.parametrize("concentrated", [True, False])
-def test_a_survey_costs_its_shares_however_many_features_it_cuts(concentrated, counts):
+def test_a_survey_costs_its_share_however_many_features_it_cuts(concentrated):
     schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"} | {"d": hr.Categorical(["x"])}, classes=["no", "yes"])
     encoder = Encoder(schema, FINE)
-    recipe = SurveyRecipe(Fraction(1, 10), Fraction(3, 10), by_mass=0.5)
-    survey = recipe.survey(Budget(Fraction(1, 2), concentrated), encoder, counts=counts)
+    survey = SurveyRecipe(Fraction(3, 10), by_mass=0.5).survey(Budget(Fraction(1, 2), concentrated), encoder)
     spent = cost(survey.event)
-    share = Fraction(4, 10) if counts else Fraction(3, 10)
+    share = Fraction(3, 10)
     assert (
         share / 2 * Fraction(999, 1000) < (spent.by(Concentrated).rho if concentrated else spent.epsilon) <= share / 2
     )
     assert survey.left == 1 - share
-    # what the samplers may err is charged for each count and each bin that is drawn
-    assert spent.draws == (3 * int(encoder.n_codes.max()) + counts if concentrated else 0)
+    # what the samplers may err is charged for each bin that is drawn
+    assert spent.draws == (3 * int(encoder.n_codes.max()) if concentrated else 0)
 
 
 def test_every_record_with_a_class_counts_one():

@@ -25,10 +25,11 @@ from hedgerow.survey import (
     merged_encoder,
     merged_to_arrays,
     one_at_most,
+    too_few,
 )
 
 SCHEMA = hr.Schema({"a": hr.Numeric(0, 8), "b": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-RECIPE = SurveyRecipe(Fraction(1, 4), Fraction(1, 2), by_mass=0.5)
+RECIPE = SurveyRecipe(Fraction(1, 2), by_mass=0.5)
 
 
 class Exact(Randomness):
@@ -54,46 +55,39 @@ def test_a_record_with_a_class_adds_one_to_one_channel_and_one_without_adds_noth
 def test_a_survey_asks_for_its_shares_and_leaves_the_rest(concentrated):
     budget = Budget(Fraction(1, 2), concentrated)
     schema = hr.Schema({name: hr.Numeric(0, 1) for name in "abc"} | {"d": hr.Categorical(["x"])}, classes=[0, 1])
-    survey = RECIPE.survey(budget, Encoder(schema, FINE), counts=True)
+    survey = RECIPE.survey(budget, Encoder(schema, FINE))
     assert survey.numeric == (0, 1, 2)
-    assert survey.count_noise == (budget * Fraction(1, 4)).noise()
     assert survey.histogram_noise == (budget * Fraction(1, 6)).noise()
-    assert survey.left == Fraction(1, 4)
-    uncounted = RECIPE.survey(budget, Encoder(schema, FINE), counts=False)
-    assert uncounted.count_noise is None
-    assert (uncounted.left, uncounted.histogram_noise) == (Fraction(1, 2), survey.histogram_noise)
-    assert len(uncounted.event.parts) == 3
-    plain = RECIPE.survey(budget, Encoder(hr.Schema({"d": hr.Categorical(["x"])}, classes=[0, 1]), FINE), counts=True)
-    assert (plain.left, plain.numeric, plain.histogram_noise) == (Fraction(3, 4), (), None)
-    assert len(plain.event.parts) == 1
+    assert survey.left == Fraction(1, 2)
+    assert len(survey.event.parts) == 3
+    plain = RECIPE.survey(budget, Encoder(hr.Schema({"d": hr.Categorical(["x"])}, classes=[0, 1]), FINE))
+    assert (plain.left, plain.numeric, plain.histogram_noise) == (1, (), None)
+    assert plain.event.parts == ()
     few, many = hr.Integer(0, 9), hr.Numeric(0, 1)  # draws are those of the feature with most bins
-    uneven = RECIPE.survey(budget, Encoder(hr.Schema({"few": few, "many": many}, classes=[0, 1]), FINE), counts=True)
+    uneven = RECIPE.survey(budget, Encoder(hr.Schema({"few": few, "many": many}, classes=[0, 1]), FINE))
     draws = cost(uneven.event).draws
-    assert draws == (1 + 2 * (FINE + 1) if concentrated else 0)
+    assert draws == (2 * (FINE + 1) if concentrated else 0)
 
 
 def test_what_a_survey_asks_is_what_its_event_says():
     encoder = Encoder(SCHEMA, FINE)
-    survey = RECIPE.survey(Budget(Fraction(1)), encoder, counts=True)
+    survey = RECIPE.survey(Budget(Fraction(1)), encoder)
     records = [(place, 0, 1) for place in (0, 0, 0, 7, 200, 255)] + [(3, 1, -1)]
     curator = Queryable(make_table(records, encoder.n_codes.tolist()), Fraction(1), Exact(0))
     asked = curator.open_round(Ones())
-    assert survey.records(asked) == 6
     into = survey.merged(survey.histograms(asked), 4)
     assert cost(survey.event) == curator.total
     assert into[1].tolist() == list(range(encoder.n_codes[1]))
     assert np.all(np.diff(into[0]) >= 0)
     assert into[0][-1] <= 4
     assert into[0][-1] == into[0][-2] + 1  # missing cells keep a code of their own
-    uncounted = RECIPE.survey(Budget(Fraction(1)), encoder, counts=False)
-    assert uncounted.records(asked) is None
     plain = Encoder(hr.Schema({"b": hr.Categorical(["x", "y"])}, classes=[0, 1]), FINE)
-    nothing = RECIPE.survey(Budget(Fraction(1)), plain, counts=True)
+    nothing = RECIPE.survey(Budget(Fraction(1)), plain)
     assert [codes.tolist() for codes in nothing.merged(nothing.histograms(asked), 4)] == [into[1].tolist()]
 
 
 def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_for_none(monkeypatch):
-    survey = RECIPE.survey(Budget(Fraction(1)), Encoder(SCHEMA, FINE), counts=True)
+    survey = RECIPE.survey(Budget(Fraction(1)), Encoder(SCHEMA, FINE))
     least = survey.histogram_noise.quantile(1 / FINE)
     seen = []
     monkeypatch.setattr(
@@ -109,12 +103,10 @@ def test_counts_that_noise_alone_reaches_in_one_bin_of_each_feature_are_taken_fo
 
 
 def test_a_number_of_records_is_in_doubt_where_noise_alone_reaches_it_once_in_1000():
-    survey = RECIPE.survey(Budget(Fraction(1)), Encoder(SCHEMA, FINE), counts=True)
-    least = survey.count_noise.quantile(1 / 1000)
-    assert survey.count_noise == Geometric(Fraction(1, 4))
-    assert survey.doubts(least) == survey.doubts(None) == ()
-    assert "once in 1000 fits" in survey.doubts(least - 1)[0]
-    assert RECIPE.survey(Budget(Fraction(1)), Encoder(SCHEMA, FINE), counts=False).doubts(-5) == ()
+    noise = Geometric(Fraction(1, 4))
+    least = noise.quantile(1 / 1000)
+    assert too_few(least, noise, 1) == ()
+    assert "once in 1000 fits" in too_few(least - 1, noise, 1)[0]
 
 
 # Public bins.
@@ -205,7 +197,7 @@ def test_widths_are_those_of_the_schemas_range_also_where_it_passes_the_largest_
     encoder = fine_encoder(
         hr.Schema({"a": hr.Numeric(0, 8, [1, 3]), "b": hr.Numeric(-1.5e308, 1.5e308)}, classes=[0, 1])
     )
-    survey = RECIPE.survey(Budget(Fraction(1)), encoder, counts=False)
+    survey = RECIPE.survey(Budget(Fraction(1)), encoder)
     assert survey._widths(0).tolist() == [1, 2, 5]
     assert survey._widths(1).sum() == pytest.approx(0.75e308)
 

@@ -16,7 +16,7 @@ from hedgerow.column_doubts import column_doubts
 from hedgerow.curator import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.mechanisms import Budget, Noise
-from hedgerow.privacy.events import Event, Sequence
+from hedgerow.privacy.events import Sequence
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
 
 __all__ = [
@@ -155,64 +155,45 @@ class SurveyRecipe:
 
     Parameters
     ----------
-    count, histograms : Fraction
-        The shares of the whole budget that the number of records and all histograms together get.
+    histograms : Fraction
+        The share of the whole budget that all histograms together get.
     by_mass : float
         How much of a numeric feature's bins follows its records; the rest follows its range.
     """
 
-    count: Fraction = Fraction(1, 100)
     histograms: Fraction = Fraction(1, 50)
     by_mass: float = 0.6
 
-    def survey(self, budget: Budget, encoder: Encoder, *, counts: bool) -> Survey:
-        """Return a survey for a whole budget; without ``counts`` the number of records is not asked for."""
-        numeric = [feature for feature, edges in enumerate(encoder.edges) if len(edges)]
-        return Survey(
-            self,
-            encoder,
-            tuple(numeric),
-            (budget * self.count).noise() if counts else None,
-            (budget * self.histograms / len(numeric)).noise() if numeric else None,
-        )
+    def survey(self, budget: Budget, encoder: Encoder) -> Survey:
+        """Return a survey for a whole budget."""
+        numeric = tuple(feature for feature, edges in enumerate(encoder.edges) if len(edges))
+        noise = (budget * self.histograms / len(numeric)).noise() if numeric else None
+        return Survey(self, encoder, numeric, noise)
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Count the records, and those in each fine bin of each numeric feature."""
+    """Count the records in each fine bin of each numeric feature."""
 
     recipe: SurveyRecipe
     encoder: Encoder
     numeric: tuple[int, ...]
-    count_noise: Noise | None
     histogram_noise: Noise | None
 
     @property
     def left(self) -> Fraction:
         """The share of the whole budget that it leaves."""
-        count = self.recipe.count if self.count_noise else Fraction(0)
-        return 1 - count - (self.recipe.histograms if self.histogram_noise else Fraction(0))
+        return 1 - self.recipe.histograms if self.histogram_noise else Fraction(1)
 
     @property
     def event(self) -> Sequence:
         """What it costs."""
-        parts: list[Event] = []
-        if self.count_noise:
-            parts.append(self.count_noise.event("number of records", draws=1))
-        if self.histogram_noise:
-            draws = int(self.encoder.n_codes.max())
-            parts += [self.histogram_noise.event("fine bins of a numeric feature", draws=draws)] * len(self.numeric)
-        return Sequence(tuple(parts))
-
-    def records(self, asked: Round) -> int | None:
-        """Return the noisy number of records that have a class, asked in a round of ``Ones``; None where it is not asked for."""
-        if self.count_noise is None:
-            return None
-        return int(asked.whole_sums(self.count_noise)[0])
-
-    def doubts(self, records: int | None) -> tuple[str, ...]:
-        """Return what to say where the released number does not stand out from its noise."""
-        return () if self.count_noise is None or records is None else too_few(records, self.count_noise, 1)
+        if self.histogram_noise is None:
+            return Sequence(())
+        draws = int(self.encoder.n_codes.max())
+        return Sequence(
+            (self.histogram_noise.event("fine bins of a numeric feature", draws=draws),) * len(self.numeric)
+        )
 
     def histograms(self, asked: Round) -> dict[int, Integers]:
         """Return the noisy counts of the codes of each numeric feature by its place, asked in a round of ``Ones``."""

@@ -22,7 +22,6 @@ from hedgerow.privacy.conversions import (
     before_amplification,
     concentrated_delta,
     gaussian_delta,
-    gaussian_mu,
 )
 from hedgerow.privacy.events import (
     BoundedRange,
@@ -246,7 +245,6 @@ def test_the_delta_of_a_squared_mu_is_rounded_up_and_hardly(epsilon, mu_squared)
 
 
 def test_no_gaussian_noise_fits_in_a_delta_of_nothing():
-    assert gaussian_mu(1.0, 0.0) == 0.0
     assert not cost_of(mu_squared="1/2500").within(Fraction(1), Fraction(0))
 
 

@@ -71,7 +71,7 @@ def test_a_survey_of_more_than_its_share_is_refused(planted):
         assert curator.spent <= 1
         return
     larger = SurveyRecipe(histograms=Fraction(1, 10))
-    plan._survey = larger.survey(Budget(Fraction(1)), plan.encoder, counts=False)
+    plan._survey = larger.survey(Budget(Fraction(1)), plan.encoder)
     with pytest.raises(BudgetExceeded):
         plan.fit(curator)
 

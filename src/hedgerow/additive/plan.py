@@ -298,7 +298,7 @@ class AdditivePlan:
         return self._known[budget]
 
     def _opening_of(self, budget: Budget) -> Opening:
-        survey = SurveyRecipe().survey(budget, self._encoder, counts=False)
+        survey = SurveyRecipe().survey(budget, self._encoder)
         return Opening(self._loss_of(budget), budget, self._rules.opening, survey, self._lacks)
 
     @property

@@ -179,7 +179,7 @@ class RegressionPlan(AdditivePlan):
         noise = max(budget.noise().deviation, LEAST_NOISE)
         share = min(rules.most_opening, rules.opening * Fraction(noise**0.75).limit_denominator(1 << 10))
         self._final = float(share)
-        survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder, counts=False)
+        survey = SurveyRecipe(histograms=rules.survey).survey(budget, self._encoder)
         loss = self._loss_of(budget)
         return OutcomeOpening(
             loss=loss,

@@ -141,8 +141,7 @@ class Card:
             for name in self.FIGURES
         }
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    __repr__ = short_repr
 
     def __str__(self) -> str:
         rows = [self._title(), "", f"  {'':<12}{'':>8}  {INTERVALS[0]:<24}{INTERVALS[1]:<24}"]

@@ -123,8 +123,7 @@ class FitPlan:
             "made_up": made_up if self.made_up_records else None,
         }
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    __repr__ = short_repr
 
     def _repr_html_(self) -> str:
         rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, cast, get_args
@@ -117,10 +117,9 @@ def settings_of(name: str, case: Case) -> dict[str, Any]:
     return {key: value for key, value in case.settings.items() if key in rules and rules[key].allows(value)}
 
 
-def private_trials(systems: Sequence[str] | None = None) -> list[Trial]:
+def private_trials() -> list[Trial]:
     """Return the attacks on the private form of every system: both adjacencies, and with a delta where there is one."""
-    known = (*list_systems(), *list_systems(regressors=True))
-    names = [info.name for info in known] if systems is None else systems
+    names = [info.name for info in (*list_systems(), *list_systems(regressors=True))]
     trials = []
     for name, adjacency in product(names, get_args(Adjacency)):
         trials += [system_trial(name, case, adjacency) for case in cases_of(name, "private")]

@@ -70,8 +70,7 @@ class Question:
     nodes: int
     epsilon: Fraction
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    __repr__ = short_repr
 
 
 class Curator:

@@ -70,8 +70,7 @@ class Explanation:
         """The sum of the baseline and the contributions, of shape (records,) or (records, classes)."""
         return np.asarray(self.baseline + self.contributions.sum(axis=1))
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    __repr__ = short_repr
 
     def _repr_html_(self) -> str:
         """Return a table with a row per record: the largest contributions and the total."""

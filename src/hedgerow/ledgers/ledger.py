@@ -66,8 +66,7 @@ class LedgerEntry:
     process: int = field(default_factory=os.getpid)
     through: str | None = None
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    __repr__ = short_repr
 
     @property
     def age(self) -> timedelta:

@@ -30,13 +30,13 @@ def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
     return axes
 
 
-def new_grid(count: int, size: tuple[float, float], columns: int = 3) -> list[Any]:
-    """Return this many axes, each of this size in inches, in rows of a new pyplot figure, which a notebook displays."""
+def new_grid(count: int, size: tuple[float, float]) -> list[Any]:
+    """Return this many axes, each of this size in inches, in rows of three in a new pyplot figure, which a notebook displays."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ConfigurationError(NO_MATPLOTLIB) from error
-    wide = max(min(count, columns), 1)
+    wide = max(min(count, 3), 1)
     high = max(-(-count // wide), 1)
     figure, axes = plt.subplots(
         high, wide, figsize=(size[0] * wide, size[1] * high), layout="constrained", squeeze=False

@@ -18,7 +18,6 @@ __all__ = [
     "concentrated_delta",
     "concentrated_rho",
     "gaussian_delta",
-    "gaussian_mu",
     "mu_squared_of_pure",
     "rho_of_pure",
 ]
@@ -82,17 +81,6 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     # A rounded argument moves a tail by a relative error that grows with the exponent.
     guard = max(FLOAT_GUARD, EXPONENT_GUARD * (epsilon + (epsilon / mu + mu / 2) ** 2))
     return max(first - second + guard * (first + second), math.ulp(0.0))
-
-
-def gaussian_mu(epsilon: float, delta: float) -> float:
-    """Return, rounded down, the largest mu for which mu-Gaussian-DP is (epsilon, delta)-DP."""
-    low, high = 0.0, 1.0
-    while gaussian_delta(epsilon, high) <= delta and high < 1e6:
-        low, high = high, 2 * high
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle > 0 and gaussian_delta(epsilon, middle) <= delta else (low, middle)
-    return low
 
 
 def concentrated_delta(epsilon: float, rho: float) -> float:

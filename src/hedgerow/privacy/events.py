@@ -45,8 +45,7 @@ __all__ = [
 class Event:
     """The parent of all events."""
 
-    def __repr__(self) -> str:
-        return short_repr(self)
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, repr=False)

@@ -64,7 +64,7 @@ class SurveyedForestPlan:
         self._parts, self._schema, self._epsilon = survey, schema, epsilon
         self._trees, self._depth = n_estimators, max_depth
         self._encoder = fine_encoder(schema) if fine is None else fine
-        self._survey = survey.survey(Budget(epsilon), self._encoder, counts=False)
+        self._survey = survey.survey(Budget(epsilon), self._encoder)
         self._left = epsilon * self._survey.left
         most = [np.minimum(np.arange(codes), max_bins - 1) for codes in self._encoder.n_codes.tolist()]
         self._most = self._forest(self._encoder.merged(most))  # which does not change categories

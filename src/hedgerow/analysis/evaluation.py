@@ -184,8 +184,21 @@ def _checked_bins(bins: object) -> int:
     return int(bins)
 
 
+class _Labelled(OneClass):
+    """Records with a label, as cells of a grid."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(np.uint32)
+
+    def _known(self, y: Any) -> Integers:
+        """Return the class of each record, or the code of its outcome; -1 for those without one."""
+        return np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
-class Scored(OneClass):
+class Scored(_Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
     model: ClassModel
@@ -196,14 +209,9 @@ class Scored(OneClass):
         """How many cells each histogram has."""
         return self.grid.n_codes
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
-        return np.dtype(np.uint32)
-
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
         """Return the cells of each record, and a class for those that have a label."""
-        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        known = self._known(y)
         codes = np.zeros((columns.n_rows, self.grid.histograms), dtype=np.uint32)
         for rows, block in blocks_of(columns):
             codes[rows] = self.grid.codes(self.model.probabilities(block), np.maximum(known[rows], 0))
@@ -220,7 +228,7 @@ class Scored(OneClass):
 
 
 @dataclass(frozen=True, eq=False)
-class Missed(OneClass):
+class Missed(_Labelled):
     """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
 
     model: OutcomeModel
@@ -231,14 +239,9 @@ class Missed(OneClass):
         """How many cells there are."""
         return np.array([self.grid.cells])
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
-        return np.dtype(np.uint32)
-
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
         """Return the cell of each record, and a class for those that have an outcome."""
-        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        known = self._known(y)
         outcomes = self.schema.outcome_grid.values(np.maximum(known, 0))
         codes = np.zeros((columns.n_rows, 1), dtype=np.uint32)
         for rows, block in blocks_of(columns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -25,6 +25,7 @@ from hedgerow.errors import ConfigurationError, shown, without_sizes
 from hedgerow.estimator import (
     PrivateClassifier,
     PrivateEstimator,
+    ShowsResult,
     run,
     starts_of,
     with_result,
@@ -70,7 +71,7 @@ class Searched:
     certificate: Certificate
 
 
-class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearchCV(MetaEstimatorMixin, ShowsResult):  # type: ignore[misc]
     """Tune parameters within one privacy budget.
 
     Releases  the parameters of the best candidate and a model. Nothing about the others: there is no ``cv_results_``.
@@ -321,17 +322,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_searched")
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._result_html()
-        return bundle
-
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        diagram = super()._repr_html_  # an AttributeError where scikit-learn is set to show text
-        return lambda: str(diagram()) + self._result_html()
 
     def _result_html(self) -> str:
         if not hasattr(self, "_searched"):

@@ -5,6 +5,7 @@ from hedgerow.estimator.classifier import PrivateClassifier
 from hedgerow.estimator.explanation import Explanation
 from hedgerow.estimator.exported import FORMATS
 from hedgerow.estimator.planning import (
+    ShowsResult,
     answered,
     certificate_of,
     claim_of,
@@ -41,6 +42,7 @@ __all__ = [
     "PrivateRegressor",
     "PublicCoins",
     "RawPlan",
+    "ShowsResult",
     "answered",
     "certificate_of",
     "claim_of",

@@ -400,21 +400,8 @@ class PrivateEstimator(Exported, Planned):
         tags.input_tags.string = True
         return tags
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._certificate_html()
-        return bundle
-
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        diagram = super()._repr_html_  # raises AttributeError if scikit-learn is set to show text
-        return lambda: str(diagram()) + self._certificate_html()
-
-    def _certificate_html(self) -> str:
-        if not hasattr(self, "_fitted"):
-            return ""
-        return self.certificate_._repr_html_()
+    def _result_html(self) -> str:
+        return self.certificate_._repr_html_() if hasattr(self, "_fitted") else ""
 
     def _looked_at(self, X: Any, answer: Callable[[Any], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return predictions for records. They are the caller's own records, so warnings may depend on them."""

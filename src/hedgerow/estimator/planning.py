@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from sklearn.base import BaseEstimator
@@ -34,6 +34,7 @@ from hedgerow.table import Coded, Keep, Table
 
 __all__ = [
     "Planned",
+    "ShowsResult",
     "answered",
     "certificate_of",
     "check_is_private",
@@ -57,7 +58,26 @@ COMMON: Mapping[str, Constraint] = {
 }
 
 
-class Planned(BaseEstimator):  # type: ignore[misc]
+class ShowsResult(BaseEstimator):  # type: ignore[misc]
+    """An estimator of scikit-learn's kind whose HTML ends with its result."""
+
+    @abstractmethod
+    def _result_html(self) -> str:
+        """Return the result of the fit as HTML, or nothing before a fit."""
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._result_html()
+        return bundle
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        diagram = super()._repr_html_  # raises AttributeError if scikit-learn is set to show text
+        return lambda: str(diagram()) + self._result_html()
+
+
+class Planned(ShowsResult):
     """The parameters of an estimator, checked and read, from which a fit is planned.
 
     A subclass declares the constraints of its parameters, and turns a schema and a budget into a plan. Its ``__init__`` lists all

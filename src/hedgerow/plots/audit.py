@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from hedgerow.plots.axes import BLUE, GREY, RED, new_axes, shown
+from hedgerow.plots.axes import BLUE, GREY, RED, Display, shown
 
 __all__ = ["AuditDisplay", "AuditRow", "FindingLike", "audit_rows"]
 
@@ -84,7 +84,7 @@ def audit_rows(findings: Iterable[FindingLike]) -> tuple[AuditRow, ...]:
     return tuple(worst.values())
 
 
-class AuditDisplay:
+class AuditDisplay(Display):
     """The claim of each subject and the lower bound that attacks proved, one line each.
 
     A bound to the right of its claim refutes it and is red. An infinite bound is an arrow that leaves the picture.
@@ -110,9 +110,6 @@ class AuditDisplay:
     [False]
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, rows: Sequence[AuditRow]) -> None:
         self.rows = tuple(rows)
 
@@ -123,8 +120,7 @@ class AuditDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
-        self.ax_ = ax = new_axes(ax, (9.0, 1.3 + 0.42 * len(self.rows)))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (9.0, 1.3 + 0.42 * len(self.rows)))
         finite = [value for row in self.rows for value in (row.epsilon, row.loss) if math.isfinite(value)]
         right = 1.25 * max([*finite, 1e-9])
         for place, row in enumerate(self.rows):

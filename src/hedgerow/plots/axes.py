@@ -9,12 +9,27 @@ from typing import Any
 from hedgerow.errors import ConfigurationError
 from hedgerow.texts import printable
 
-__all__ = ["BLUE", "COLORS", "GREY", "RED", "new_axes", "new_figure", "new_grid", "png_bytes", "shown", "wrapped"]
+__all__ = [
+    "BLUE",
+    "COLORS",
+    "GREY",
+    "RED",
+    "Display",
+    "framed",
+    "new_axes",
+    "new_figure",
+    "new_grid",
+    "png_bytes",
+    "short",
+    "shown",
+    "wrapped",
+]
 
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 # Colors that remain distinct with any color vision (Okabe and Ito), without the palest.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
+LONGEST = 34  # characters of a cell or an answer in a picture
 NO_MATPLOTLIB = 'a picture needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
 
 
@@ -28,6 +43,27 @@ def new_axes(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
         raise ConfigurationError(NO_MATPLOTLIB) from error
     _, axes = plt.subplots(figsize=size, layout="constrained")
     return axes
+
+
+class Display:
+    """What displays share: the axes and the figure, which ``plot`` sets."""
+
+    ax_: Any
+    figure_: Any
+
+    def _on(self, ax: Any, size: tuple[float, float]) -> Any:
+        """Take axes to draw on, or those of a new figure of this size if ``ax`` is None, and return them."""
+        self.ax_ = ax = new_axes(ax, size)
+        self.figure_ = ax.figure
+        return ax
+
+
+def framed(ax: Any, title: str, across: str, up: str) -> None:
+    """Give axes a title and labels, and leave out the frame above and at the right."""
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_xlabel(across)
+    ax.set_ylabel(up)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def new_grid(count: int, size: tuple[float, float]) -> list[Any]:
@@ -72,6 +108,11 @@ def _with_palette(png: io.BytesIO, colors: int) -> bytes:
     buffer = io.BytesIO()
     picture.quantize(colors, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
     return buffer.getvalue()
+
+
+def short(text: str) -> str:
+    """Return a text of at most ``LONGEST`` characters and dots."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 2] + " ..."
 
 
 def shown(text: object) -> str:

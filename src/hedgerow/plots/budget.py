@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots.axes import COLORS, new_axes, shown
+from hedgerow.plots.axes import COLORS, Display, shown
 from hedgerow.privacy.accountants import Concentrated
 from hedgerow.privacy.accounting import cost, unprotected
 from hedgerow.privacy.certificate import Certificate
@@ -176,7 +176,7 @@ def _amount(event: Pure | Gaussian, unit: str) -> Fraction:
     return total.by(Concentrated).rho if unit == "rho" else total.epsilon
 
 
-class BudgetDisplay:
+class BudgetDisplay(Display):
     """The spending of every path of one tree on each level, as bars that end at the same total.
 
     Parameters
@@ -199,9 +199,6 @@ class BudgetDisplay:
     >>> [round(float(step.amount), 2) for step in BudgetDisplay.from_estimator(model).budget.paths[-1].steps]
     [0.18, 0.27, 0.55]
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(self, budget: BudgetPaths, title: str = "") -> None:
         self.budget = budget
@@ -235,8 +232,7 @@ class BudgetDisplay:
         """
         if kind not in ("paths", "tree"):
             raise ConfigurationError(f"kind is {kind!r}; pass 'paths' or 'tree'.")
-        self.ax_ = ax = new_axes(ax, (8.0, 1.4 + 0.5 * len(self.budget.paths)) if kind == "paths" else (6.0, 4.5))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (8.0, 1.4 + 0.5 * len(self.budget.paths)) if kind == "paths" else (6.0, 4.5))
         if kind == "paths":
             self._plot_paths()
         else:

@@ -9,14 +9,12 @@ import numpy as np
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Explanation
-from hedgerow.plots.axes import BLUE, GREY, RED, new_axes, shown
+from hedgerow.plots.axes import BLUE, GREY, RED, Display, short, shown
 
 __all__ = ["ExplanationDisplay"]
 
-LONGEST = 34  # characters of a cell
 
-
-class ExplanationDisplay:
+class ExplanationDisplay(Display):
     """The contribution of each feature to the log-odds or probability of one record, as bars.
 
     The bars and the baseline add up to the model's prediction. Whiskers show the uncertainty from the added noise in a feature's
@@ -56,9 +54,6 @@ class ExplanationDisplay:
     >>> display.explanation.names
     ('a', 'b')
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -121,10 +116,9 @@ class ExplanationDisplay:
         order = np.argsort(-np.abs(added), kind="stable")
         first, rest = order[: self.max_features], order[self.max_features :]
         bars = [*added[first], *([added[rest].sum()] if len(rest) else [])]
-        words = [f"{found.names[place]} = {_short(found.cells[record, place])}" for place in first]
+        words = [f"{found.names[place]} = {short(found.cells[record, place])}" for place in first]
         words += [f"{len(rest)} more"] if len(rest) else []
-        self.ax_ = ax = new_axes(ax, (6.8, 1.1 + 0.3 * len(bars)))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (6.8, 1.1 + 0.3 * len(bars)))
         places = np.arange(len(bars))
         ax.barh(places, bars, color=[BLUE if bar >= 0 else RED for bar in bars], height=0.7, alpha=0.85)
         if deviation is not None:
@@ -141,7 +135,3 @@ class ExplanationDisplay:
         )
         ax.spines[["top", "right"]].set_visible(False)
         return self
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 2] + " ..."

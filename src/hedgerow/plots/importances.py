@@ -10,12 +10,12 @@ import numpy as np
 from hedgerow.additive.curves import noise_by_feature
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
-from hedgerow.plots.axes import BLUE, GREY, new_axes, wrapped
+from hedgerow.plots.axes import BLUE, GREY, Display, wrapped
 
 __all__ = ["ImportancesDisplay"]
 
 
-class ImportancesDisplay:
+class ImportancesDisplay(Display):
     """The importances of the features as bars, and for ``HedgerowClassifier`` the importance that noise alone would give.
 
     A bar shows ``feature_importances_``. For ``HedgerowClassifier`` it is a share of the spread of curves and cuts, for DiffGen
@@ -51,9 +51,6 @@ class ImportancesDisplay:
     >>> bool(np.isclose(display.importances.sum(), 1))
     True
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -94,8 +91,7 @@ class ImportancesDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
         drawn = np.argsort(-self.importances, kind="stable")[: self.max_features]
-        self.ax_ = ax = new_axes(ax, (6.4, 0.9 + 0.28 * len(drawn)))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (6.4, 0.9 + 0.28 * len(drawn)))
         places = np.arange(len(drawn))
         ax.barh(places, self.importances[drawn], color=BLUE, height=0.7)
         if self.noise is not None:

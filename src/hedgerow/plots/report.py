@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.analysis.card import Calibration, Curve, ReportCard
 from hedgerow.analysis.regression_card import OutcomeCalibration, RegressionCard
-from hedgerow.plots.axes import COLORS, GREY, new_axes, shown, wrapped
+from hedgerow.plots.axes import COLORS, GREY, Display, framed, shown, wrapped
 from hedgerow.schema.features import Value
 
 __all__ = ["CalibrationDisplay", "ConfusionMatrixDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
@@ -20,11 +20,9 @@ def _labels(card: ReportCard) -> list[Value]:
     return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
 
 
-class _Display:
+class _Display(Display):
     """What the displays share: axes from 0 to 1, and one line for each class."""
 
-    ax_: Any
-    figure_: Any
     title = ""
     names = ("", "")
 
@@ -32,12 +30,8 @@ class _Display:
         self.lines = tuple(lines)
 
     def _begin(self, ax: Any) -> Any:
-        self.ax_ = ax = new_axes(ax, (5.0, 4.6))
-        self.figure_ = ax.figure
-        ax.set_title(self.title, loc="left", fontsize=10)
-        ax.set_xlabel(self.names[0])
-        ax.set_ylabel(self.names[1])
-        ax.spines[["top", "right"]].set_visible(False)
+        ax = self._on(ax, (5.0, 4.6))
+        framed(ax, self.title, *self.names)
         return ax
 
     def _end(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.arrays import Floats
-from hedgerow.plots.axes import BLUE, GREY, RED, new_axes
+from hedgerow.plots.axes import BLUE, GREY, RED, Display, framed
 
 __all__ = ["PredictionErrorDisplay", "ResidualDisplay"]
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 0.995  # share of the residuals within the picture
 LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as shares of the picture
 
 
-class PredictionErrorDisplay:
+class PredictionErrorDisplay(Display):
     """Predicted against observed outcomes: for each group of predictions, the central 50 % and 90 % of the outcomes.
 
     Groups have about the same number of records. A group that does not stand out from its noise is left out.
@@ -48,9 +48,6 @@ class PredictionErrorDisplay:
     True
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, predicted: Floats, outcomes: Floats) -> None:
         self.predicted = predicted
         self.outcomes = outcomes
@@ -62,8 +59,7 @@ class PredictionErrorDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
-        self.ax_ = ax = new_axes(ax, (5.0, 4.6))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (5.0, 4.6))
         if len(self.predicted):
             ends = [min(self.predicted.min(), self.outcomes.min()), max(self.predicted.max(), self.outcomes.max())]
             ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
@@ -76,7 +72,7 @@ class PredictionErrorDisplay:
         return self
 
 
-class ResidualDisplay:
+class ResidualDisplay(Display):
     """The distribution of residuals (outcome minus prediction), with quantiles.
 
     Parameters
@@ -104,9 +100,6 @@ class ResidualDisplay:
     [0.05, 0.25, 0.5, 0.75, 0.95]
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, ends: Floats, shares: Floats, quantiles: Sequence[tuple[float, float]]) -> None:
         self.ends = ends
         self.shares = shares
@@ -119,8 +112,7 @@ class ResidualDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it and return the display."""
-        self.ax_ = ax = new_axes(ax, (5.0, 4.6))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (5.0, 4.6))
         held = np.cumsum(self.shares)
         first, last = np.searchsorted(held, [1 - MOST_SHOWN, MOST_SHOWN])
         density = np.maximum(self.shares, 0) / np.diff(self.ends)
@@ -157,8 +149,5 @@ def label_rows(places: Sequence[float], width: float) -> list[int]:
 
 
 def _finish(ax: Any, title: str, across: str, up: str) -> None:
-    ax.set_title(title, loc="left", fontsize=10)
-    ax.set_xlabel(across)
-    ax.set_ylabel(up)
+    framed(ax, title, across, up)
     ax.locator_params(axis="x", nbins=5)  # with more, numbers of six digits would overlap
-    ax.spines[["top", "right"]].set_visible(False)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots.axes import COLORS, GREY, new_axes, shown
+from hedgerow.plots.axes import COLORS, GREY, Display, short, shown
 from hedgerow.plots.tree_values import leaf_text, tree_values
 from hedgerow.trees import ForestModel
 
 __all__ = ["Placed", "TreeDisplay", "placed_nodes"]
-
-LONGEST = 34  # characters of a text in the picture
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def _n_leaves(node: Mapping[str, Any]) -> int:
     return sum(_n_leaves(branch["node"]) for branch in node["branches"]) if "branches" in node else 1
 
 
-class TreeDisplay:
+class TreeDisplay(Display):
     """One tree of a private forest, as it was released.
 
     Parameters
@@ -111,9 +109,6 @@ class TreeDisplay:
     >>> TreeDisplay.from_estimator(model).classes
     ('low', 'high')
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(self, nodes: tuple[Placed, ...], classes: tuple[str, ...], title: str = "") -> None:
         self.nodes = nodes
@@ -143,8 +138,7 @@ class TreeDisplay:
         """Draw it and return the display."""
         columns = 1 + max(node.column for node in self.nodes)
         rows = 1 + max(node.row for node in self.nodes)
-        self.ax_ = ax = new_axes(ax, (2.6 * columns + 1.0, 0.34 * rows + 0.8))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (2.6 * columns + 1.0, 0.34 * rows + 0.8))
         for node in self.nodes:
             if node.parent_row is not None:
                 start, bend = node.column - 0.78, node.column - 0.70
@@ -156,9 +150,9 @@ class TreeDisplay:
                     zorder=1,
                 )
                 ax.text(
-                    bend + 0.01, node.row - 0.07, shown(_short(node.when)), fontsize=6.5, va="bottom", color="#444444"
+                    bend + 0.01, node.row - 0.07, shown(short(node.when)), fontsize=6.5, va="bottom", color="#444444"
                 )
-            ax.text(node.column, node.row, shown(_short(node.text)), va="center", fontsize=8, bbox=self._box(node))
+            ax.text(node.column, node.row, shown(short(node.text)), va="center", fontsize=8, bbox=self._box(node))
         ax.set_xlim(-0.05, columns - 0.25)
         ax.set_ylim(rows - 0.3, -0.9)
         ax.set_axis_off()
@@ -170,7 +164,3 @@ class TreeDisplay:
         if node.label in self.classes:
             color = COLORS[self.classes.index(node.label) % len(COLORS)] + "44"
         return {"boxstyle": "round,pad=0.25", "facecolor": color, "edgecolor": "none"}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 2] + " ..."

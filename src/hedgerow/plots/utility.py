@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hedgerow.plots.axes import COLORS, new_axes, shown
+from hedgerow.plots.axes import COLORS, Display, shown
 
 __all__ = ["Line", "PrivacyUtilityDisplay", "lines_of"]
 
@@ -54,7 +54,7 @@ def lines_of(
     return tuple(lines)
 
 
-class PrivacyUtilityDisplay:
+class PrivacyUtilityDisplay(Display):
     """A measure of utility against the privacy budget, or against another quantity that was varied.
 
     Parameters
@@ -83,8 +83,6 @@ class PrivacyUtilityDisplay:
     ((0.1, 1.0), [0.7, 0.81])
     """
 
-    ax_: Any
-    figure_: Any
     artists_: dict[str, Any]
 
     def __init__(
@@ -147,8 +145,7 @@ class PrivacyUtilityDisplay:
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw it and return the display."""
-        self.ax_ = ax = new_axes(ax, (6.4, 4.2))
-        self.figure_ = ax.figure
+        ax = self._on(ax, (6.4, 4.2))
         self.artists_ = {}
         families = list(dict.fromkeys([*self.order, *(line.like or line.label for line in self.lines)]))
         seen: dict[str, int] = defaultdict(int)

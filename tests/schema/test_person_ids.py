@@ -20,7 +20,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema.cells import object_array
 from hedgerow.schema.persons import LONGEST, Groups, person_ids, person_text, read_groups
 
-from schema.odd_cells import CELLS, ODD, WORST  # isort: skip
+from schema.odd_cells import CELLS, NOT_A_TIME, ODD, WORST  # isort: skip
 
 pytestmark = pytest.mark.filterwarnings("ignore:groups is a column of floating-point numbers")
 
@@ -210,7 +210,7 @@ def test_a_float_is_an_id_only_where_its_type_holds_every_integer_up_to_it(kind)
             {},
             "\ud800",
             b"Jos\xe9".decode(errors="replace"),
-            np.datetime64("NaT"),
+            NOT_A_TIME,
         ),
         *(Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), Decimal("1.1"), Decimal("1e999999"), Decimal("1e-300")),
         *(Fraction(1), bytearray(b"1"), 1 + 2j, complex("nan"), object()),

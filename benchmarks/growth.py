@@ -45,11 +45,14 @@ def four_way(values: Any, generator: Any) -> Any:
 SHAPES: dict[str, Callable[[Any, Any], Any]] = {"additive": additive, "pairs": pairs, "four-way": four_way}
 
 
-def drawn(shape: str, most: int) -> tuple[Any, Any]:
+def drawn(shape: str, most: int, *, numbers: bool = False) -> tuple[Any, Any]:
+    """Return records, and their classes by log-odds of deviation 1.5; or these log-odds with standard normal errors."""
     generator = np.random.default_rng(5)
     values = generator.random((most + TEST, FEATURES))
     odds = SHAPES[shape](values, generator)
     odds = 1.5 * (odds - odds.mean()) / odds.std()
+    if numbers:
+        return values, odds + generator.normal(size=len(values))
     return values, (generator.random(len(values)) < 1 / (1 + np.exp(-odds))).astype(int)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.analysis.card import MOST_BINS, ReportCard
-from hedgerow.analysis.readings import OneClass, blocks_of
+from hedgerow.analysis.readings import Labelled
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.analysis.residuals import ResidualGrid
 from hedgerow.analysis.scores import ScoreGrid
@@ -27,10 +27,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_delta
 from hedgerow.privacy.events import Event
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema import Encoder
-from hedgerow.schema.columns import Columns
-from hedgerow.table import classes_of, keep_of
-from hedgerow.table.reading import Codes, Labels
+from hedgerow.table import keep_of
 
 __all__ = ["evaluate"]
 
@@ -184,21 +181,8 @@ def _checked_bins(bins: object) -> int:
     return int(bins)
 
 
-class _Labelled(OneClass):
-    """Records with a label, as cells of a grid."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
-        return np.dtype(np.uint32)
-
-    def _known(self, y: Any) -> Integers:
-        """Return the class of each record, or the code of its outcome; -1 for those without one."""
-        return np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
-
-
 @dataclass(frozen=True, eq=False)
-class Scored(_Labelled):
+class Scored(Labelled):
     """Labelled records as cells of a grid: what a released model says of a record depends on that record alone."""
 
     model: ClassModel
@@ -209,13 +193,8 @@ class Scored(_Labelled):
         """How many cells each histogram has."""
         return self.grid.n_codes
 
-    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
-        """Return the cells of each record, and a class for those that have a label."""
-        known = self._known(y)
-        codes = np.zeros((columns.n_rows, self.grid.histograms), dtype=np.uint32)
-        for rows, block in blocks_of(columns):
-            codes[rows] = self.grid.codes(self.model.probabilities(block), np.maximum(known[rows], 0))
-        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        return self.grid.codes(self.model.probabilities(block), truth)
 
     def event(self, noise: Noise) -> Event:
         """Return what the query costs."""
@@ -228,7 +207,7 @@ class Scored(_Labelled):
 
 
 @dataclass(frozen=True, eq=False)
-class Missed(_Labelled):
+class Missed(Labelled):
     """Records with an outcome as cells of a grid, by a released model's prediction and the residual."""
 
     model: OutcomeModel
@@ -239,14 +218,8 @@ class Missed(_Labelled):
         """How many cells there are."""
         return np.array([self.grid.cells])
 
-    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
-        """Return the cell of each record, and a class for those that have an outcome."""
-        known = self._known(y)
-        outcomes = self.schema.outcome_grid.values(np.maximum(known, 0))
-        codes = np.zeros((columns.n_rows, 1), dtype=np.uint32)
-        for rows, block in blocks_of(columns):
-            codes[rows] = self.grid.codes(self.model.predictions(block), outcomes[rows])
-        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        return self.grid.codes(self.model.predictions(block), truth)
 
     def event(self, noise: Noise) -> Event:
         """Return what the query costs."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import secrets
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hedgerow.schema import Schema
+from hedgerow.arrays import Integers
+from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
+from hedgerow.table import classes_of
 from hedgerow.table.reading import Codes, Labels
 
-__all__ = ["OneClass", "blocks_of"]
+__all__ = ["Labelled", "OneClass"]
 
 BLOCK_ROWS = 8_192
 
@@ -48,7 +51,39 @@ class OneClass:
         return found
 
 
-def blocks_of(columns: Columns) -> Iterator[tuple[slice, dict[str, Any]]]:
+class Labelled(OneClass):
+    """Labelled records as codes that depend on that record and on released models alone."""
+
+    code_type: ClassVar[type] = np.uint32
+
+    @property
+    @abstractmethod
+    def n_codes(self) -> Integers:
+        """How many codes each column has."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the codes."""
+        return np.dtype(self.code_type)
+
+    @abstractmethod
+    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        """Return the codes of some records, (records, columns), by their cells and their classes, or their outcomes."""
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        """Return the codes of each record, and a class for those that have a label; the codes of others are 0."""
+        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
+        truth: Any = np.maximum(known, 0)
+        if self.schema.outcome is not None:
+            truth = self.schema.outcome_grid.values(truth)
+        codes = np.zeros((columns.n_rows, len(self.n_codes)), dtype=self.dtype)
+        for rows, block in _blocks_of(columns):
+            codes[rows] = self._codes(block, truth[rows])
+        codes[known < 0] = 0
+        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+
+
+def _blocks_of(columns: Columns) -> Iterator[tuple[slice, dict[str, Any]]]:
     """Yield few records at a time: their rows, and their cells by column, as a model takes them."""
     for start in range(0, columns.n_rows, BLOCK_ROWS):
         stop = min(start + BLOCK_ROWS, columns.n_rows)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Any, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.readings import OneClass, blocks_of
+from hedgerow.analysis.readings import Labelled
 from hedgerow.curator.contest import Contest
 from hedgerow.engines.records import table_of
 from hedgerow.estimator import (
@@ -41,7 +41,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.events import Event, Parallel, Pure
 from hedgerow.schema import Encoder, Schema
 from hedgerow.schema.columns import Columns
-from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table, classes_of
+from hedgerow.table import SHARE_BITS, Coded, Keep, PersonPart, Reading, Table
 from hedgerow.table.reading import Codes, Labels
 
 __all__ = ["ByError", "ByRight", "Disjoint", "Found", "Scoring", "Stopping", "Tables", "Trials", "planned"]
@@ -62,9 +62,10 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Right(OneClass):
+class Right(Labelled):
     """Labelled records with a code for each of some released models: whether it predicts the label."""
 
+    code_type: ClassVar[type] = np.uint8
     models: tuple[Model, ...]
 
     @property
@@ -72,28 +73,19 @@ class Right(OneClass):
         """Two for each model."""
         return np.full(len(self.models), 2)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
-        return np.dtype(np.uint8)
-
-    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
-        """Return what each model makes of each record, and a class for those that have a label."""
-        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
-        codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
-        for rows, block in blocks_of(columns):
-            for place, model in enumerate(self.models):
-                codes[rows, place] = cast(ClassModel, model).probabilities(block).argmax(axis=1) == known[rows]
-        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        said = [cast(ClassModel, model).probabilities(block).argmax(axis=1) for model in self.models]
+        return np.stack(said, axis=1) == truth[:, None]
 
 
 @dataclass(frozen=True, eq=False)
-class Near(OneClass):
+class Near(Labelled):
     """Records with an outcome and a code for each of some released models: how much smaller its error is than the largest.
 
     The error is ``min(|y - f|, largest)``, in steps of a 64th of ``largest``, rounded up; the code is what is left of 64.
     """
 
+    code_type: ClassVar[type] = np.uint8
     models: tuple[Model, ...]
     largest: float
 
@@ -102,21 +94,10 @@ class Near(OneClass):
         """65 for each model."""
         return np.full(len(self.models), ERROR_STEPS + 1)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the codes."""
-        return np.dtype(np.uint8)
-
-    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
-        """Return what each model makes of each record, and a class for those that have an outcome."""
-        known = np.asarray(classes_of(Encoder(self.schema, 2), y), dtype=np.int64)
-        outcomes = self.schema.outcome_grid.values(np.maximum(known, 0))
-        codes = np.zeros((columns.n_rows, len(self.models)), dtype=np.uint8)
-        for rows, block in blocks_of(columns):
-            for place, model in enumerate(self.models):
-                error = np.abs(outcomes[rows] - cast(OutcomeModel, model).predictions(block))
-                codes[rows, place] = ERROR_STEPS - np.ceil(np.minimum(error / self.largest, 1) * ERROR_STEPS)
-        return codes, np.where(known >= 0, 0, -1).astype(np.int16)
+    def _codes(self, block: dict[str, Any], truth: Any) -> Any:
+        said = [cast(OutcomeModel, model).predictions(block) for model in self.models]
+        error = np.abs(truth[:, None] - np.stack(said, axis=1))
+        return ERROR_STEPS - np.ceil(np.minimum(error / self.largest, 1) * ERROR_STEPS)
 
 
 class Scoring(Protocol):

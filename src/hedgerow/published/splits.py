@@ -53,10 +53,23 @@ class Split(Protocol):
 
     def queries(self, case: Case) -> int:
         """Return how many queries of one price a test asks."""
+        return 1
 
     def reasons(self, case: Case) -> Iterator[str]:
         """Yield what this step reads without protection."""
         yield from ()
+
+
+@dataclass(frozen=True)
+class _ByScore(Split):
+    """A choice among tests by their scores."""
+
+    selection: RealSelection
+    score: Score
+
+    def reasons(self, case: Case) -> Iterator[str]:
+        """Yield what this step reads without protection."""
+        return self.score.reasons()
 
 
 @dataclass(frozen=True)
@@ -83,23 +96,12 @@ class OneSelection:
 
 
 @dataclass(frozen=True)
-class SelectTest:
+class SelectTest(_ByScore):
     """One selection with the factor budget / (2 Delta): eDPRF equation 12, tradition, DiffP-ID3, TpDPRF."""
-
-    selection: RealSelection
-    score: Score
 
     def mechanism(self, budget: Fraction, case: Case, level: int) -> OneSelection:
         """Return the choice on a level that may spend so much."""
         return OneSelection(self.selection, self.score, budget)
-
-    def queries(self, case: Case) -> int:
-        """Return how many queries of one price a test asks."""
-        return 1
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads without protection."""
-        return self.score.reasons()
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,8 @@ class CutsThenSelection:
 
 
 @dataclass(frozen=True)
-class SelectCutsThenTest:
+class SelectCutsThenTest(_ByScore):
     """n + 1 selections per node: an interval for the cut of each of n numeric features, then the feature (Mu et al. 2016)."""
-
-    selection: RealSelection
-    score: Score
 
     def mechanism(self, budget: Fraction, case: Case, level: int) -> CutsThenSelection:
         """Return the choice on a level that may spend so much."""
@@ -143,10 +142,6 @@ class SelectCutsThenTest:
     def queries(self, case: Case) -> int:
         """Return how many queries of one price a test asks."""
         return case.n_cuts + 1
-
-    def reasons(self, case: Case) -> Iterator[str]:
-        """Yield what this step reads without protection."""
-        return self.score.reasons()
 
 
 @dataclass(frozen=True)

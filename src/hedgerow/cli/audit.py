@@ -103,7 +103,9 @@ def audit(
     context = click.get_current_context()
     _refuse_ignored(context, model, everything)
     _check_page(page, force, model)
-    findings = _attacked(system, request) if model is None else _checked(model)
+    from hedgerow.audit.contents import check_model
+
+    findings = _attacked(system, request) if model is None else check_model(model)
     about = None if model is None else about_model(model)
     _tell(findings, about, as_json)
     if page is not None:
@@ -142,13 +144,6 @@ def _check_page(page: Path | None, force: bool, model: Path | None) -> None:
             raise click.UsageError(
                 'the plot of --page needs matplotlib, which is not installed: pip install "hedgerow[plot]" brings it.'
             ) from error
-
-
-def _checked(model: Path) -> list[Finding]:
-    """Return the findings about the contents of a saved model."""
-    from hedgerow.audit.contents import check_model
-
-    return check_model(model)
 
 
 def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
@@ -203,24 +198,18 @@ def _trials(system: str, request: dict[str, Any]) -> list[Any]:
 
 def _tell(findings: Sequence[Finding], about: Mapping[str, str] | None, as_json: bool) -> None:
     """Write the findings to stdout."""
+    refuted = sum(found.refuted for found in findings)
     if as_json:
-        refuted = sum(found.refuted for found in findings)
         told = {} if about is None else {"model": {**about, "verdict": model_verdict(findings)}}
         write_json({**told, "findings": [found.to_dict() for found in findings], "refuted": refuted})
     elif about is None:
-        _say(findings)
+        for found in findings:
+            click.echo(str(found))
+        click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
     else:
         for found in findings:
             click.echo(f"{printable(found.subject)}: {'REFUTED: ' if found.refuted else ''}{printable(found.words)}")
         click.echo(f"{about['file']}: {model_verdict(findings)}")
-
-
-def _say(findings: Sequence[Finding]) -> None:
-    """Write the findings of attacks to stdout as text."""
-    for found in findings:
-        click.echo(str(found))
-    refuted = sum(found.refuted for found in findings)
-    click.echo(f"{refuted} of {counted(len(findings), 'attack')} refuted a claim")
 
 
 def about_model(path: Path) -> dict[str, str]:

@@ -123,9 +123,10 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
             f"missing), or pass a schema and a target without {it_or_them(lacking)}."
         )
     if extra:
+        person = "; a column that says who a record is of is named by --person and not declared as a feature"
         raise SchemaError(
             f"{data} has {_named(extra)}, about which the schema says nothing public. Drop {it_or_them(extra)} from the "
-            f"file, or declare {it_or_them(extra)} in the schema{_or_person(schema.person)}."
+            f"file, or declare {it_or_them(extra)} in the schema{person if schema.person is None else ''}."
         )
     table.check_types(schema)
 
@@ -134,14 +135,6 @@ def check_records(lines: int, data: Path | str) -> None:
     """Raise ConfigurationError unless there is a record to fit a model on."""
     if not lines:
         raise ConfigurationError(f"{data} has no records, but a fit rests on there being one. Add records.")
-
-
-def _or_person(person: str | None) -> str:
-    return (
-        ""
-        if person is not None
-        else "; a column that says who a record is of is named by --person and not declared as a feature"
-    )
 
 
 def _named(names: list[str]) -> str:
@@ -189,7 +182,8 @@ def given(
 def _own_parameters(kind: type[PrivateEstimator]) -> dict[str, str]:
     """Return the parameters that ``--param`` sets, each with its annotation."""
     parameters = inspect.signature(kind, eval_str=True).parameters.items()  # names of unions are resolved
-    return {name: _text(parameter.annotation) for name, parameter in parameters if name not in ELSEWHERE}
+    texts = {name: inspect.formatannotation(parameter.annotation) for name, parameter in parameters}
+    return {name: text.replace("typing.", "") for name, text in texts.items() if name not in ELSEWHERE}
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str]) -> dict[str, Any]:
@@ -239,10 +233,6 @@ def read_init(kind: type[PrivateEstimator], path: Path | None) -> dict[str, Priv
             f"{kind.__name__} starts from no model; leave out --init, or take hedgerow or hedgerow-regressor."
         )
     return {"init": load(path)}
-
-
-def _text(annotation: Any) -> str:
-    return inspect.formatannotation(annotation).replace("typing.", "")
 
 
 def _none(text: str) -> None:

@@ -28,7 +28,6 @@ from hedgerow.texts import counted
 
 __all__ = [
     "amount_text",
-    "ceiling_text",
     "close",
     "create",
     "ledger_values",
@@ -109,11 +108,6 @@ def close(address: str | None, dataset: str | None, reason: str) -> None:
     click.echo(f"closed {name} in {store.address}", err=True)
 
 
-def ceiling_text(ledger: StoredLedger) -> str:
-    """Return a ledger's ceiling in words."""
-    return str(ledger.ceiling)
-
-
 def amount_text(entry: LedgerEntry, *, rho: bool) -> str:
     """Return what an entry counts in words."""
     if rho:
@@ -168,13 +162,13 @@ def _entry_values(entry: LedgerEntry) -> dict[str, Any]:
 @json_option
 def show(address: str | None, dataset: str | None, as_json: bool) -> None:
     """Show a ledger: its ceiling, what is left, and every entry. The whole chain is checked."""
-    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    ledger = store_of(address).ledger(_name(dataset))
     if as_json:
         write_json(ledger_values(ledger))
         return
     rho = ledger.rho is not None
     click.echo(f"{ledger.name} in {ledger.store.address}" + (", closed" if ledger.closed else ""))
-    click.echo(f"  ceiling    {ceiling_text(ledger)}")
+    click.echo(f"  ceiling    {ledger.ceiling}")
     if ledger.parent is not None:
         click.echo(f"  a share of {ledger.parent}, which may have less left")
     click.echo(f"  left       {'rho' if rho else 'epsilon'} {decimal_text(ledger.remaining)}")
@@ -217,8 +211,7 @@ def list_(address: str | None, as_json: bool) -> None:
         return
     for each in ledgers:
         click.echo(
-            f"{each.name}  {ceiling_text(each)}; left {decimal_text(each.remaining)}"
-            + (", closed" if each.closed else "")
+            f"{each.name}  {each.ceiling}; left {decimal_text(each.remaining)}" + (", closed" if each.closed else "")
         )
 
 
@@ -227,7 +220,7 @@ def list_(address: str | None, as_json: bool) -> None:
 @click.option("--head", help="An earlier head of the ledger, kept elsewhere.")
 def verify(address: str | None, dataset: str | None, head: str | None) -> None:
     """Check every link of a ledger's chain. If a link is broken, it is named and the exit code is 1."""
-    store, name = store_of(address), required(dataset, "--dataset", "HEDGEROW_DATASET")
+    store, name = store_of(address), _name(dataset)
     store.verify(name, head)
     click.echo(f"{name} is as it was written; its head is {store.ledger(name).head}")
 
@@ -242,7 +235,7 @@ def report(address: str | None, dataset: str | None, out: Path, force: bool) -> 
     Pictures need the extra "plot". The page contains no records, no web addresses and no scripts.
     """
     refuse_overwriting(out, force)
-    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    ledger = store_of(address).ledger(_name(dataset))
     write_report(ledger, out, force=force)
     click.echo(f"wrote {out}", err=True)
 
@@ -255,7 +248,7 @@ def write_report(ledger: StoredLedger, out: Path, *, force: bool) -> None:
     entries, rho = ledger.entries, ledger.rho is not None
     unit = "rho" if rho else "epsilon"
     facts = [
-        ("ceiling", ceiling_text(ledger)),
+        ("ceiling", str(ledger.ceiling)),
         (f"{unit} spent", decimal_text(ledger.spent)),
         (f"{unit} left", decimal_text(ledger.remaining)),
         ("delta spent", decimal_text(ledger.spent_delta)),

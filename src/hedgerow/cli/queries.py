@@ -39,15 +39,10 @@ from hedgerow.sources.tables import CSVFormat
 from hedgerow.systems import load
 from hedgerow.texts import it_or_them, listed
 
-__all__ = ["evaluate", "read_report", "release", "report_values"]
+__all__ = ["evaluate", "read_report", "release"]
 
 
 MODEL = "model_sha256"
-
-
-def report_values(card: Card, model: Path) -> dict[str, Any]:
-    """Return a report card as plain values for JSON, with the digest of its model file."""
-    return {MODEL: _digest(model), **card_values(card)}
 
 
 def read_report(path: Path, model: Path) -> Card:
@@ -156,7 +151,7 @@ def evaluate(
         if not watch.begun or (isinstance(error, REFUSALS) and not isinstance(error, EngineError)):
             raise
         raise BrokenOff(error, f"The question may have been asked: count epsilon {epsilon:g} as spent.") from error
-    found = report_values(card, model)
+    found = {MODEL: _digest(model), **card_values(card)}
     if as_json:
         write_json(found)
     else:

@@ -1,8 +1,8 @@
 """Counting and moving records, in exact integers.
 
-Records stand node by node: node i owns rows starts[i] to starts[i + 1] - 1, so every kernel reads them in order.
-Unsigned indices spare the check for negative ones in the inner loops. Codes are below their feature's number of codes and
-labels below the number of classes: the encoder's public rules see to that.
+Records are sorted by node: node i owns rows starts[i] to starts[i + 1] - 1, so every kernel reads them in order.
+Indices are unsigned, so that inner loops need no check for negative ones. The encoder's public rules guarantee that codes are
+below their feature's number of codes, and labels below the number of classes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def move(
 ):
     """Send the records of nodes first to last - 1 to their children by their tests.
 
-    A node's children own the rows that it owned, so nodes can be moved one by one and at the same time.
+    A node's children own the rows of the node, so several nodes can be moved at the same time.
     IN codes (records, features), labels (records,), weights (records,; empty: all 1), starts (nodes + 1,), first <= node < last,
     test (nodes,), feature (tests,), branch (tests, codes), first_child (nodes + 1,).
     OUT child_starts (children + 1,), moved_codes (records, features), moved_labels (records,),
@@ -125,7 +125,7 @@ def move(
 
 @compiled
 def _write_cells(codes, cut_by, cut_side, part):
-    """Write the cell of each record, whose binary digits are the sides cut_side[c, code of cut_by[c]].
+    """Write the cell of each record: a number whose binary digits are the sides cut_side[c, code of cut_by[c]].
 
     IN codes (records, features), cut_by (cuts,), cut_side (cuts, codes).  OUT part (records,) uint64.
     """
@@ -141,14 +141,15 @@ def _write_cells(codes, cut_by, cut_side, part):
 def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
     """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
-    Two channels share an integer. A record's cell has for its binary digits the sides cut_side[c, code of cut_by[c]]. It is
-    added in the parts cell * n_groups + group[p, code of by[p]], one for each p; where ``by`` is empty, in the part of its cell
-    alone. Integer p holds the sum of channel p in its upper half and that of channel pairs + p, if there is one, in its lower
-    half; a single channel has an integer of its own. One p after another, so that the parts of each stay in the cache.
+    The binary digits of a record's cell are the sides cut_side[c, code of cut_by[c]]. For each p the record is added to the part
+    cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to the part of its cell. The partitions p are
+    processed one after another, so that the parts of each stay in the cache.
+    Two channels share an integer. Integer q has the sum of channel q in its upper half. If there is a channel pairs + q, its sum
+    is in the lower half. If there is only one channel, the integer is its sum.
     IN codes (records, features), channels (records, channels) int64, offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
     codes), by (partitions,), group (partitions, codes).
     OUT part (records,) uint64 and row (pairs,) int64 for its own use.
-    INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2), of which no half may pass 2**31 - 1 in absolute value.
+    INOUT packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed 2**31 - 1 in absolute value.
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
@@ -178,9 +179,9 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
 
 @compiled
 def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, row, packed):
-    """Do what ``pack`` does without groups, but pass over the records of the cells that are ``skipped``.
+    """Do what ``pack`` does without groups, but leave out the records of the cells that are ``skipped``.
 
-    The records to be added are listed first, so that no branch has to be guessed.
+    The records to be added are listed first, so that the inner loop has no branch.
     IN codes channels used offsets cut_by cut_side as of ``pack``; skipped (cells,) of 0 and 1.
     OUT part (records,) uint64 and row (pairs,) int64 for its own use.
     INOUT packed (cells, codes, pairs) int64.
@@ -235,7 +236,7 @@ def pack_one(codes, channels, used, feature, cut_by, cut_side, part, packed):
 
 @compiled
 def unpack(packed, sums):
-    """Add the sums of channels that ``pack`` packed to those of before, and set them to zero.
+    """Add the sums of channels that ``pack`` packed to ``sums``, and set the packed ones to zero.
 
     INOUT packed (groups, codes, pairs) int64, sums (groups, codes, channels) int64, pairs = ceil(channels / 2).
     """
@@ -264,7 +265,7 @@ def merge(codes, offsets, into):
 
 @compiled
 def route(codes, part, test, feature, branch, first_child, out):
-    """Write the child that each record goes to, -1 where its node (or it) goes nowhere.
+    """Write the child of each record's node that the record goes to; -1 if there is none.
 
     IN codes (records, features), part (records,), test (nodes,; -1: no test), feature (tests,), branch (tests, codes),
     first_child (nodes,).  OUT out (records,).

@@ -1,8 +1,8 @@
-"""What a table in partitions is told and asked, as values: all of it public or released.
+"""The commands and queries of a table in partitions, as values: all of them public or released.
 
-A command changes what later queries see of each record; a query has a sum over records for an answer. What a partition
-answers is a function of its records, the commands and the query alone, so whoever has these can answer, also for another
-worker that was lost.
+A command changes what later queries see of each record. The answer of a query is a sum over records. A partition's answer
+depends only on its records, the commands and the query. So any worker that has these can answer, also in place of a worker
+that was lost.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 CODES, LABELS, MARGINS = "codes", "labels", "margins"
 
 
-class Behind(Exception):  # noqa: N818 - it is no error: whoever asked sends the whole log
+class Behind(Exception):  # noqa: N818 - it is no error: the driver then sends the whole log
     """A memo lacks commands that were left out of a task."""
 
 
@@ -61,22 +61,22 @@ class Partition:
 
 
 class Memo:
-    """What the commands up to ``position`` made of a partition's records.
+    """The results of the commands up to ``position`` on a partition's records.
 
-    It is remembered so that no command is carried out twice, and nothing rests on it: without it, or where it was being
-    changed when it was broken off (``position`` is -1), all commands are carried out anew. It only moves on: a task that is
-    older than it, or one that the handler of a signal asks while another is under way, is answered without it.
+    A memo only saves time: no command is carried out twice. Without a memo, or if a change of it was interrupted (``position``
+    is -1), all commands are carried out again. A memo never goes back. So two kinds of tasks are answered without it: tasks
+    that are older than it, and those that the handler of a signal makes during another task.
     """
 
     def __init__(self, arrays: MutableMapping[str, npt.NDArray[Any]] | None = None) -> None:
         self.arrays: MutableMapping[str, npt.NDArray[Any]] = {} if arrays is None else arrays
         self.position = 0
-        self.lock = threading.RLock()  # a signal's handler may ask on the thread that holds it
+        self.lock = threading.RLock()  # a signal's handler may query on the thread that holds it
         self.taken = False
 
 
 class Records:
-    """A partition's records, as commands left them; arrays are fetched when they are needed."""
+    """A partition's records after the commands. Arrays are fetched when they are needed."""
 
     def __init__(self, partition: Partition, arrays: MutableMapping[str, npt.NDArray[Any]], task: Task) -> None:
         self._partition, self._arrays, self._task = partition, arrays, task
@@ -84,12 +84,12 @@ class Records:
 
     @cached_property
     def codes(self) -> npt.NDArray[np.unsignedinteger]:
-        """The codes, merged if they were."""
+        """The codes, after all merges."""
         return self._arrays[CODES] if CODES in self._arrays else self._partition.arrays[CODES]
 
     @cached_property
     def labels(self) -> npt.NDArray[np.signedinteger]:
-        """The classes, -1 also for records that a sample left out."""
+        """The classes; -1 also for records that are not in the sample."""
         return self._arrays[LABELS] if LABELS in self._arrays else self._partition.arrays[LABELS]
 
     @property
@@ -105,8 +105,8 @@ class Records:
         return MemoryTable(self.codes, self.labels, n_codes, self._task.n_classes, first_row, margins=margins)
 
     def merge(self, into: tuple[Integers, ...]) -> None:
-        """Replace the codes; those of the partition stay as they are."""
-        self.update_margins()  # by the codes from before
+        """Replace the codes. The codes of the partition itself do not change."""
+        self.update_margins()  # by the codes before the change
         codes = self.codes.copy()
         offsets = np.concatenate(([0], np.cumsum([len(codes) for codes in into]))).astype(np.int64)
         kernels.merge(codes, offsets, np.concatenate(into).astype(codes.dtype))
@@ -115,14 +115,14 @@ class Records:
         self.__dict__.pop("_table", None)
 
     def keep(self, coins: Coins, first: int, last: int) -> None:
-        """Take the class from all records whose coins fell on other parts."""
+        """Remove the class of all records whose coins are in other parts."""
         part = coins.parts(self._partition.first_row, len(self.labels))
         self._arrays[LABELS] = np.where((first <= part) & (part < last), self.labels, -1)
         self.__dict__.pop("labels", None)
         self.__dict__.pop("_table", None)
 
     def thin(self, coins: Coins) -> None:
-        """Keep those records alone whose coins fell on part 0."""
+        """Keep only the records whose coins are in part 0."""
         self.update_margins()
         chosen = coins.parts(self._partition.first_row, len(self.labels)) == 0
         self._arrays[CODES], self._arrays[LABELS] = self.codes[chosen], self.labels[chosen]
@@ -132,7 +132,7 @@ class Records:
             self.__dict__.pop(name, None)
 
     def vote(self, votes: RecordVotes) -> None:
-        """Add votes to the margins, at the latest when these are read; sums add them as they go."""
+        """Add votes to the margins, at the latest when the margins are read. ``sums`` adds them in its own scan."""
         self.update_margins()
         self._votes = votes
 
@@ -143,7 +143,7 @@ class Records:
             self._keep_margins()
 
     def sums(self, rule: ChannelRule, layout: Layout) -> Integers:
-        """Return the sums of a rule's channels, (parts, codes of all features, channels), in one scan with the last votes."""
+        """Return the sums of a rule's channels, (parts, codes of all features, channels). The scan also adds the last votes."""
         found = self._table.sums(rule, self._votes, layout)
         self._keep_margins()
         return found
@@ -153,7 +153,7 @@ class Records:
             self._arrays[MARGINS], self._votes = self._table.margins, None
 
     def remember(self, name: str, number: int, array: npt.NDArray[Any]) -> None:
-        """Remember where records are, or what they weigh, by the number of a frontier."""
+        """Remember the nodes of records, or their weights, by the number of a frontier."""
         self._arrays[f"{name}-{number}"] = array
 
     def part(self, frontier: int) -> npt.NDArray[np.int32]:
@@ -161,7 +161,7 @@ class Records:
         return self._arrays[f"part-{frontier}"]
 
     def frontier(self, of: Nodes, *, with_codes: bool) -> MemoryFrontier:
-        """Return the records of some nodes, sorted by node; without codes where only labels are counted."""
+        """Return the records of some nodes, sorted by node; without codes if only labels are counted."""
         part = self.part(of.frontier)
         if of.nodes is not None:
             place = np.full(of.n_nodes + 1, -1, dtype=np.int32)  # its last entry stands for -1
@@ -173,7 +173,7 @@ class Records:
         return grouped(codes, classes, weights, part, len(of))
 
     def class_counts(self, of: Nodes) -> Integers:
-        """Return the weight of the records of each class in each node; the codes stay where they are."""
+        """Return the weight of the records of each class in each node, without moving codes."""
         counted = self.frontier(of, with_codes=False)
         out = np.zeros((len(of), self._task.n_classes), dtype=np.int64)
         kernels.class_counts(counted.labels, counted.weights, counted.starts, out)
@@ -182,7 +182,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Some nodes of a frontier, all if ``nodes`` is None; ``weights`` is the assignment whose weights its records have."""
+    """Some nodes of a frontier; all if ``nodes`` is None. Its records have the weights of the assignment ``weights``."""
 
     frontier: int
     n_nodes: int
@@ -194,15 +194,15 @@ class Nodes:
 
 
 class Command(Protocol):
-    """What changes what later queries see of every record."""
+    """A command, which changes what later queries see of every record."""
 
     def apply(self, records: Records) -> None:
-        """Change it."""
+        """Change the state of the records."""
 
 
 @dataclass(frozen=True, eq=False)
 class Merge:
-    """Codes become coarser; see ``Table.merge``."""
+    """Merge codes; see ``Table.merge``."""
 
     into: tuple[Integers, ...]
 
@@ -213,7 +213,7 @@ class Merge:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """All but some records lose their class; see ``Table.sampled``."""
+    """Remove the class of all records outside a sample; see ``Table.sampled``."""
 
     coins: Coins
     first: int
@@ -226,7 +226,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Thin:
-    """All but some records are dropped; see ``Table.thinned``."""
+    """Drop all records outside a sample; see ``Table.thinned``."""
 
     coins: Coins
 
@@ -237,7 +237,7 @@ class Thin:
 
 @dataclass(frozen=True, eq=False)
 class AddVotes:
-    """Votes are added to margins; see ``Table.update_margins``."""
+    """Add votes to margins; see ``Table.update_margins``."""
 
     votes: RecordVotes
 
@@ -248,7 +248,7 @@ class AddVotes:
 
 @dataclass(frozen=True, eq=False)
 class Assign:
-    """Records are sent to the nodes of a new frontier by coins; see ``Table.assign``."""
+    """Assign records to the nodes of a new frontier by coins; see ``Table.assign``."""
 
     frontier: int
     coins: Coins
@@ -256,7 +256,7 @@ class Assign:
     weights: WeightRule | None
 
     def apply(self, records: Records) -> None:
-        """Remember where each record is, and what it weighs."""
+        """Remember the node and the weight of each record."""
         records.remember("part", self.frontier, records.table.parts(self.coins, self.rule))
         if self.weights is not None:
             records.remember("weights", self.frontier, records.table.weights(self.weights))
@@ -264,7 +264,7 @@ class Assign:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """Records of a frontier are sent to the nodes of a new one by tests; see ``kernels.route`` for the arrays."""
+    """Send the records of a frontier to the nodes of a new one by tests; see ``kernels.route`` for the arrays."""
 
     frontier: int
     parent: int
@@ -274,7 +274,7 @@ class Move:
     first_child: Integers
 
     def apply(self, records: Records) -> None:
-        """Remember where each record is."""
+        """Remember the node of each record."""
         part = records.part(self.parent)
         out = np.empty(len(part), dtype=np.int32)
         kernels.route(records.codes, part, self.test, self.feature, self.branch, self.first_child, out)
@@ -282,12 +282,12 @@ class Move:
 
 
 class Question(Protocol):
-    """What is asked: its answer is a sum over records of integers, none of them negative where these are ``counts``."""
+    """A query. Its answer is a sum of integers over records. If these are ``counts``, none of them is negative."""
 
     counts: ClassVar[bool]
 
     def cells(self, n_codes: Integers, n_classes: int) -> int:
-        """Return how many integers the answer has, where features have so many codes, (features,)."""
+        """Return how many integers the answer has, given the number of codes of each feature, (features,)."""
 
     def answer(self, records: Records) -> Integers:
         """Return the sum over these records."""
@@ -295,7 +295,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """The number of records in each node, whatever they weigh."""
+    """The number of records in each node, without weights."""
 
     of: Nodes
 
@@ -383,7 +383,7 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything that a partition needs to know to answer, but its records.
+    """Everything that a partition needs for an answer, except its records.
 
     Parameters
     ----------
@@ -394,15 +394,15 @@ class Task:
     n_classes : int
         How many classes there are.
     commands : tuple of (int, Command)
-        The commands by their numbers, which rise from 1; those that no later one and no query needs may be absent.
+        The commands by their numbers, which rise from 1. Commands that no later command and no query needs may be absent.
     end : int
-        The number of the last command that was given, also where it is absent.
+        The number of the last command of the table, even if that command is absent.
     question : Question
-        What is asked.
+        The query.
     live : frozenset of str
-        The names of what a memo must keep for later queries, beside codes, classes and margins.
+        The names of what a memo must keep for later queries, besides codes, classes and margins.
     since : int
-        The commands up to this number were left out: they were sent before.
+        The commands up to this number are left out, because they were sent before.
     """
 
     log: str
@@ -419,20 +419,20 @@ class Task:
         return replace(self, commands=tuple(pair for pair in self.commands if pair[0] > number), since=number)
 
     def answer(self, partition: Partition, memo: Memo) -> Integers:
-        """Return a partition's part of the answer: a function of the partition and of the task with its whole log.
+        """Return a partition's part of the answer. It depends only on the partition and on the task with its whole log.
 
         Raises
         ------
         Behind
-            If commands were left out that the memo lacks; ask again with all of them.
+            If commands were left out that the memo lacks. Query again with all of them.
         """
         with memo.lock:
-            # A signal's handler may ask on this thread at any line. Before the second line its task ends and gives the memo back;
-            # after it, that task works on a memo of its own.
+            # A signal's handler may query on this thread at any line. Before the second line, its task ends and returns the
+            # memo. After it, that task works on a memo of its own.
             free = not memo.taken
             memo.taken = True
             try:
-                # The memo of a later task stays as it is: it holds votes that this task must not see.
+                # The memo of a later task must not change: it holds votes that this task must not see.
                 return self._answer(partition, memo if free and memo.position <= self.end else Memo())
             finally:
                 if free:

@@ -24,9 +24,9 @@ from hedgerow.threads import for_each, for_slices
 __all__ = ["MemoryFrontier", "MemoryTable"]
 
 
-# Cells of a histogram block, channels of a block of records: 2 MiB, which stays in a core's cache.
+# Cells of a histogram block, or channels of a block of records: 2 MiB, which fit a core's cache.
 BLOCK_CELLS = 1 << 18
-# Records of a block, whose codes stay there too. For larger ones the system would give numpy new pages each time.
+# Records of a block, whose codes fit the cache, too. For larger blocks the system would give numpy new pages each time.
 BLOCK_RECORDS = 1 << 13
 LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
@@ -39,7 +39,7 @@ MANY_RECORDS = 1 << 16  # fewer take longer on two threads
 class MemoryFrontier:
     """A frontier in memory: node i owns rows starts[i] to starts[i + 1] - 1 of the codes, labels and weights.
 
-    ``weights`` is empty where every record counts 1.
+    ``weights`` is empty if every record counts 1.
     """
 
     codes: npt.NDArray[np.unsignedinteger]
@@ -52,22 +52,22 @@ class MemoryFrontier:
 
 
 class MemoryTable:
-    """Encoded records in memory; see ``Table`` for what it answers.
+    """Encoded records in memory; see ``Table`` for its queries.
 
     Parameters
     ----------
     codes : ndarray of shape (records, features), unsigned
         The bin or category of each cell; C order.
     labels : ndarray of shape (records,), integer
-        The class of each record, or the code of its outcome; -1 where it has none, so that the record is in no node.
+        The class of each record, or the code of its outcome. A record without one has -1 and is in no node.
     n_codes : sequence of int
         How many codes each feature has, by the schema.
     n_classes : int
-        How many classes the schema has; one where labels are outcomes.
+        How many classes the schema has; one if labels are outcomes.
     first_row : int
         The number of the first record among all records, if these are a part of them.
     margins : ndarray of shape (records, classes), int32, or None
-        What released trees said of each record before, None: nothing. Votes are added to this array.
+        The votes of released trees for each record so far; None: no votes. Votes are added to this array.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class MemoryTable:
 
     @classmethod
     def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
-        """Return records ``X`` with labels ``y`` as an encoder reads them; those that ``keep`` leaves out have no class."""
+        """Return records ``X`` with labels ``y`` as an encoder reads them. Records that ``keep`` leaves out have no class."""
         return cls.by(Coded(encoder), X, y, keep)
 
     @classmethod
@@ -105,7 +105,7 @@ class MemoryTable:
 
     @property
     def offsets(self) -> Integers:
-        """Where the codes of each feature begin when all stand in a row, and their number."""
+        """The position of each feature's first code among the codes of all features, and their number."""
         return self._offsets
 
     @property
@@ -115,26 +115,26 @@ class MemoryTable:
 
     @property
     def margins(self) -> npt.NDArray[np.int32]:
-        """What released trees said of each record so far, of shape (records, classes)."""
+        """The votes of released trees for each record so far, of shape (records, classes)."""
         return self._seen()
 
     def __len__(self) -> int:
         return len(self._labels)
 
     def fresh(self) -> MemoryTable:
-        """Return a table of the same records whose margins are zero and whose codes may be merged apart from these."""
+        """Return a table of the same records with margins of zero, whose codes can be merged independently of this table."""
         other = MemoryTable(self._codes, self._labels, np.diff(self._offsets), self._n_classes, self._first_row)
         self._shares_codes = other._shares_codes = True
         return other
 
     def sampled(self, coins: Coins, first: int, last: int) -> MemoryTable:
-        """Return a table of the same records, of which only those have a class whose coins fell on parts first to last - 1."""
+        """Return a table of the same records, in which only records with coins in the parts first to last - 1 have a class."""
         other, part = self.fresh(), coins.parts(self._first_row, len(self))
         other._labels = np.where((first <= part) & (part < last), self._labels, -1)
         return other
 
     def thinned(self, coins: Coins) -> MemoryTable:
-        """Return a table of those records alone that the coins send to part 0, with codes and margins as they are now."""
+        """Return a table of only the records that the coins assign to part 0, with their present codes and margins."""
         chosen = coins.parts(self._first_row, len(self)) == 0
         margins = None if self._margins is None else self._margins[chosen]
         return MemoryTable(
@@ -151,38 +151,38 @@ class MemoryTable:
         self._offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
     def assign(self, coins: Coins, rule: RecordRule | None = None, weights: WeightRule | None = None) -> MemoryFrontier:
-        """Return one node for each part that the coins may send a record to, holding the records that they did send there."""
+        """Return one node for each part of the coins, with the records that they assign to it."""
         weight = NO_WEIGHTS if weights is None else self.weights(weights)
         classes = classes_among(self._labels, self._n_classes)
         return grouped(self._codes, classes, weight, self.parts(coins, rule), coins.coin.parts)
 
     def parts(self, coins: Coins, rule: RecordRule | None) -> npt.NDArray[np.int32]:
-        """Return the part that the coins send each record to, of shape (records,); -1: none."""
+        """Return the part to which the coins assign each record, of shape (records,); -1: none."""
         part = coins.parts(self._first_row, len(self) if rule is None else self._said(rule))
         check_shape(part, (len(self),), "part (records,)")
         return part
 
     def weights(self, rule: WeightRule) -> Integers:
-        """Return how much each record counts by a rule, of shape (records,)."""
+        """Return the weight of each record by a rule, of shape (records,)."""
         return np.minimum(self._said(rule), np.uint64(rule.unit)).astype(np.int64)
 
     def _said(self, rule: RecordRule) -> npt.NDArray[np.uint64]:
-        """Return what a rule says of each record, of shape (records,)."""
+        """Return the value of a rule for each record, of shape (records,)."""
         said = rule(self._seen(), self._labels)
         check_shape(said, (len(self),), "what a rule says (records,)")
         return said
 
     def update_margins(self, votes: RecordVotes) -> None:
-        """Add what released trees say of each record to its margins."""
+        """Add the votes of released trees for each record to its margins."""
         margins = self._seen(votes.columns)
         for_slices(len(self), lambda rows: votes(self._codes[rows], margins[rows]))
 
     def sums(self, rule: ChannelRule, votes: RecordVotes | None = None, layout: Layout | None = None) -> Integers:
         """Add votes to the margins, then return the sums of a rule's channels by part and code, (parts, codes, channels).
 
-        It is one scan: few records at a time are voted on, given channels and added up. Two channels are added as the halves of
-        one integer, for as many records as cannot make either half overflow. All numbers are integers, so any blocks and any
-        number of threads give the same sums.
+        It is one scan. For a few records at a time it adds votes, computes channels and adds these up. Two channels are added as
+        the halves of one integer, for so few records that neither half can overflow. All numbers are integers, so any blocks and
+        any number of threads give the same sums.
         """
         layout = Layout() if layout is None else layout
         columns = rule.columns if votes is None else votes.columns
@@ -230,7 +230,7 @@ class MemoryTable:
         return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
 
     def _seen(self, columns: int | None = None) -> npt.NDArray[np.int32]:
-        """Return the margins, zeros where nothing was said yet; rules and votes of one table read as many columns."""
+        """Return the margins, which are zeros before the first votes. All rules and votes of a table use as many columns."""
         if columns == 0:
             return np.empty((len(self), 0), dtype=np.int32)
         if self._margins is None:
@@ -256,7 +256,7 @@ class MemoryTable:
         return out
 
     def cell_counts(self, frontier: MemoryFrontier, rule: CellRule) -> Integers:
-        """Return the number of records of each class in each cell of a rule, all nodes together, of shape (cells, classes)."""
+        """Return the number of records of each class in each cell of a rule, over all records, of shape (cells, classes)."""
         first, last = frontier.starts[[0, -1]].tolist()
         place = rule.cell(frontier.codes[first:last]) * self._n_classes + frontier.labels[first:last]
         return np.bincount(place, minlength=rule.n_cells * self._n_classes).reshape(rule.n_cells, self._n_classes)
@@ -264,14 +264,14 @@ class MemoryTable:
     def histogram(self, frontier: MemoryFrontier) -> Integers:
         """Return the records of each node by code and class, of shape (nodes, codes, classes).
 
-        The codes of all features stand one after another; ``offsets`` says where each feature's begin.
+        The codes of all features follow each other. ``offsets`` has the position of each feature's first code.
         """
         return self._histogram(frontier, 0, len(frontier))
 
     def for_histograms(
         self, frontier: MemoryFrontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
-        """Call ``work(begin, end, histogram)`` for blocks of nodes that together are nodes first to last - 1."""
+        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
         most = max(1, BLOCK_CELLS // (int(self._offsets[-1]) * self._n_classes))
         some = MemoryFrontier(frontier.codes, frontier.labels, frontier.starts[first : last + 1], frontier.weights)
         _on_threads(some, most, lambda begin, end: work(first + begin, first + end, self._histogram(some, begin, end)))
@@ -284,7 +284,7 @@ class MemoryTable:
         return out
 
     def partition(self, frontier: MemoryFrontier, candidates: Candidates, chosen: Integers) -> MemoryFrontier:
-        """Return the children of all nodes, each node's in the order of its test's branches, also the empty ones."""
+        """Return the children of all nodes, including empty ones, each node's in the order of its test's branches."""
         first_child = np.concatenate(([0], np.cumsum(candidates.arity[chosen], dtype=np.int64)))
         tests, test = np.unique(chosen, return_inverse=True)
         feature, branch = candidates.feature[tests], candidates.branches(tests)
@@ -317,7 +317,7 @@ class MemoryTable:
 
 
 def classes_among(labels: npt.NDArray[np.signedinteger], n_classes: int) -> npt.NDArray[np.signedinteger]:
-    """Return the class of each label: where there is one class, outcomes are all of it."""
+    """Return the class of each label. If there is one class, all outcomes are of this class."""
     return labels if n_classes > 1 else np.minimum(labels, 0)
 
 
@@ -328,7 +328,7 @@ def grouped(
     part: npt.NDArray[np.int32],
     parts: int,
 ) -> MemoryFrontier:
-    """Return one node for each part, holding the records that have a label and are in it; ``part`` is -1 for those in none."""
+    """Return one node for each part, with its labelled records. ``part`` is -1 for records in no part."""
     labeled = np.count_nonzero((labels >= 0) & (part >= 0))
     roots = MemoryFrontier(
         np.empty((labeled, codes.shape[1]), dtype=codes.dtype),
@@ -341,13 +341,13 @@ def grouped(
 
 
 def check_packable(records: int) -> None:
-    """Raise ValueError where a record's channels may pass 31 bits."""
+    """Raise ValueError if a record's channels may exceed 31 bits."""
     if records < 1:
         raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
 
 
 def _on_threads(frontier: MemoryFrontier, most: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(first, last)`` for blocks of at most so many nodes, on threads where there are records enough."""
+    """Call ``work(first, last)`` for blocks of at most so many nodes, on threads if there are enough records."""
     few = len(frontier.labels) < MANY_RECORDS
     for_each(_blocks(frontier, most), lambda block: work(*block), threads=1 if few else None)
 

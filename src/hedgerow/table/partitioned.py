@@ -1,4 +1,4 @@
-"""Records in partitions, wherever these are: one query at a time, whose answers are added up."""
+"""Records in partitions, wherever these are. There is one query at a time, and the partitions' answers are added up."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class Engine(Protocol):
     """Where partitions are counted."""
 
     def ask(self, task: Task) -> Integers:
-        """Return the sum of every partition's answer, each of them once; draw nothing."""
+        """Return the sum of the answers of all partitions, each added once. Draw nothing."""
 
     def forget(self, log: str) -> None:
         """Drop the state of a log."""
 
     def close(self) -> None:
-        """Drop all that was kept of the records; nothing is asked any more."""
+        """Drop all that is kept of the records. There are no queries after this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """A handle of nodes; the commands that made them stand in the log for as long as somebody holds it."""
+    """A handle of nodes. The commands that made them stay in the log as long as the handle exists."""
 
     nodes: Nodes
     made: _Made
@@ -68,7 +68,7 @@ class Frontier:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """A frontier that a command made, and the one that it came from: what must be known to make it again."""
+    """A frontier that a command made, and the frontier before it. Both are needed to make it again."""
 
     number: int
     weights: int | None
@@ -76,15 +76,15 @@ class _Made:
 
 
 class PartitionedTable:
-    """Records in partitions behind an engine; see ``Table`` for what it answers.
+    """Records in partitions behind an engine; see ``Table`` for its queries.
 
-    It keeps a log of what it was told. Every query goes to all partitions with that log, so an engine may ask any worker
-    that has a partition's records, and any one again.
+    The table keeps a log of its commands. Every query goes to all partitions with that log. So an engine may query any worker
+    that has a partition's records, and may repeat a query on another worker.
 
     Parameters
     ----------
     engine : Engine
-        What asks the partitions.
+        The engine that queries the partitions.
     n_codes : ndarray of shape (features,)
         How many codes each feature has.
     n_classes : int
@@ -105,7 +105,7 @@ class PartitionedTable:
 
     @property
     def offsets(self) -> Integers:
-        """Where the codes of each feature begin when all stand in a row, and their number."""
+        """The position of each feature's first code among the codes of all features, and their number."""
         return np.concatenate(([0], np.cumsum(self._n_codes))).astype(np.int64)
 
     @property
@@ -118,7 +118,7 @@ class PartitionedTable:
         return self._with(self._samples)
 
     def sampled(self, coins: Coins, first: int, last: int) -> PartitionedTable:
-        """Return a table of the same records, of which only those have a class whose coins fell on parts first to last - 1."""
+        """Return a table of the same records, in which only records with coins in the parts first to last - 1 have a class."""
         return self._with((*self._samples, Sample(coins, first, last)))
 
     def _with(self, samples: tuple[Sample, ...]) -> PartitionedTable:
@@ -129,7 +129,7 @@ class PartitionedTable:
         return other
 
     def thinned(self, coins: Coins) -> PartitionedTable:
-        """Return a table of those records alone that the coins send to part 0, with the codes and margins that they have now."""
+        """Return a table of only the records that the coins assign to part 0, with their present codes and margins."""
         with self._lock:
             other = self._with(self._samples)
             for change in self._changes:
@@ -149,7 +149,7 @@ class PartitionedTable:
             self._n_codes = np.array([int(codes.max()) + 1 for codes in into], dtype=np.int64)
 
     def update_margins(self, votes: RecordVotes) -> None:
-        """Add what released trees say of each record to its margins."""
+        """Add the votes of released trees for each record to its margins."""
         with self._lock:
             self._changes.append(AddVotes(votes))
             self._tell(self._changes[-1])
@@ -196,7 +196,7 @@ class PartitionedTable:
         return self._ask(ClassCounts(frontier.nodes))
 
     def cell_counts(self, frontier: Frontier, rule: CellRule) -> Integers:
-        """Return the number of records of each class in each cell of a rule, all nodes together, (cells, classes)."""
+        """Return the number of records of each class in each cell of a rule, over all records, (cells, classes)."""
         return self._ask(CellCounts(frontier.nodes, rule))
 
     def histogram(self, frontier: Frontier) -> Integers:
@@ -206,7 +206,7 @@ class PartitionedTable:
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
     ) -> None:
-        """Call ``work(begin, end, histogram)`` for blocks of nodes that together are nodes first to last - 1."""
+        """Call ``work(begin, end, histogram)`` for blocks that make up the nodes first to last - 1."""
         cells = int(self._n_codes.sum()) * self._n_classes
         most, few = max(1, MOST_CELLS // cells), max(1, BLOCK_CELLS // cells)
         for start in range(first, last, most):
@@ -228,7 +228,7 @@ class PartitionedTable:
             return self._ask(Sums(rule, Layout() if layout is None else layout))
 
     def close(self) -> None:
-        """Drop all that the engine keeps of the records; nothing may be asked any more."""
+        """Drop all that the engine keeps of the records. There may be no queries after this."""
         self._engine.close()
 
     def _tell(self, command: Command) -> None:
@@ -236,7 +236,7 @@ class PartitionedTable:
         self._end += 1
 
     def _ask(self, question: Question) -> Integers:
-        """Put a query to all partitions, and drop the commands that made what nobody holds any more."""
+        """Query all partitions, and drop the commands of frontiers that nobody holds any more."""
         with self._lock:
             kept, live = set(), set()
             for made in list(self._made):

@@ -1,4 +1,4 @@
-"""Which records of each person count, where a person may have more than a fit may read."""
+"""Which records of each person count, if a person may have more records than a fit may read."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ Bits = npt.NDArray[np.uint8]  # of eight records each
 
 
 def keep_of(groups: Groups | None, most: int, randomness: Randomness) -> Keep | None:
-    """Return which records of each person count, by coins of their own; None where every record does."""
+    """Return the rule for which records of each person count, with coins of its own; None if every record counts."""
     return None if groups is None else Keep(groups, most, randomness.words())
 
 
 @dataclass(frozen=True)
 class PersonPart:
-    """The persons that are sent to some of 1024 shares, each by a keyed function of its id: all records of one are in one part.
+    """One part of all persons: those in some of 1024 shares. A keyed function of the id assigns each person to a share.
+
+    All records of a person are in one part.
 
     Parameters
     ----------
     key : bytes
-        Of one split into parts, which every part of it has and no other split.
+        The key of one split into parts. All parts of the split have it, and no other split does.
     first, stop : int
         The shares of this part.
     """
@@ -43,23 +45,23 @@ class PersonPart:
     stop: int
 
     def only(self, ids: Ids, cells: Cells, missing: Sequence[str]) -> Ids:
-        """Return ids, zeros where the person that a cell identifies is not in this part."""
+        """Return ids; zeros if the person that a cell identifies is not in this part."""
         shares = person_ids(cells, self.key, missing)[:, 0] >> np.uint64(64 - SHARE_BITS)
         return np.where(((self.first <= shares) & (shares < self.stop))[:, None], ids, np.uint64(0))
 
 
 @dataclass(frozen=True, eq=False)
 class Keep:
-    """Of each person those records count whose words are least, so many at most; nobody's do not count at all.
+    """The rule for which records count: of each person at most ``most``, those with the smallest words.
 
-    Which of one person's count depends on that person's records and on coins alone (docs/proofs/persons.md).
+    The choice depends only on that person's records and on coins (docs/proofs/persons.md). Records without an id do not count.
 
     Parameters
     ----------
     groups : Groups
-        Who the records are of.
+        The persons of the records.
     most : int
-        How many of one person count.
+        How many records of one person count.
     words : Words
         The coins.
     part : PersonPart or None
@@ -72,7 +74,7 @@ class Keep:
     part: PersonPart | None = None
 
     def of(self, counted: Mask) -> Mask:
-        """Return which of all records count, of those that would without this rule; for records in memory."""
+        """Return which records count, among those that would count without this rule; for records in memory."""
         assert self.groups.cells is not None
         ids = person_ids(self.groups.cells, os.urandom(32), self.groups.missing)
         if self.part is not None:
@@ -87,14 +89,14 @@ class Keep:
         return _only(labels, self.of(labels >= 0))
 
     def in_parts(self, parts: Sequence[tuple[int, MutableMapping[str, Any]]], at_once: int) -> None:
-        """Take the classes of records that do not count, and then the ids, in parts that follow each other.
+        """Remove the classes of records that do not count, and then the ids, in parts that follow each other.
 
         Parameters
         ----------
         parts : sequence of (int, mapping)
-            The number of each part's first record among all, and its arrays, of which it reads and writes "labels" and "ids".
+            The number of each part's first record among all, and its arrays. The method reads and writes "labels" and "ids".
         at_once : int
-            About how many records may be looked at together.
+            About how many records may be processed together.
         """
         sizes = [len(arrays["labels"]) for _, arrays in parts]
 
@@ -108,17 +110,17 @@ class Keep:
     def chosen(
         self, sizes: Sequence[int], at_once: int, candidates: Callable[[Share], Sequence[Candidates]]
     ) -> list[Bits]:
-        """Return a bit for each record of each part, set where it counts.
+        """Return a bit for each record of each part, set if the record counts.
 
         Parameters
         ----------
         sizes : sequence of int
-            How many records the parts have, which follow each other.
+            How many records each part has. The parts follow each other.
         at_once : int
-            About how many records may be looked at together: persons are told apart a share of them at a time.
+            About how many records may be processed together. Ids are processed one share after another.
         candidates : callable
-            Returns each part's candidates of a share of all ids, in the order of the parts. They must hold the ``most`` least of
-            each id in that part, and may hold more.
+            Returns each part's candidates of a share of all ids, in the order of the parts. They must contain the ``most``
+            records with the smallest words of each id in that part, and may contain more.
         """
         masks = [np.packbits(np.zeros(size, dtype=np.bool_)) for size in sizes]
         shares = -(-sum(sizes) // at_once)
@@ -137,7 +139,7 @@ class Keep:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidates:
-    """Records of one part, by their places in it, of which those with the least words of each id may count."""
+    """Records of one part, by their positions in it. Those with the smallest words of each id may count."""
 
     rows: npt.NDArray[np.intp]
     ids: Ids
@@ -154,7 +156,7 @@ class Share:
     words: Words = field(repr=False)
 
     def candidates(self, ids: Ids, labels: npt.NDArray[np.signedinteger], first_row: int) -> Candidates:
-        """Return of each id of this share the ``most`` least of a part's records with a class."""
+        """Return, for each id of this share, the ``most`` records of a part with the smallest words among those with a class."""
         mine = ids[:, 0] % np.uint64(self.shares) == self.number
         rows = np.flatnonzero((labels >= 0) & ids.any(axis=1) & mine)
         ids, words = ids[rows], self.words.of(first_row, len(labels))[rows]
@@ -163,13 +165,13 @@ class Share:
 
 
 def unpacked(bits: Bits, records: int | None = None) -> Mask:
-    """Return the bits of so many records as truth values, or all bits."""
+    """Return the bits of so many records as truth values. None: return all bits."""
     mask: Mask = np.unpackbits(bits, count=records).view(np.bool_)
     return mask
 
 
 def only(labels: npt.NDArray[np.signedinteger], bits: Bits) -> npt.NDArray[np.signedinteger]:
-    """Return the classes, -1 for records whose bit is not set."""
+    """Return the classes; -1 for records whose bit is not set."""
     return _only(labels, unpacked(bits, len(labels)))
 
 
@@ -178,7 +180,7 @@ def _only(labels: npt.NDArray[np.signedinteger], mask: Mask) -> npt.NDArray[np.s
 
 
 def least(ids: Ids, words: npt.NDArray[np.uint64], most: int) -> Mask:
-    """Say of each record whether fewer than ``most`` of the same id have a smaller word, or an equal one and come before."""
+    """Return for each record whether fewer than ``most`` of the same id have a smaller word, or an equal word and come before."""
     order = np.lexsort((words, ids[:, 1], ids[:, 0]))  # stable: equal words stay in the order of the records
     ids = ids[order]
     first = np.ones(len(order), dtype=np.bool_)

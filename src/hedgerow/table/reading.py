@@ -1,4 +1,4 @@
-"""How records become codes and classes, wherever they are: each by itself, by what is public or released."""
+"""How records become codes and classes, wherever they are. Each depends only on that record and on public or released values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Labels = npt.NDArray[np.signedinteger]
 
 
 class Reading(Protocol):
-    """How records become a table. It goes to workers, so it holds nothing that must stay where a fit is."""
+    """How records become a table. A reading is sent to workers, so it holds nothing that must stay in the fit's process."""
 
     @property
     def schema(self) -> Schema:
-        """Whose features the columns are."""
+        """The schema of the columns."""
 
     @property
     def n_codes(self) -> Integers:
@@ -33,7 +33,7 @@ class Reading(Protocol):
 
     @property
     def n_classes(self) -> int:
-        """How many classes the table has; one where labels are outcomes."""
+        """How many classes the table has; one if labels are outcomes."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -45,13 +45,13 @@ class Reading(Protocol):
 
     @property
     def name(self) -> str:
-        """What the checksums of records belong to: whoever reads by this name finds the same, or the records have changed."""
+        """The name for checksums. If readings of one name have different checksums, the records have changed."""
 
     def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
-        """Return the codes of records and their classes, -1 for none; what a record gets depends on that record alone."""
+        """Return the codes of records and their classes, -1 for none. Those of a record depend on that record alone."""
 
     def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        """Return what the checksum is made of; ``found`` is what ``read`` returned."""
+        """Return the arrays of which the checksum is computed. ``found`` is the result of ``read``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Coded:
 
     @property
     def schema(self) -> Schema:
-        """Whose features the columns are."""
+        """The schema of the columns."""
         return self.encoder.schema
 
     @property
@@ -72,7 +72,7 @@ class Coded:
 
     @property
     def n_classes(self) -> int:
-        """How many classes the schema has; one where it has an outcome."""
+        """How many classes the schema has; one if it has an outcome."""
         return max(1, len(self.encoder.schema.classes))
 
     @property
@@ -95,14 +95,14 @@ class Coded:
         return self.encoder.transform(columns), classes_of(self.encoder, y)
 
     def witness(self, columns: Columns, y: Any, found: tuple[Codes, Labels]) -> tuple[Codes, Labels]:
-        """Return what was read."""
+        """Return the codes and the classes."""
         return found
 
 
 def classes_of(encoder: Encoder, y: Any) -> Labels:
-    """Return the class of each label, -1 for none, also where all labels have a type that no class has.
+    """Return the class of each label; -1 for none, even if all labels have a type that no class has.
 
-    What the owner declared was checked before; what a reader inferred of one batch must not end a fit.
+    Types that the owner declared were checked before. A type that a reader inferred from one batch must not end a fit.
     """
     try:
         return encoder.labels(y)

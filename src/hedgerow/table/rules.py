@@ -1,4 +1,4 @@
-"""What tables are asked about records: public or released functions of one record at a time."""
+"""Rules by which tables answer: public or released functions of one record at a time."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Margins = npt.NDArray[np.signedinteger]
 
 
 class RecordRule(Protocol):
-    """A public or released function of one record at a time: what it says of a record depends on that record alone."""
+    """A public or released function of one record at a time. Its value for a record depends on that record alone."""
 
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
         """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,; -1: none).
 
-        A record's margins are what released trees said of it so far.
+        A record's margins are the sums of the votes of released trees so far.
         """
 
 
 class WeightRule(RecordRule, Protocol):
-    """A rule that says how much each record counts."""
+    """A rule that gives each record a weight."""
 
     @property
     def unit(self) -> int:
@@ -45,26 +45,26 @@ class WeightRule(RecordRule, Protocol):
 
 
 class RecordVotes(Protocol):
-    """What released trees say of records."""
+    """The votes of released trees for records."""
 
     @property
     def columns(self) -> int:
         """How many margins a record has."""
 
     def __call__(self, codes: npt.NDArray[np.unsignedinteger], margins: Margins) -> None:
-        """Add it to ``margins`` (records, columns) of ``codes`` (records, features), one record at a time."""
+        """Add the votes to ``margins`` (records, columns) by ``codes`` (records, features), one record at a time."""
 
 
 class ChannelRule(Protocol):
-    """Several integers for each record, by its margins and its label: what it adds to sums; the scored ones first."""
+    """Several integers for each record, by its margins and its label, which it adds to sums. The scored ones are first."""
 
     @property
     def columns(self) -> int:
-        """How many margins a record has; 0 where none are read."""
+        """How many margins a record has; 0 if none are read."""
 
     @property
     def scored(self) -> int:
-        """How many of the channels rank features."""
+        """How many of the channels are scored, to rank features."""
 
     @property
     def channels(self) -> int:
@@ -88,16 +88,16 @@ class ChannelRule(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells that cuts, one after another, send every possible record to: each cut doubles them.
+    """The cells into which several cuts divide all possible records. Each cut doubles their number.
 
-    A record's cell is the binary number of its sides, the first cut's the highest digit.
+    A record's cell is the binary number of its sides. The first cut's side is the highest digit.
 
     Parameters
     ----------
     by : ndarray of shape (cuts,), int64
         The feature whose code each cut reads.
     side : ndarray of shape (cuts, codes), int64
-        The side of each of its codes, 0 or 1; columns beyond a feature's codes are not read.
+        The side of each of the feature's codes, 0 or 1. Columns beyond a feature's codes are not read.
     """
 
     by: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -118,8 +118,8 @@ class CodeGroups:
     feature : ndarray of shape (partitions,), int64
         The feature whose code each partition reads.
     group : ndarray of shape (partitions, codes), int64
-        The group of each of its codes. Groups of different partitions have different numbers, from 0 on; columns beyond a
-        feature's codes are not read.
+        The group of each of the feature's codes. Groups of different partitions have different numbers, from 0 on. Columns
+        beyond a feature's codes are not read.
     """
 
     feature: Integers
@@ -133,12 +133,12 @@ class CodeGroups:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What sums of channels are told apart by, beside the codes of each feature.
+    """What divides sums of channels, besides the codes of each feature.
 
-    ``cells`` are those of released cuts, ``groups`` partitions within each cell (None: one group of all). Of cells that are
-    ``skipped`` (cells,) nothing is added up, which takes no groups and no feature. With ``feature`` the
-    codes are those of one feature only; with ``whole`` all records are added up as if they had one code. Both take a fraction of
-    the time; the second has no cells and no groups.
+    ``cells`` are those of released cuts. ``groups`` are partitions within each cell; None: one group. Records in cells that are
+    ``skipped`` (cells,) are not added up; this excludes groups and a feature. With ``feature`` sums are by the codes of that
+    feature only. With ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a
+    fraction of the time.
     """
 
     cells: Cells = field(default_factory=Cells)
@@ -148,7 +148,7 @@ class Layout:
     skipped: Truth | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
-        """Return where the codes that sums are told apart by begin, of those of all features, and their number."""
+        """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
         if self.whole:
             return np.arange(2)
         if self.feature is None:
@@ -169,4 +169,4 @@ class CellRule(Protocol):
         """How many cells there are, whatever the records are."""
 
     def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
-        """Return the cell of each record of ``codes`` (records, features); it depends on that record alone."""
+        """Return the cell of each record of ``codes`` (records, features). A record's cell depends on that record alone."""

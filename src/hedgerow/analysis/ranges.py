@@ -113,11 +113,11 @@ class RangePlan:
     @property
     def events(self) -> tuple[Event, ...]:
         """What the queries cost."""
-        return tuple(noise.event(_purpose(noise, name)) for noise, name in self._questions)
+        return tuple(noise.event(f"counts of numbers on {grid} grid") for noise, grid in self._questions)
 
     @property
     def _questions(self) -> tuple[tuple[Geometric, str], ...]:
-        return (self.coarse, "exponential"), (self.fine, "uniform")
+        return (self.coarse, "an exponential"), (self.fine, "a uniform")
 
     def release(self, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None) -> list[ReleasedRange]:
         """Return the range of each column, and of the outcome."""
@@ -206,7 +206,3 @@ class OnGrids(OneClass):
                 cells = outcomes[start:stop] if column is None else columns.cells(column, start, stop)
                 codes[start:stop, place] = grid.codes(read(cells))
         return codes, np.zeros(columns.n_rows, dtype=np.int16)
-
-
-def _purpose(noise: Geometric, name: str) -> str:
-    return f"counts of numbers on {'an' if name[0] == 'e' else 'a'} {name} grid"

@@ -161,12 +161,14 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
+    fitted = result_of(model)
+    estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
     try:
-        plan = _plan_again(model)
+        plan = plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)
     except ConfigurationError as error:
         yield f"no plan has these parameters: {error}"
         return
-    yield from _certificate(model, plan)
+    yield from _certificate(certificate, estimator, fitted.schema, plan)
     purposes = " / ".join(line.purpose for line in certificate.lines)
     back = plan.restore(arrays).to_arrays()
     for name in sorted(name for name in back.keys() & EXPLAINED.keys() if back[name].size):
@@ -185,27 +187,18 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
         yield from _trees(forest, plan, certificate)
 
 
-def _plan_again(model: PrivateEstimator) -> Plan | RawPlan:
-    """Return the plan of the fit, from the class, the parameters, the schema and the public coins alone."""
-    fitted = result_of(model)
-    estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
-    return plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)
-
-
-def _certificate(model: PrivateEstimator, plan: Plan | RawPlan) -> Iterator[str]:
-    """Yield the differences between the certificate and that of the plan."""
-    stored, parameters = model.certificate_, result_of(model).parameters
-    estimator = type(model)(**{**parameters, "schema": model.schema_})
+def _certificate(stored: Certificate, estimator: PrivateEstimator, claim: Claim, plan: Plan | RawPlan) -> Iterator[str]:
+    """Yield the differences between the certificate and that of the plan, made anew of the parameters and public coins alone."""
     claim = claim_of(estimator)
     try:
-        again = certificate_of(estimator, model.schema_, claim, plan, seeded=stored.seeded)
+        again = certificate_of(estimator, schema, claim, plan, seeded=stored.seeded)
     except BudgetExceeded:
         yield f"the plan costs more than epsilon = {decimal_text(claim.epsilon)}"
         return
     for name in ("system", "variant", "epsilon", "delta", "adjacency"):
         if getattr(stored, name) != getattr(again, name):
             yield f"the certificate says {name} = {getattr(stored, name)}, but the model was fitted with {getattr(again, name)}"
-    if parameters.get("random_state") is not None and not stored.seeded:
+    if estimator.random_state is not None and not stored.seeded:
         yield "the certificate says that the noise has no seed, but the model was fitted with random_state"
     if stored.event != again.event:
         missing = [line for line in again.lines if line not in stored.lines]

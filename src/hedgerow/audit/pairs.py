@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.schema import Numeric, Schema
+from hedgerow.schema.cells import object_array
 
 __all__ = ["Case", "Data", "NeighborPair", "Record", "said"]
 
@@ -108,9 +109,7 @@ class Case:
 def _column(cells: list[Any]) -> Any:
     if cells and {type(cell) for cell in cells} <= {int}:
         return np.array(cells, dtype=np.int8)  # read faster than objects
-    made = np.empty(len(cells), dtype=object)
-    made[:] = cells
-    return made
+    return object_array(cells, len(cells))
 
 
 def said(record: Record) -> str:

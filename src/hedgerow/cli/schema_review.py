@@ -208,10 +208,6 @@ def _inferred(columns: Columns, labels: Cells, **options: Any) -> Schema:
 
 
 def _note_on_range(name: str, column: Column, feature: Numeric) -> Note:
-    if isinstance(feature, Date):
-        return Note(
-            name, f"dates from {feature.count_text(int(feature.low))} to {feature.count_text(int(feature.high))}", ()
-        )
     values = numbers(column.cells)
     values = values[np.isfinite(values)]
     if not values.size:

@@ -181,7 +181,7 @@ def read_files(source: Source, data_home: str | os.PathLike[str] | None = None) 
         home = _expanded(os.environ["HEDGEROW_DATA"])
         if not home.is_dir():
             raise DatasetError(f"HEDGEROW_DATA names {home}, which is not a folder; {source.way_out}.")
-        if _is_complete(source, home / source.folder):
+        if all(_place(home / source.folder, name) for name in source.hashes):
             return _read_local(source, home / source.folder)
     cache = _expanded(os.environ.get("HEDGEROW_CACHE") or "~/.cache/hedgerow") / source.folder
     # A cached file is ours, not the user's: a damaged one is fetched again instead of reported.
@@ -203,10 +203,6 @@ def _expanded(path: str | os.PathLike[str]) -> Path:
 def _place(folder: Path, name: str) -> Path | None:
     """Return where a folder holds a file, as it is or gzipped."""
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
-
-
-def _is_complete(source: Source, folder: Path) -> bool:
-    return all(_place(folder, name) for name in source.hashes)
 
 
 def _bytes_of(source: Source, path: Path) -> bytes:

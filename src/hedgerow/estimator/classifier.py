@@ -13,6 +13,7 @@ from hedgerow.estimator.base import PrivateEstimator
 from hedgerow.estimator.inferred import inferred_schema
 from hedgerow.estimator.plans import ClassModel
 from hedgerow.schema import Schema
+from hedgerow.schema.cells import object_array
 
 __all__ = ["PrivateClassifier"]
 
@@ -74,6 +75,4 @@ def _class_array(schema: Schema) -> npt.NDArray[Any]:
     kinds = {type(label) for label in schema.classes}
     if len(kinds) == 1:
         return np.array(schema.classes)
-    classes = np.empty(len(schema.classes), dtype=object)
-    classes[:] = schema.classes
-    return classes
+    return object_array(schema.classes, len(schema.classes))

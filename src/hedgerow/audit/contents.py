@@ -31,6 +31,7 @@ from hedgerow.estimator import (
 from hedgerow.estimator.exported import format_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
+from hedgerow.schema import Schema
 from hedgerow.systems.registry import list_systems, load
 from hedgerow.trees import Forest, ForestPlan, TwoPhasePlan
 
@@ -162,8 +163,8 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
     fitted = result_of(model)
-    estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
     try:
+        estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
         plan = plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)
     except ConfigurationError as error:
         yield f"no plan has these parameters: {error}"
@@ -187,7 +188,9 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
         yield from _trees(forest, plan, certificate)
 
 
-def _certificate(stored: Certificate, estimator: PrivateEstimator, claim: Claim, plan: Plan | RawPlan) -> Iterator[str]:
+def _certificate(
+    stored: Certificate, estimator: PrivateEstimator, schema: Schema, plan: Plan | RawPlan
+) -> Iterator[str]:
     """Yield the differences between the certificate and that of the plan, made anew of the parameters and public coins alone."""
     claim = claim_of(estimator)
     try:
